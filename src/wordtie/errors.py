@@ -1,0 +1,36 @@
+"""Errors that are the user's to mend: one line each, naming the file, the line and the mend.
+
+The command line prints the message alone and exits with `exit_code`; `--debug` shows the traceback.
+"""
+
+from __future__ import annotations
+
+
+class WordtieError(Exception):
+    """Something the user can mend. The message is one line."""
+
+    exit_code = 2
+
+
+class DataError(WordtieError):
+    """A text, a vectors file or a benchmark file cannot be used as it is."""
+
+    exit_code = 3
+
+
+class RunFolderError(WordtieError):
+    """A run folder is incomplete, damaged, from a newer version, or already there."""
+
+    exit_code = 4
+
+
+class DivergedError(WordtieError):
+    """Training produced a loss that is not a number; the last good model is kept."""
+
+    exit_code = 5
+
+
+class SaveError(WordtieError):
+    """A file could not be written (a full disk, say); what was there before is untouched."""
+
+    exit_code = 6
