@@ -87,6 +87,8 @@ def test_modified_discounts_by_hand() -> None:
     assert discounts(counts, modified=True) == pytest.approx((0.5, 1.25, 2.0))
     assert discounts(counts, modified=False) == pytest.approx((0.5, 0.5, 0.5))
     assert discounts(counts[:8], modified=True) == (0.5, 1.0, 1.5)
+    no_second_discount = np.array([1, 1, 1, 1, 2, 3])  # D2 = 2 - 3 * 4/6: nothing would be left for other words
+    assert discounts(no_second_discount, modified=True) == (0.5, 1.0, 1.5)
 
 
 def test_context_ends_with_the_sentence() -> None:
@@ -113,6 +115,8 @@ def test_refuses_what_it_cannot_fit() -> None:
         KneserNey.fit(np.array([1, 0]), 3, eos_id=0).log_probabilities(np.array([3]))
     with pytest.raises(ValueError, match="minimum_counts"):
         KneserNey.fit(np.array([1, 0]), 3, 2, eos_id=0, minimum_counts=[1])
+    with pytest.raises(ValueError, match="order"):
+        KneserNey.fit(np.array([1, 0]), 3, 0, eos_id=0)
 
 
 @pytest.mark.skipif(not (PTB / "train.txt").exists(), reason=f"Penn Treebank is not at {PTB}")

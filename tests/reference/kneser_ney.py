@@ -1,4 +1,4 @@
-"""Chen & Goodman (1998), section 3, word for word with dictionaries: slow, and sharing nothing with the package."""
+"""Chen & Goodman (1998), word for word with dictionaries: slow, and sharing nothing with the package."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence

@@ -1,9 +1,9 @@
 """Counts of words, of their distinct neighbours and of n-grams, with numpy sorting alone.
 
-Data noising and its variational reading draw a replacement word in proportion to how many distinct words
-it follows, and replace a word the oftener the more distinct words follow it (Xie et al. 2017, section 3.3;
-Kong et al. 2019): they need count(i), distinct(., i) and distinct(i, .). Kneser-Ney smoothing needs the same
-for longer n-grams. An n-gram is labelled by its row in a sorted table, and its key is
+Data noising (Xie et al. 2017) and its variational reading (Kong et al. 2019, table 1 and section 4.2) replace a
+word i at a rate in proportion to distinct(i, .) / count(i), the different words that follow it for each time it
+is seen, and draw the new word in proportion to distinct(., i), the different words it follows. Kneser-Ney
+smoothing needs the same counts of longer n-grams. An n-gram is labelled by its row in a sorted table, and its key is
 
     key = (label of its first n - 1 words) * words + its last word,
 
