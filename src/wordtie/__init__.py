@@ -1,3 +1,62 @@
-"""wordtie: compact word-level language models whose input and output share one word matrix."""
+"""wordtie: compact word-level language models whose input and output share one word matrix.
+
+    import wordtie
+    model = wordtie.load("runs/ptb")
+    model.surprisal("the cat sat on the mat")
+
+The names below are imported when first used, so that `import wordtie` stays light.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, TrainingSettings
+    from wordtie.errors import WordtieError
+    from wordtie.models.kneser_ney import KneserNey
+    from wordtie.training.trainer import TrainingResult, train
+    from wordtie.uses.open_run import LoadedModel, load
+
+_HOME = {
+    "DataSettings": "wordtie.config",
+    "KneserNey": "wordtie.models.kneser_ney",
+    "LoadedModel": "wordtie.uses.open_run",
+    "LossSettings": "wordtie.config",
+    "ModelSettings": "wordtie.config",
+    "Settings": "wordtie.config",
+    "TrainingResult": "wordtie.training.trainer",
+    "TrainingSettings": "wordtie.config",
+    "WordtieError": "wordtie.errors",
+    "load": "wordtie.uses.open_run",
+    "train": "wordtie.training.trainer",
+}
+
+__all__ = [
+    "DataSettings",
+    "KneserNey",
+    "LoadedModel",
+    "LossSettings",
+    "ModelSettings",
+    "Settings",
+    "TrainingResult",
+    "TrainingSettings",
+    "WordtieError",
+    "load",
+    "train",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from its module when it is first asked for (PEP 562)."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'wordtie' has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

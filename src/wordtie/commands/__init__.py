@@ -1,0 +1,1 @@
+"""One thin file per subcommand: `HELP` with worked examples, and `main(argv)`."""

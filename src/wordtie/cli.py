@@ -1,0 +1,139 @@
+"""The `wordtie` command: a subcommand is a file in `wordtie.commands`, imported only when it is called.
+
+What goes wrong becomes one line on stderr and an exit code (`EXIT_CODES`); `--debug` shows the traceback too.
+"""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+from wordtie import __version__
+from wordtie.errors import SaveError, WordtieError
+
+COMMANDS: dict[str, str] = {
+    "train": "train a language model on a text",
+    "evaluate": "measure the perplexity of a text under a trained model",
+    "surprisal": "print the surprisal of every word of a text",
+    "predict": "list the likeliest next words of a phrase",
+    "generate": "write text, one sampled word after another",
+    "corpora": "list the corpora known by name",
+    "baseline": "measure a corpus with unigrams and Kneser-Ney n-grams",
+}
+"""Name and one line of help; the code is in `wordtie.commands.<name>`, with a `main(argv)`."""
+
+EXIT_CODES: dict[int, str] = {
+    0: "done",
+    1: "a bug in wordtie: please report it, with the output of --debug",
+    2: "a mistaken argument or setting, or a package that is not installed",
+    3: "a text or data file that cannot be used as it is",
+    4: "a run folder that is incomplete, damaged, from a newer version, or already there",
+    5: "training diverged; the last good model is kept",
+    6: "a file could not be written; what was there before is untouched",
+    130: "interrupted (Ctrl-C)",
+    141: "whoever read the output stopped reading",
+}
+
+
+def usage() -> str:
+    """The text of `wordtie --help`."""
+    width = max(map(len, COMMANDS))
+    return "\n".join(
+        [
+            "usage: wordtie [--debug] COMMAND [ARGUMENT ...]",
+            "",
+            "Compact word-level language models whose input and output share one word matrix.",
+            "",
+            "commands:",
+            *(f"  {name:{width}}  {line}" for name, line in COMMANDS.items()),
+            "",
+            "`wordtie COMMAND --help` explains a command, with examples.",
+            "",
+            "options:",
+            "  --help     show this text",
+            "  --version  show the version",
+            "  --debug    show the traceback of an error",
+            "",
+            "exit codes:",
+            *(f"  {code:3}  {meaning}" for code, meaning in EXIT_CODES.items()),
+        ]
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; data goes to stdout, messages to stderr."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in arguments
+    if debug:
+        arguments.remove("--debug")
+    try:
+        code = _exit_code_of(arguments)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        _silence_stdout()
+        return 141
+    except KeyboardInterrupt:
+        return _report("interrupted", 130, debug)
+    except WordtieError as error:
+        return _report(f"error: {_one_line(error)}", error.exit_code, debug)
+    except ImportError as error:
+        if (error.name or "wordtie").partition(".")[0] == "wordtie":
+            return _report_bug(error, debug)
+        return _report(f"error: this needs a package that is not installed: pip install {error.name}", 2, debug)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            return _report_bug(error, debug)
+        _silence_stdout()
+        return _report(f"error: could not write: {_one_line(error)}", SaveError.exit_code, debug)
+    except Exception as error:
+        return _report_bug(error, debug)
+
+
+def _exit_code_of(arguments: list[str]) -> int:
+    """Run what the arguments ask for; `argparse` leaves by `SystemExit`, which is an exit code too."""
+    try:
+        _run(arguments)
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else 0
+    return 0
+
+
+def _run(arguments: list[str]) -> None:
+    name, *rest = arguments or ["--help"]
+    if name in ("--help", "-h", "help"):
+        print(usage())
+    elif name == "--version":
+        print(f"wordtie {__version__}")
+    elif name in COMMANDS:
+        importlib.import_module(f"wordtie.commands.{name}").main(rest)
+    else:
+        near = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
+        hint = f"did you mean `wordtie {near[0]}`?" if near else "`wordtie --help` lists what there is"
+        raise WordtieError(f"no command `{name}`; {hint}")
+
+
+def _report(message: str, code: int, debug: bool) -> int:
+    if debug:
+        traceback.print_exc()
+    print(f"wordtie: {message}", file=sys.stderr)
+    return code
+
+
+def _report_bug(error: Exception, debug: bool) -> int:
+    hint = "" if debug else " (--debug shows where)"
+    return _report(f"bug: {type(error).__name__}: {_one_line(error)}{hint}", 1, debug)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _silence_stdout() -> None:
+    """Nobody reads stdout any more: let the flush at exit go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,79 @@
+"""`wordtie.config` as command-line options: YAML recipes, typed overrides, and errors of one line.
+
+The help of an option is the docstring under its field.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import difflib
+import re
+from collections.abc import Sequence
+from typing import Any, NoReturn, get_type_hints
+
+import jsonargparse
+import yaml
+
+from wordtie.commands._shared import UsageError
+
+
+class HelpFormatter(jsonargparse.DefaultHelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """Types and defaults in the help of each setting; the examples as they were written."""
+
+
+class SettingsParser(jsonargparse.ArgumentParser):
+    """Options for every field of `settings_class`, or of those of its sections that are named."""
+
+    def __init__(self, command: str, help_text: str, usage: str, settings_class: type, sections: Sequence[str]) -> None:
+        super().__init__(
+            prog=f"wordtie {command}",
+            description=help_text,
+            usage=f"wordtie {command} {usage}",
+            formatter_class=HelpFormatter,
+            print_config=None,
+        )
+        self.settings_class = settings_class
+        self.sections = {name: get_type_hints(settings_class)[name] for name in sections}
+
+    def add_settings(self) -> None:
+        """Add the options of the settings, after the command's own, and `--config`."""
+        jsonargparse.set_parsing_settings(docstring_parse_attribute_docstrings=True)
+        self.add_argument("--config", action="config", help="A YAML recipe; options after it win.")
+        for name, section in self.sections.items():
+            self.add_class_arguments(section, name)
+
+    def error(self, message: str, ex: Exception | None = None) -> NoReturn:
+        """Raise a `UsageError` of one line; an unknown option is told the nearest one."""
+        line = " ".join(re.sub(r"<class '(\w+)'>|typing\.", r"\1", message).split()).replace("Expected a ", "expected ")
+        line = re.sub(r'Parser key "([\w.]+)":', r"\1:", line)
+        for option in re.findall(r"--[\w.]+", line) if line.startswith("unrecognized") else []:
+            known = [string for action in self._actions for string in action.option_strings]
+            near = difflib.get_close_matches(option, known, n=1)
+            line += f"; did you mean {near[0]}?" if near else ""
+        raise UsageError(f"{line}; see `{self.prog} --help`") from ex
+
+    def settings(self, parsed: jsonargparse.Namespace, **replaced: dict[str, Any]) -> Any:
+        """Build the settings from what was parsed, with some fields of a section replaced.
+
+        Raises `SettingsError` for what makes no sense together.
+        """
+        return self.settings_class(
+            **{
+                name: section(**{**parsed[name].as_dict(), **replaced.get(name, {})})
+                for name, section in self.sections.items()
+            }
+        )
+
+
+def as_yaml(settings: Any) -> str:
+    """The settings as a recipe that `--config` reads back."""
+    plain = yaml.safe_dump(_plain(dataclasses.asdict(settings)), sort_keys=False, allow_unicode=True)
+    return str(plain)
+
+
+def _plain(value: Any) -> Any:
+    """Tuples as lists, which is what YAML has."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,38 @@
+"""`wordtie generate`: text, one sampled word after another."""
+
+from __future__ import annotations
+
+import argparse
+
+from wordtie.commands._shared import Parser, whole_number
+
+HELP = """\
+Write text, one sampled word after another.
+
+examples:
+  wordtie generate runs/ptb --prompt "the company said"
+  wordtie generate runs/ptb --words 200 --temperature 0.7 --seed 1
+"""
+
+
+def main(argv: list[str]) -> None:
+    """Print what the model writes."""
+    parser = Parser("generate", HELP)
+    parser.add_argument("run", metavar="RUN", help="the run folder of a trained model")
+    parser.add_argument("--prompt", default="", help="the words to go on from (none: a sentence's start)")
+    parser.add_argument("--words", type=whole_number, default=50, help="how many to write (50)")
+    parser.add_argument("--temperature", type=_temperature, default=1.0, help="below 1 plays safe, above 1 dares (1.0)")
+    parser.add_argument("--seed", type=int, help="the same seed writes the same text")
+    arguments = parser.parse_args(argv)
+
+    from wordtie.uses.open_run import load
+
+    model = load(arguments.run)
+    print(model.generate(arguments.prompt, arguments.words, arguments.temperature, arguments.seed))
+
+
+def _temperature(text: str) -> float:
+    number = float(text)
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be positive, got {text}")
+    return number

@@ -1,0 +1,36 @@
+"""`wordtie predict`: the likeliest next words of a phrase."""
+
+from __future__ import annotations
+
+from wordtie.commands._shared import Parser, print_json, print_tsv, whole_number
+
+HELP = """\
+List the likeliest next words of a phrase.
+
+The output has a header and one line a word, likeliest first, with tabs between the columns.
+
+examples:
+  wordtie predict runs/ptb "the federal reserve"
+  wordtie predict runs/ptb "the federal reserve" --top 3 --json
+"""
+
+
+def main(argv: list[str]) -> None:
+    """Print word and probability."""
+    parser = Parser("predict", HELP)
+    parser.add_argument("run", metavar="RUN", help="the run folder of a trained model")
+    parser.add_argument("phrase", metavar="PHRASE", help="the words so far")
+    parser.add_argument("--top", type=whole_number, default=10, help="how many words (10)")
+    parser.add_argument("--json", action="store_true", help="print a JSON list")
+    arguments = parser.parse_args(argv)
+
+    from wordtie.uses.open_run import load
+
+    rows: list[dict[str, object]] = [
+        {"word": word, "probability": probability}
+        for word, probability in load(arguments.run).predict(arguments.phrase, top=arguments.top)
+    ]
+    if arguments.json:
+        print_json(rows)
+    else:
+        print_tsv(["word", "probability"], rows)

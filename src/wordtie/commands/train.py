@@ -1,0 +1,82 @@
+"""`wordtie train`: a text in, a run folder out."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wordtie.commands._settings import SettingsParser, as_yaml
+from wordtie.commands._shared import UsageError, print_json
+from wordtie.config import Settings
+
+if TYPE_CHECKING:
+    from wordtie.training.trainer import TrainingResult
+
+HELP = """\
+Train a language model on a text.
+
+CORPUS is a name from `wordtie corpora`, a folder with train.txt, valid.txt and test.txt, or one text
+file. The run folder that comes out is the model: `wordtie evaluate`, `surprisal`, `predict` and
+`generate` open it.
+
+examples:
+  wordtie train                                     the default model of the default text
+  wordtie train ptb --model.hidden 650              a larger model of a known corpus
+  wordtie train novel.txt --out runs/novel          a text of your own
+  wordtie train ptb --training.max_time 9m          stop cleanly after nine minutes ...
+  wordtie train ptb --training.max_time 9m --resume ... and go on
+  wordtie train ptb --model.head untied --print_config > recipe.yaml
+  wordtie train --config recipe.yaml --training.seed 2 --out runs/seed-2
+"""
+
+USAGE = "[CORPUS] [--config RECIPE] [--SECTION.SETTING VALUE ...] [--out RUN] [--resume | --overwrite]"
+
+
+def main(argv: list[str]) -> None:
+    """Parse, train, and print what came out."""
+    parser = SettingsParser("train", HELP, USAGE, Settings, ["data", "model", "loss", "training"])
+    parser.add_argument("corpus", nargs="?", help="The same as --data.corpus.")
+    parser.add_argument("--out", type=str | None, default=None, help="The run folder; runs/CORPUS if not given.")
+    parser.add_argument("--resume", action="store_true", help="Go on from the run folder's last checkpoint.")
+    parser.add_argument("--overwrite", action="store_true", help="Replace the run folder if there is one.")
+    parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
+    parser.add_argument("--print_config", action="store_true", help="Print the settings as a recipe, and stop.")
+    parser.add_settings()
+    parsed = parser.parse_args(argv)
+    if parsed.resume and parsed.overwrite:
+        raise UsageError("--resume keeps the run folder and --overwrite replaces it; give one of them")
+    settings: Settings = parser.settings(parsed, data={"corpus": parsed.corpus} if parsed.corpus else {})
+    if parsed.print_config:
+        print(as_yaml(settings), end="")
+        return
+    out = default_folder(settings.data.corpus) if parsed.out is None else Path(parsed.out)
+
+    from wordtie.training.trainer import train
+
+    result = train(settings, out, resume=parsed.resume, overwrite=parsed.overwrite)
+    if result.stopped == "max_time":
+        print("stopped by --training.max_time; the same command with --resume goes on", file=sys.stderr)
+    if parsed.json:
+        print_json({**dataclasses.asdict(result), "folder": str(result.folder)})
+    else:
+        print(summary(result))
+
+
+def default_folder(corpus: str) -> Path:
+    """`ptb` → runs/ptb, `texts/novel.txt` → runs/novel, `../mine/` → runs/mine."""
+    return Path("runs") / Path(corpus).resolve().name.removesuffix(".txt")
+
+
+def summary(result: TrainingResult) -> str:
+    """What a person wants to know at the end."""
+    return "\n".join(
+        [
+            f"run folder             {result.folder}",
+            f"test perplexity        {result.test_perplexity:.2f} over {result.test_tokens:,} tokens",
+            f"validation perplexity  {result.valid_perplexity:.2f} at best",
+            f"parameters             {result.parameters:,}",
+            f"epochs                 {result.epochs} in {result.seconds:.0f} s ({result.stopped})",
+        ]
+    )

@@ -1,0 +1,154 @@
+"""What the design promises of the whole: one direction of imports, small functions and files, a light start."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import wordtie
+
+SOURCE = Path(__file__).parent.parent / "src" / "wordtie"
+FILES = sorted(SOURCE.rglob("*.py"))
+
+LAYERS = [
+    "errors",
+    "config",
+    "text",
+    "noise",
+    "nn",
+    "kernels",
+    "heads",
+    "losses",
+    "models",
+    "evaluation",  # below training, which measures the validation text after every epoch
+    "training",
+    "uses",
+    "hub",
+    "papers",  # below report, whose tables show the published numbers beside ours
+    "report",
+    "serve",
+    "commands",
+    "cli",
+]
+"""Lowest first: a layer imports only itself and what stands before it."""
+
+MOST_LINES_IN_A_FILE = 250
+MOST_LINES_IN_A_FUNCTION = 50
+MOST_PUBLIC_NAMES = 15
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
+
+
+def name_of(file: Path) -> str:
+    return str(file.relative_to(SOURCE))
+
+
+def layer_of(file: Path) -> str:
+    return file.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported_layers(source: str) -> Iterator[tuple[int, str]]:
+    """Line and layer of every `wordtie` import, those inside functions included."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute here, so that this test can read them"
+            module = node.module or ""
+            modules = [f"wordtie.{alias.name}" for alias in node.names] if module == "wordtie" else [module]
+        else:
+            continue
+        for module in modules:
+            first, _, rest = module.partition(".")
+            if first == "wordtie" and rest:
+                yield node.lineno, rest.partition(".")[0]
+
+
+def upward_imports(layer: str, source: str) -> list[str]:
+    """The imports that go against the order; package attributes such as `__version__` are no layer."""
+    return [
+        f"line {line}: {layer} imports {imported}"
+        for line, imported in imported_layers(source)
+        if imported in LAYERS and LAYERS.index(imported) > LAYERS.index(layer)
+    ]
+
+
+@pytest.mark.parametrize("file", FILES, ids=name_of)
+def test_lower_layers_never_import_higher_ones(file: Path) -> None:
+    if file != SOURCE / "__init__.py":  # the front door names what lies in all the rooms
+        assert layer_of(file) in LAYERS, "a new layer: give it its place in LAYERS"
+        assert upward_imports(layer_of(file), file.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import wordtie.training.trainer",
+        "from wordtie import training",
+        "def f():\n    from wordtie.training.trainer import train",
+    ],
+)
+def test_the_order_is_seen_to_be_broken(source: str) -> None:
+    assert len(upward_imports("nn", source)) == 1
+    assert upward_imports("commands", source) == []
+
+
+def lines_of(function: ast.AST) -> int:
+    """The function's own lines: those of functions and classes inside it count as theirs."""
+    inner = [child for child in ast.walk(function) if child is not function and isinstance(child, DEFINITIONS)]
+    lines_within = {line for child in inner for line in range(child.lineno, (child.end_lineno or child.lineno) + 1)}
+    assert isinstance(function, DEFINITIONS)
+    own = range(function.lineno, (function.end_lineno or function.lineno) + 1)
+    return len(set(own) - lines_within)
+
+
+@pytest.mark.parametrize("file", FILES, ids=name_of)
+def test_files_and_functions_stay_small(file: Path) -> None:
+    source = file.read_text()
+    assert len(source.splitlines()) <= MOST_LINES_IN_A_FILE
+    functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, FUNCTIONS)]
+    assert {node.name: lines_of(node) for node in functions if lines_of(node) > MOST_LINES_IN_A_FUNCTION} == {}
+
+
+def loaded_after(statement: str) -> set[str]:
+    """Top-level names in `sys.modules` of a fresh interpreter that ran the statement."""
+    code = f"{statement}\nimport sys\nprint(' '.join({{name.partition('.')[0] for name in sys.modules}}))"
+    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+
+
+@pytest.mark.parametrize("module", ["wordtie", "wordtie.cli", "wordtie.config", "wordtie.errors"])
+def test_the_front_imports_nothing_heavy(module: str) -> None:
+    assert not loaded_after(f"import {module}") & {"torch", "numpy", "jsonargparse", "tokenizers", "lightning", "rich"}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], []], ids=["--help", "bare"])
+def test_help_comes_at_once(arguments: list[str]) -> None:
+    def seconds() -> float:
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", "import wordtie.cli; wordtie.cli.main()", *arguments], check=True)
+        return time.perf_counter() - start
+
+    assert min(seconds() for _ in range(5)) < 0.5
+
+
+def test_few_public_names() -> None:
+    assert len(wordtie.__all__) <= MOST_PUBLIC_NAMES
+    assert set(wordtie.__all__) <= set(dir(wordtie))
+
+
+@pytest.mark.parametrize("name", wordtie.__all__)
+def test_public_names_are_there(name: str) -> None:
+    assert getattr(wordtie, name) is getattr(importlib.import_module(getattr(wordtie, name).__module__), name)
+
+
+def test_other_names_are_not() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        wordtie.__getattr__("nothing")

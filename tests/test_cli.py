@@ -1,0 +1,194 @@
+"""The command line: help, errors of one line, exit codes, and what the commands hand on."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from wordtie import __version__, cli
+from wordtie.commands import train
+from wordtie.commands._settings import as_yaml
+from wordtie.commands._shared import read_lines
+from wordtie.config import ModelSettings, Settings
+from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, WordtieError
+
+Capture = pytest.CaptureFixture[str]
+
+
+def wordtie(*arguments: str) -> subprocess.CompletedProcess[str]:
+    code = "import sys, wordtie.cli; sys.exit(wordtie.cli.main())"
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True)
+
+
+def failing_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every command raise the error."""
+
+    def fail(arguments: list[str]) -> None:
+        raise error
+
+    monkeypatch.setattr(cli, "_run", fail)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+def test_help_lists_commands_and_exit_codes(arguments: list[str], capsys: Capture) -> None:
+    assert cli.main(arguments) == 0
+    out = capsys.readouterr().out
+    for line in [*cli.COMMANDS.values(), *cli.EXIT_CODES.values()]:
+        assert line in out
+
+
+def test_version(capsys: Capture) -> None:
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"wordtie {__version__}\n"
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_each_command_explains_itself(name: str, capsys: Capture) -> None:
+    help_text = importlib.import_module(f"wordtie.commands.{name}").HELP
+    first, *_ = help_text.splitlines()
+    assert first == cli.COMMANDS[name][0].upper() + cli.COMMANDS[name][1:] + "."
+    assert f"  wordtie {name}" in help_text
+    assert cli.main([name, "--help"]) == 0
+    assert help_text in capsys.readouterr().out
+
+
+def test_an_unknown_command_suggests_the_nearest(capsys: Capture) -> None:
+    assert cli.main(["trian"]) == 2
+    assert capsys.readouterr().err == "wordtie: error: no command `trian`; did you mean `wordtie train`?\n"
+    assert cli.main(["xyzzy"]) == 2
+    assert "`wordtie --help` lists" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (WordtieError("bad\nsetting"), 2, "error: bad setting"),
+        (DataError("text.txt, line 3: not UTF-8"), 3, "error: text.txt, line 3: not UTF-8"),
+        (RunFolderError("damaged"), 4, "error: damaged"),
+        (DivergedError("nan"), 5, "error: nan"),
+        (SaveError("disk full"), 6, "error: disk full"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (KeyError("x"), 1, "bug: KeyError: 'x' (--debug shows where)"),
+        (ModuleNotFoundError("gone", name="gone.part"), 2, "error: this needs a package"),
+        (ModuleNotFoundError("gone", name="wordtie.gone"), 1, "bug: ModuleNotFoundError: gone"),
+    ],
+)
+def test_errors_are_one_line_and_a_code(
+    error: BaseException, code: int, message: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    failing_with(error, monkeypatch)
+    assert code in cli.EXIT_CODES
+    assert cli.main(["train"]) == code
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"wordtie: {message}")
+    assert captured.err.count("\n") == 1
+
+
+def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    failing_with(DataError("bad text"), monkeypatch)
+    assert cli.main(["--debug", "train"]) == 3
+    err = capsys.readouterr().err
+    assert "Traceback" in err
+    assert err.endswith("wordtie: error: bad text\n")
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    code = "import sys, wordtie.cli as c; c.COMMANDS = {str(i): 'x' * 99 for i in range(9999)}; sys.exit(c.main())"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_said() -> None:
+    with Path("/dev/full").open("w") as full:
+        code = "import sys, wordtie.cli; sys.exit(wordtie.cli.main())"
+        result = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert result.returncode == 6
+    assert result.stderr.startswith("wordtie: error: could not write")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--model.hiden", "3"], "did you mean --model.hidden?"),
+        (["--model.hidden", "many"], "model.hidden: expected int"),
+        (["--model.hidden", "0"], "model.hidden must be at least 1, got 0"),
+        (["--model.head", "loose"], "model.head"),
+        (["--model.embedding", "100"], "a tied head needs"),
+        (["--config", "not-there.yaml"], "not-there.yaml"),
+        (["--resume", "--overwrite"], "give one of them"),
+        (["ptb", "wikitext-2"], "unrecognized arguments: wikitext-2"),
+    ],
+)
+def test_train_refuses_in_one_line(arguments: list[str], message: str, capsys: Capture) -> None:
+    assert cli.main(["train", *arguments]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("recipe", ["model:\n  hiden: 3\n", "modl: {hidden: 3}\n", "model: [\n", "just words"])
+def test_train_refuses_a_broken_recipe(recipe: str, tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "recipe.yaml"
+    path.write_text(recipe)
+    assert cli.main(["train", "--config", str(path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_train_help_has_the_docstring_of_a_setting(capsys: Capture) -> None:
+    cli.main(["train", "--help"])
+    assert "Parameters start uniform in (-init, init)." in capsys.readouterr().out
+
+
+def test_a_recipe_comes_back_as_it_was_printed(tmp_path: Path, capsys: Capture) -> None:
+    arguments = ["train", "novel.txt", "--model.head", "untied", "--model.embedding", "7", "--print_config"]
+    assert cli.main(arguments) == 0
+    printed = capsys.readouterr().out
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text(printed)
+    assert cli.main(["train", "--config", str(recipe), "--print_config"]) == 0
+    assert capsys.readouterr().out == printed
+    assert cli.main(["train", "--config", str(recipe), "--model.embedding", "9", "--print_config"]) == 0
+    model = yaml.safe_load(capsys.readouterr().out)["model"]
+    assert (model["head"], model["embedding"]) == ("untied", 9)
+
+
+def test_print_config_without_arguments_is_the_defaults(capsys: Capture) -> None:
+    assert cli.main(["train", "--print_config"]) == 0
+    assert capsys.readouterr().out == as_yaml(Settings())
+    assert "hidden: 7\n" in as_yaml(Settings(model=ModelSettings(hidden=7)))
+
+
+@pytest.mark.parametrize(
+    ("corpus", "folder"),
+    [("ptb", "ptb"), ("wikitext-2", "wikitext-2"), ("a/novel.txt", "novel"), ("a/v1.2/", "v1.2")],
+)
+def test_default_run_folder(corpus: str, folder: str) -> None:
+    assert train.default_folder(corpus) == Path("runs") / folder
+
+
+def test_read_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "text.txt"
+    path.write_bytes("\ufeffein Wort\r\n\nnoch eins".encode())
+    assert read_lines(str(path)) == ["ein Wort", "", "noch eins"]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"one\ntwo\n")))
+    assert read_lines("-") == ["one", "two"]
+    path.write_bytes(b"")
+    assert read_lines(str(path)) == []
+    path.write_bytes(b"fine\nnot \xff fine\n")
+    with pytest.raises(DataError, match=r"text\.txt, line 2: not UTF-8"):
+        read_lines(str(path))
+    with pytest.raises(DataError, match="gone"):
+        read_lines(str(tmp_path / "gone"))
