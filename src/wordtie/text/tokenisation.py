@@ -1,0 +1,95 @@
+"""How text becomes words.
+
+`space` is for text that is tokenised already: a word is what stands between white space. `words` is for raw text:
+
+- a word is a run of letters, marks and digits, joined inside by an apostrophe or a hyphen (don't, well-known);
+- a number may have points and commas between its digits (3.14, 1,000);
+- every other character that is not white space, so each punctuation mark, is a word of its own.
+
+Both leave `<unk>` and `<eos>` whole wherever they stand. Each is one regular expression that means the same to
+Python's `re` and to the Oniguruma of Hugging Face `tokenizers`: the classes are spelt out, since the two disagree
+on `\\w` and `\\s`. Scripts written without spaces (Chinese, Thai) need a segmenter first, and then `space`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal, TypeAlias
+
+from wordtie.text.vocabulary import EOS, UNK
+
+Kind: TypeAlias = Literal["space", "words"]
+
+_SPACE = "\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+"""White space as `str.split` knows it."""
+_BEYOND_BMP = "\U00010000-\U0001cfff\U0001d400-\U0001d7ff\U0001e000-\U0001efff\U00020000-\U0003ffff"
+"""Letters beyond U+FFFF by whole blocks: the rest there is pictures. Short, because `re` searches it linearly."""
+
+SPACE_PATTERN = f"[^{_SPACE}]+"
+
+
+@cache
+def words_pattern() -> str:
+    """The regular expression of `words`, with the letters, marks and digits of this Python's Unicode tables.
+
+    It is stored with the model, so that another Python reads the model's text as this one does.
+    """
+    codes = [c for c in range(0x10000) if unicodedata.category(chr(c))[0] in "LMN" or c in (0x200C, 0x200D)]
+    starts = [c for c, before in zip(codes, [-1, *codes], strict=False) if c != before + 1]
+    ends = [c for c, after in zip(codes, [*codes[1:], -1], strict=True) if c + 1 != after]
+    word = "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(starts, ends, strict=True)) + _BEYOND_BMP
+    inside = "['’.,-](?:(?<![.,])|(?<=[0-9].)(?=[0-9]))"
+    return f"[{word}]+(?:{inside}[{word}]+)*|{UNK}|{EOS}|[^{_SPACE}]"
+
+
+@dataclass(frozen=True)
+class Tokenisation:
+    """A way of making words from text; what `tokenizer.json` stores beside the vocabulary.
+
+    >>> Tokenisation("words", lowercase=True).words("Don't pay $1,000.50!")
+    ["don't", 'pay', '$', '1,000.50', '!']
+    """
+
+    kind: Kind
+    lowercase: bool = False
+    sentences: bool = True
+    """Each line end is an `<eos>`; otherwise it is white space."""
+    pattern: str = ""
+    """The regular expression; left empty, that of `kind`."""
+    _compiled: re.Pattern[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.pattern:
+            object.__setattr__(self, "pattern", SPACE_PATTERN if self.kind == "space" else words_pattern())
+        object.__setattr__(self, "_compiled", re.compile(self.pattern))
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text; line ends in it are white space."""
+        if self.kind == "space" and "<" in text:
+            text = text.replace(UNK, f" {UNK} ").replace(EOS, f" {EOS} ")
+        if self.lowercase:
+            # tokenizers lowers letter by letter, without Python's rule for a sigma that ends a word
+            text = text.replace("Σ", "σ").lower()
+        return text.split() if self.kind == "space" else self._compiled.findall(text)
+
+    def tokens(self, lines: str) -> list[str]:
+        """The words of whole lines, with `<eos>` for each line end."""
+        return self.words(lines.replace("\n", f" {EOS} "))
+
+
+_MARKED = re.compile(r"[^\W_][,;:?!](?=\s|$)|[^\W_]\.(?=\s*$)", re.MULTILINE)
+_ALONE = re.compile(r"(?<!\S)[,;:?!.](?!\S)")
+
+
+def looks_like(sample: str) -> Kind:
+    """`words` where punctuation hangs on the words, `space` where it stands alone or there is none.
+
+    Hanging marks must be one to a hundred words at least: the full stop of an abbreviation that ends a line is
+    no sign of raw text.
+    """
+    hanging = sum(1 for _ in _MARKED.finditer(sample))
+    alone = sum(1 for _ in _ALONE.finditer(sample))
+    return "words" if hanging > alone and hanging * 100 >= len(sample.split()) else "space"

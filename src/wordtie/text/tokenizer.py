@@ -1,0 +1,116 @@
+"""Tokenisation and vocabulary together: what turns a line into ids, stored as a Hugging Face `tokenizer.json`.
+
+`tokenizers.Tokenizer.from_file` and `transformers.PreTrainedTokenizerFast` give the same ids as this class, which
+does without them when reading, because they are several times slower than `str.split` or one `re.findall`. The file
+says all there is to know: the pre-tokeniser's regular expression is the tokenisation, the normaliser lowers case and,
+where one line is one sentence, turns each line end into `<eos>`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordtie.errors import RunFolderError
+from wordtie.text.files import write_text
+from wordtie.text.tokenisation import SPACE_PATTERN, Tokenisation
+from wordtie.text.vocabulary import EOS, UNK, Vocabulary
+
+
+class Tokenizer:
+    """Lines to ids and back."""
+
+    def __init__(self, tokenisation: Tokenisation, vocabulary: Vocabulary) -> None:
+        self.tokenisation = tokenisation
+        self.vocabulary = vocabulary
+
+    @property
+    def sentences(self) -> bool:
+        """Whether each line is a sentence of its own, closed by `<eos>`."""
+        return self.tokenisation.sentences
+
+    def words(self, line: str) -> list[str]:
+        """The words of a line, known to the vocabulary or not."""
+        return self.tokenisation.words(line)
+
+    def encode_line(self, line: str, eos: bool = True) -> list[int]:
+        """Ids of a line's words, closed by `<eos>` unless told otherwise."""
+        ids: list[int] = self.vocabulary.encode(self.words(line)).tolist()
+        return [*ids, self.vocabulary.eos_id] if eos else ids
+
+    def encode(self, lines: str) -> NDArray[np.int32]:
+        """Ids of whole lines, (N,): each line end is `<eos>` if `sentences`, and white space if not."""
+        words = self.tokenisation.tokens(lines) if self.sentences else self.words(lines)
+        return self.vocabulary.encode(words)
+
+    def decode(self, ids: Iterable[int]) -> list[str]:
+        """The words of the ids."""
+        return [self.vocabulary.words[number] for number in ids]
+
+    @cached_property
+    def json(self) -> str:
+        """The content of `tokenizer.json`."""
+        return _to_json(self.tokenisation, self.vocabulary)
+
+    def save(self, path: str | Path) -> None:
+        """Write `tokenizer.json`, whole or not at all. Raises `SaveError`."""
+        write_text(Path(path), self.json)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Tokenizer:
+        """Read what `save` wrote. Raises `RunFolderError` where the file is missing, damaged or not of this kind."""
+        try:
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+            return cls(_tokenisation(content), _vocabulary(content))
+        except OSError as error:
+            raise RunFolderError(f"{path}: cannot be read: {error.strerror}") from error
+        except (ValueError, KeyError, TypeError, AttributeError, re.error) as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise RunFolderError(
+                f"{path}: damaged, or not a wordtie tokenizer ({reason}): take it from a copy"
+            ) from error
+
+
+def _to_json(tokenisation: Tokenisation, vocabulary: Vocabulary) -> str:
+    from tokenizers import AddedToken, Regex
+    from tokenizers import Tokenizer as HuggingFaceTokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.normalizers import Lowercase, Normalizer, Replace, Sequence
+    from tokenizers.pre_tokenizers import Split
+
+    words = {word: number for number, word in enumerate(vocabulary.words)}
+    tokenizer = HuggingFaceTokenizer(WordLevel(words, unk_token=UNK))
+    steps: list[Normalizer] = []
+    if tokenisation.sentences:
+        steps.append(Replace("\n", f" {EOS} "))
+    if tokenisation.lowercase:
+        steps.append(Lowercase())
+    tokenizer.normalizer = Sequence(steps)
+    tokenizer.pre_tokenizer = Split(Regex(tokenisation.pattern), behavior="removed", invert=True)
+    tokenizer.add_special_tokens([AddedToken(word, normalized=False, special=True) for word in (UNK, EOS)])
+    return tokenizer.to_str()
+
+
+def _tokenisation(content: dict[str, Any]) -> Tokenisation:
+    steps = {step["type"] for step in content["normalizer"]["normalizers"]}
+    pattern = content["pre_tokenizer"]["pattern"]["Regex"]
+    return Tokenisation(
+        kind="space" if pattern == SPACE_PATTERN else "words",
+        lowercase="Lowercase" in steps,
+        sentences="Replace" in steps,
+        pattern=pattern,
+    )
+
+
+def _vocabulary(content: dict[str, Any]) -> Vocabulary:
+    numbers: dict[str, int] = content["model"]["vocab"]
+    if sorted(numbers.values()) != list(range(len(numbers))):
+        raise ValueError("its ids are not 0 to V - 1")
+    return Vocabulary(sorted(numbers, key=numbers.__getitem__))
