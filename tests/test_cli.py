@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import io
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -182,13 +184,45 @@ def test_default_run_folder(corpus: str, folder: str) -> None:
 def test_read_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "text.txt"
     path.write_bytes("\ufeffein Wort\r\n\nnoch eins".encode())
-    assert read_lines(str(path)) == ["ein Wort", "", "noch eins"]
+    assert list(read_lines(str(path))) == ["ein Wort", "", "noch eins"]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"one\ntwo\n")))
-    assert read_lines("-") == ["one", "two"]
+    assert list(read_lines("-")) == ["one", "two"]
     path.write_bytes(b"")
-    assert read_lines(str(path)) == []
+    assert list(read_lines(str(path))) == []
     path.write_bytes(b"fine\nnot \xff fine\n")
     with pytest.raises(DataError, match=r"text\.txt, line 2: not UTF-8"):
-        read_lines(str(path))
+        list(read_lines(str(path)))
     with pytest.raises(DataError, match="gone"):
-        read_lines(str(tmp_path / "gone"))
+        list(read_lines(str(tmp_path / "gone")))
+
+
+def test_corpora_says_what_is_known(capsys: Capture) -> None:
+    assert cli.main(["corpora", "--json"]) == 0
+    corpora = {corpus["name"]: corpus for corpus in json.loads(capsys.readouterr().out)}
+    assert corpora["sotu"]["state"] == "here"
+    assert len(corpora["ptb"]["files"]) == 3
+    assert cli.main(["corpora"]) == 0
+    assert re.search(r"^sotu +here +State of the Union", capsys.readouterr().out)
+
+
+def test_baseline_of_a_text_of_ones_own(tmp_path: Path, capsys: Capture) -> None:
+    """Test text `a <eos>` and training text half of `a` and half of `<eos>`: one bit a token without context."""
+    for split in ("train", "valid", "test"):
+        (tmp_path / f"{split}.txt").write_text("a\n" if split == "test" else "a\n" * 50)
+    arguments = ["baseline", str(tmp_path), "--order", "2", "--data.tokenisation", "space"]
+    assert cli.main([*arguments, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["tokens"] == 2
+    assert result["oov"] == 0
+    assert result["perplexity"]["unigram"] == pytest.approx(2, rel=0.05)  # the unseen <unk> takes a little
+    assert 1 < result["perplexity"]["Kneser-Ney 2-gram"] < 1.2
+    assert cli.main(arguments) == 0
+    assert "over 2 tokens" in capsys.readouterr().out
+
+
+def test_baseline_takes_the_recipe_of_a_model(tmp_path: Path, capsys: Capture) -> None:
+    recipe = tmp_path / "settings.yaml"
+    recipe.write_text(as_yaml(Settings(model=ModelSettings(hidden=7))).replace("sotu", "not-there"))
+    assert cli.main(["baseline", "--config", str(recipe)]) == DataError.exit_code
+    assert "not-there: no such file" in capsys.readouterr().err
+    assert cli.main(["baseline", "--order", "0"]) == 2

@@ -42,6 +42,9 @@ class SettingsParser(jsonargparse.ArgumentParser):
         self.add_argument("--config", action="config", help="A YAML recipe; options after it win.")
         for name, section in self.sections.items():
             self.add_class_arguments(section, name)
+        for field in dataclasses.fields(self.settings_class):
+            if field.name not in self.sections:  # so that any recipe can be given, and its other sections pass
+                self.add_argument(f"--{field.name}", type=dict | None, default=None, help=argparse.SUPPRESS)
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Raise a `UsageError` of one line; an unknown option is told the nearest one."""

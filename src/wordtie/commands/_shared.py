@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from wordtie.errors import DataError, WordtieError
+from wordtie.errors import WordtieError
+from wordtie.text.reading import Source, byte_blocks, decoded, opened
 
 
 class UsageError(WordtieError):
@@ -40,22 +41,15 @@ def whole_number(text: str) -> int:
     return number
 
 
-def read_lines(path: str) -> list[str]:
-    """The lines of a UTF-8 file, or of stdin for `-`, without their ends.
+def read_lines(path: str) -> Iterator[str]:
+    """The lines of a UTF-8 file (plain or .gz), or of stdin for `-`, without their ends.
 
     Raises `DataError` with the file, and the line where there is one.
     """
     name = "stdin" if path == "-" else path
-    try:
-        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-    except OSError as error:
-        raise DataError(f"{name}: cannot be read: {error.strerror}") from error
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{name}, line {line}: not UTF-8; convert it with `iconv -t utf-8`") from error
-    return text.removesuffix("\n").replace("\r\n", "\n").split("\n") if text else []
+    with opened(Source(Path(name), handle=sys.stdin.buffer if path == "-" else None)) as handle:
+        for number, block in byte_blocks(handle, name):
+            yield from decoded(block, name, number).removesuffix("\n").split("\n")
 
 
 def print_json(value: object) -> None:

@@ -1,0 +1,95 @@
+"""`wordtie baseline`: what counting words gets, on the same ids that a model is trained on."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wordtie.commands._settings import SettingsParser
+from wordtie.commands._shared import UsageError, print_json
+from wordtie.config import Settings
+
+if TYPE_CHECKING:
+    from wordtie.text.token_file import PreparedData
+
+HELP = """\
+Measure a corpus with unigrams and Kneser-Ney n-grams.
+
+Both count the training text and are measured on the test text. Text, vocabulary and token counts are those of
+`wordtie train` with the same --data settings, so that the perplexities compare; Kneser-Ney is the modified,
+interpolated form, whose contexts end at the sentence.
+
+examples:
+  wordtie baseline ptb
+  wordtie baseline novel.txt --order 3 --data.lowercase true
+  wordtie baseline --config runs/ptb/settings.yaml --split valid --json
+"""
+
+USAGE = "[CORPUS] [--config RECIPE] [--data.SETTING VALUE ...] [--order 5] [--split test] [--json]"
+
+
+def main(argv: list[str]) -> None:
+    """Prepare the text, fit, measure and print."""
+    parser = SettingsParser("baseline", HELP, USAGE, Settings, ["data"])
+    parser.add_argument("corpus", nargs="?", help="The same as --data.corpus.")
+    parser.add_argument("--order", type=int, default=5, help="Words in the longest n-gram.")
+    parser.add_argument("--split", choices=["valid", "test"], default="test", help="The text to measure.")
+    parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
+    parser.add_settings()
+    parsed = parser.parse_args(argv)
+    if parsed.order < 1:
+        raise UsageError(f"--order must be at least 1, got {parsed.order}")
+    settings: Settings = parser.settings(parsed, data={"corpus": parsed.corpus} if parsed.corpus else {})
+
+    from wordtie.text.token_file import prepare
+
+    with tempfile.TemporaryDirectory(prefix="wordtie-baseline-") as folder:
+        result = measure(prepare(settings.data, Path(folder)), parsed.order, parsed.split)
+    if parsed.json:
+        print_json(result)
+    else:
+        print(summary(result))
+
+
+def measure(data: PreparedData, order: int, split: str) -> dict[str, object]:
+    """Perplexities, and the counts and policies that give them their meaning."""
+    from wordtie.models.kneser_ney import KneserNey
+    from wordtie.models.unigram import Unigram
+
+    vocabulary = data.vocabulary
+    eos_id = vocabulary.eos_id if data.tokenizer.sentences else None
+    text = data.test if split == "test" else data.valid
+    models: dict[str, Unigram | KneserNey] = {
+        "unigram": Unigram.fit(data.train, len(vocabulary)),
+        f"Kneser-Ney {order}-gram": KneserNey.fit(data.train, len(vocabulary), order, eos_id=eos_id),
+    }
+    nats = {name: -float(model.log_probabilities(text).sum()) for name, model in models.items()}
+    counts = data.info["splits"][split]
+    return {
+        "corpus": data.info["corpus"],
+        "split": split,
+        "perplexity": {name: math.exp(sum_of_nats / len(text)) for name, sum_of_nats in nats.items()},
+        "nats": nats,
+        "tokens": len(text),
+        **{name: counts[name] for name in ("oov", "unk", "eos")},
+        "vocabulary_size": len(vocabulary),
+        "unk_policy": data.info["policy"]["unk"],
+        "eos_policy": data.info["policy"]["eos"],
+    }
+
+
+def summary(result: dict[str, object]) -> str:
+    """The perplexities, over what."""
+    perplexity = result["perplexity"]
+    assert isinstance(perplexity, dict)
+    return "\n".join(
+        [
+            *(f"{name:22} perplexity {value:.2f}" for name, value in perplexity.items()),
+            f"over {result['tokens']:,} tokens of {result['corpus']} ({result['split']}), {result['oov']:,} of them "
+            f"out of the vocabulary of {result['vocabulary_size']:,} words",
+            f"<unk>: {result['unk_policy']}",
+            f"<eos>: {result['eos_policy']}",
+        ]
+    )

@@ -1,0 +1,62 @@
+"""`wordtie corpora`: the corpora known by name."""
+
+from __future__ import annotations
+
+import textwrap
+
+from wordtie.commands._shared import Parser, print_json
+from wordtie.errors import DataError
+from wordtie.text.catalogue import CATALOGUE, locate
+
+HELP = """\
+List the corpora known by name.
+
+A corpus that is not on this machine is downloaded by `wordtie train` where it has a public address.
+Put your own copies into $WORDTIE_DATA/NAME.
+
+examples:
+  wordtie corpora
+  wordtie corpora --json
+"""
+
+
+def main(argv: list[str]) -> None:
+    """Print name, licence, whether it is here, and what it is."""
+    parser = Parser("corpora", HELP)
+    parser.add_argument("--json", action="store_true", help="print JSON, with the files, addresses and SHA-256")
+    arguments = parser.parse_args(argv)
+    if arguments.json:
+        print_json([_as_json(name) for name in CATALOGUE])
+        return
+    print("\n\n".join(_paragraph(name) for name in CATALOGUE))
+
+
+def state(name: str) -> str:
+    """`here`, `download` where `wordtie train` would fetch it, or `missing`."""
+    try:
+        locate(name)
+    except DataError:
+        files = CATALOGUE[name].files
+        return "download" if files and all(file.url for file in files) else "missing"
+    return "here"
+
+
+def _paragraph(name: str) -> str:
+    entry = CATALOGUE[name]
+    lines = [f"{name:12} {state(name):10} {entry.title}"]
+    lines += textwrap.wrap(f"{entry.note}; licence: {entry.licence}", 100, initial_indent=" " * 24,
+                           subsequent_indent=" " * 24)  # fmt: skip
+    return "\n".join(lines)
+
+
+def _as_json(name: str) -> dict[str, object]:
+    entry = CATALOGUE[name]
+    return {
+        "name": name,
+        "state": state(name),
+        "title": entry.title,
+        "licence": entry.licence,
+        "tokenisation": entry.tokenisation,
+        "note": entry.note,
+        "files": [{"name": file.name, "sha256": file.sha256, "url": file.url} for file in entry.files],
+    }
