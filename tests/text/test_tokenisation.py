@@ -1,0 +1,66 @@
+"""Raw text to words, by example."""
+
+import pytest
+
+from wordtie.text.sentences import sentences
+from wordtie.text.tokenisation import Kind, Tokenisation, looks_like
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Don't stop, it's 3.14!", ["Don't", "stop", ",", "it's", "3.14", "!"]),
+        ("a well-known rock'n'roll", ["a", "well-known", "rock'n'roll"]),
+        ("'quoted' -dash- it’s", ["'", "quoted", "'", "-", "dash", "-", "it’s"]),
+        ("$1,000.50 (10%) ...", ["$", "1,000.50", "(", "10", "%", ")", ".", ".", "."]),
+        ("the U.S. 1990s 2nd a.b", ["the", "U", ".", "S", ".", "1990s", "2nd", "a", ".", "b"]),
+        ("end.Next 5.x x.5 1,2-3", ["end", ".", "Next", "5", ".", "x", "x", ".", "5", "1,2-3"]),
+        ("naïve ЁЖ नमस्ते é", ["naïve", "ЁЖ", "नमस्ते", "é"]),  # marks belong to their letters
+        ("<unk> a<eos>b <x>", ["<unk>", "a", "<eos>", "b", "<", "x", ">"]),
+        ("snake_case 😀😀 \x1c", ["snake", "_", "case", "😀", "😀"]),
+        (" \t\u00a0\u2003", []),
+    ],
+)
+def test_words_of_raw_text(text: str, words: list[str]) -> None:
+    assert Tokenisation("words").words(text) == words
+
+
+def test_space_is_white_space_and_the_special_words() -> None:
+    assert Tokenisation("space").words(" it 's a<unk>b ,\tN\u00a0x ") == ["it", "'s", "a", "<unk>", "b", ",", "N", "x"]
+
+
+@pytest.mark.parametrize("kind", ["space", "words"])
+def test_lowercase_is_letter_by_letter(kind: Kind) -> None:
+    assert Tokenisation(kind, lowercase=True).words("ÉTÉ ΟΔΟΣ <UNK>") == ["été", "οδοσ", "<unk>"]
+
+
+def test_each_line_end_is_eos() -> None:
+    assert Tokenisation("space").tokens("a b\n\nc\n") == ["a", "b", "<eos>", "<eos>", "c", "<eos>"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("The cat sat, and then it left.\nWhy?", "words"),
+        ("one sentence without much else in it.\nanother sentence of the same make.\n", "words"),
+        (" The cat sat , and then it left . \n Why ? \n", "space"),
+        ("mr. <unk> is chairman of n.v. in the u.s.\n" + "no it was n't black monday\n" * 20, "space"),
+        ("anarchism originated as a term of abuse", "space"),
+        ("", "space"),
+    ],
+)
+def test_auto_sees_whether_punctuation_stands_alone(text: str, kind: Kind) -> None:
+    assert looks_like(text) == kind
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "expected"),
+    [
+        ("One. Two! “Three?” Four", ["One.", "Two!", "“Three?”", "Four"]),
+        ("Gen. A. B. Smith met Mr. Jones in the U.S. House.", ["Gen. A. B. Smith met Mr. Jones in the U.S. House."]),
+        ("It cost 3.5 millions. In 1862. then", ["It cost 3.5 millions.", "In 1862. then"]),
+        ("   ", []),
+    ],
+)
+def test_sentences_of_prose(paragraph: str, expected: list[str]) -> None:
+    assert sentences(paragraph) == expected
