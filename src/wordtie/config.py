@@ -7,8 +7,10 @@ so that a bad combination stops before any data is read.
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from wordtie.errors import WordtieError
 
@@ -162,7 +164,13 @@ class TrainingSettings:
         for name in ("decay_after", "patience", "clip"):
             value = getattr(self, name)
             _require(value >= 0, f"training.{name} must not be negative, got {value}")
+        if self.max_time is not None:
+            parse_time(self.max_time)
         _require(self.threads is None or self.threads >= 1, f"training.threads must be >= 1, got {self.threads}")
+
+
+MAY_CHANGE_ON_RESUME = ("epochs", "patience", "max_time", "threads", "checkpoint_every")
+"""Training settings that decide when and where a run computes, not what."""
 
 
 @dataclass(frozen=True)
@@ -173,3 +181,38 @@ class Settings:
     model: ModelSettings = field(default_factory=ModelSettings)
     loss: LossSettings = field(default_factory=LossSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
+
+
+def to_dict(settings: Settings) -> dict[str, dict[str, Any]]:
+    """Plain values, as `config.json` and `settings.yaml` hold them."""
+    return {section: _plain(values) for section, values in dataclasses.asdict(settings).items()}
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def from_dict(values: dict[str, Any]) -> Settings:
+    """The inverse of `to_dict`. Raises `SettingsError` for a name that this version does not know."""
+    sections: dict[str, Any] = {}
+    for section in dataclasses.fields(Settings):
+        kind = type(getattr(Settings(), section.name))
+        given = dict(values.get(section.name, {}))
+        unknown = set(given) - {known.name for known in dataclasses.fields(kind)}
+        _require(not unknown, f"unknown setting {section.name}.{min(unknown, default='')}: from a newer version?")
+        if "split" in given:
+            given["split"] = tuple(given["split"])
+        sections[section.name] = kind(**given)
+    unknown_sections = set(values) - set(sections)
+    _require(not unknown_sections, f"unknown section {min(unknown_sections, default='')}: from a newer version?")
+    return Settings(**sections)
+
+
+def parse_time(text: str) -> float:
+    """Seconds of `90s`, `9m`, `2h` or `1h30m`; a bare number is seconds. Raises `SettingsError`."""
+    match = re.fullmatch(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?", text.strip())
+    seconds = (
+        sum(float(part or 0) * unit for part, unit in zip(match.groups(), (3600, 60, 1), strict=True)) if match else 0
+    )
+    _require(seconds > 0, f"training.max_time must be a time such as 90s, 9m or 1h30m, got {text!r}")
+    return seconds

@@ -16,8 +16,9 @@ from torch import Tensor, nn
 from wordtie.config import ModelSettings
 from wordtie.heads.tied import Tied
 from wordtie.heads.untied import Untied
+from wordtie.kernels.lstm import fast_layer
 from wordtie.nn.embedding import WordMatrix
-from wordtie.nn.lstm import LSTM, State
+from wordtie.nn.lstm import LSTM, LSTMLayer, State
 
 
 class LanguageModel(nn.Module):
@@ -48,7 +49,7 @@ class LanguageModel(nn.Module):
             for name, parameter in self.named_parameters():
                 if name != "head.bias":
                     parameter.uniform_(-self.settings.init, self.settings.init)
-            for layer in self.core.layers:
+            for layer in self.core.lstm_layers:
                 hidden = self.settings.hidden
                 layer.bias[hidden : 2 * hidden] += self.settings.forget_bias
 
@@ -69,6 +70,11 @@ class LanguageModel(nn.Module):
     def logits(self, query_NE: Tensor) -> Tensor:
         """Scores of every word, (N, V). For use on few tokens; losses never call it."""
         return nn.functional.linear(query_NE, self.output_matrix, self.head.bias)
+
+    def use(self, fused: bool, precision: torch.dtype = torch.float32) -> LanguageModel:
+        """Choose the fast twins and the precision of their large products; returns itself."""
+        self.core.run_layer = fast_layer(precision) if fused else LSTMLayer.forward
+        return self
 
     def parameter_count(self) -> int:
         """Trainable numbers, the shared matrix counted once."""

@@ -76,6 +76,11 @@ class LSTM(nn.Module):
         """The readable form; `wordtie.models` puts the fast twin here."""
         self.layers = nn.ModuleList(LSTMLayer(size if n == 0 else hidden, hidden) for n in range(layers))
 
+    @property
+    def lstm_layers(self) -> list[LSTMLayer]:
+        """The layers, bottom first."""
+        return [layer for layer in self.layers if isinstance(layer, LSTMLayer)]
+
     def initial_state(self, streams: int) -> State:
         """Zeros: what a stream starts from."""
         like = next(self.parameters())
@@ -96,7 +101,7 @@ class LSTM(nn.Module):
         masks = self.draw_masks(inputs_TBE) if masks is None else masks
         outputs = inputs_TBE if masks.input is None else inputs_TBE * masks.input
         new_state = []
-        for layer, layer_state, mask_BH in zip(self.layers, state, masks.hidden, strict=True):
+        for layer, layer_state, mask_BH in zip(self.lstm_layers, state, masks.hidden, strict=True):
             outputs, layer_state = self.run_layer(layer, outputs, layer_state, mask_BH)
             new_state.append(layer_state)
         return outputs, new_state

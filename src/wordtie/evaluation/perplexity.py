@@ -1,0 +1,103 @@
+"""Perplexity: sum nats, count tokens, divide once.
+
+Every token of the text is predicted exactly once, the first from `<eos>`, with the state carried over the
+whole text. With more than one stream the text is cut into as many pieces, each of which starts from an
+empty state: quicker, a little worse, and meant for choosing between epochs; figures to quote use one.
+
+Shapes: N tokens, T steps, B streams, V words.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from wordtie.models.language_model import LanguageModel
+from wordtie.text.batches import PADDING, Ids, batches
+
+SCORES_AT_ONCE = 2_000_000
+"""Scores (tokens x vocabulary) held at a time, so that memory does not grow with the text."""
+TOKENS_AT_ONCE = 1000
+"""Tokens of a window; the softmax takes them in smaller pieces."""
+Bits: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Score:
+    """Summed nats over `tokens` tokens."""
+
+    nats: float
+    tokens: int
+
+    @property
+    def perplexity(self) -> float:
+        """exp(nats / tokens)."""
+        return math.exp(min(self.nats / self.tokens, 700.0))
+
+
+def log_probabilities(model: LanguageModel, query_NE: Tensor) -> Iterator[Tensor]:
+    """Log p of every word, in pieces of rows that fit `SCORES_AT_ONCE`."""
+    rows = max(1, SCORES_AT_ONCE // model.words)
+    for first in range(0, len(query_NE), rows):
+        yield model.logits(query_NE[first : first + rows]).log_softmax(dim=1)
+
+
+@contextmanager
+def evaluating(model: LanguageModel) -> Iterator[torch.device]:
+    """Evaluation mode without gradients, and back; gives the model's device."""
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield model.embedding.weight.device
+    finally:
+        model.train(was_training)
+
+
+def queries(
+    model: LanguageModel, ids: Ids, eos_id: int, streams: int, device: torch.device
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """(query_NE, targets_N) window by window, state carried over; targets past a stream's end are `PADDING`."""
+    steps = max(1, TOKENS_AT_ONCE // streams)
+    state = model.initial_state(streams)
+    for inputs_TB, targets_TB in batches(ids, streams, steps, eos_id=eos_id, drop=False):
+        query, state = model(torch.from_numpy(inputs_TB).to(device), state)
+        yield query, torch.from_numpy(targets_TB).flatten().to(device)
+
+
+def evaluate(model: LanguageModel, ids: Ids, eos_id: int, streams: int = 1) -> Score:
+    """Score a text of word ids, (N,)."""
+    total = 0.0
+    with evaluating(model) as device:
+        for query, targets in queries(model, ids, eos_id, min(streams, len(ids)), device):
+            first = 0
+            for log_p in log_probabilities(model, query):
+                piece = targets[first : first + len(log_p)]
+                total += float(F.nll_loss(log_p, piece, ignore_index=PADDING, reduction="sum"))
+                first += len(log_p)
+    return Score(total, len(ids))
+
+
+def token_scores(model: LanguageModel, ids: Ids, eos_id: int) -> Iterator[tuple[Bits, Bits]]:
+    """Surprisal of each token and entropy of its prediction, in bits; one stream, predicted from `<eos>` on.
+
+    Given in pieces, so that a text of any length needs the same memory.
+    """
+    with evaluating(model) as device:
+        for query, targets in queries(model, ids, eos_id, 1, device):
+            first = 0
+            for log_p in log_probabilities(model, query):
+                piece = targets[first : first + len(log_p), None]
+                nats = torch.stack([-log_p.gather(1, piece)[:, 0], -(log_p.exp() * log_p).sum(1)])
+                surprisal, entropy = nats.double().cpu().numpy() / math.log(2)
+                yield surprisal, entropy
+                first += len(log_p)

@@ -1,0 +1,69 @@
+"""Checkpoints: everything a run needs to go on, in one file that is there and whole, or not there.
+
+A checkpoint is a safetensors file: tensors by name, and in its header a JSON record and the SHA-256 of the
+tensors. It is written beside its place, brought to the disk and renamed. Nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from wordtie.errors import RunFolderError
+from wordtie.text.files import saving, sync
+
+VERSION = 1
+
+
+def tensors_sha256(tensors: dict[str, Tensor]) -> str:
+    """SHA-256 over names, shapes, types and bytes, in the order of the names."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        tensor = tensors[name].detach().cpu().contiguous()
+        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().tobytes() if tensor.numel() else b"")
+    return digest.hexdigest()
+
+
+def save(path: Path, tensors: dict[str, Tensor], record: dict[str, Any]) -> None:
+    """Write the file. Raises `SaveError`; what was there before then still is."""
+    metadata = {"version": str(VERSION), "record": json.dumps(record), "sha256": tensors_sha256(tensors)}
+    whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    with saving(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as stage:
+            try:
+                save_file(whole, Path(stage) / path.name, metadata=metadata)
+            except SafetensorError as error:
+                raise OSError(str(error)) from error
+            replace_file(Path(stage) / path.name, path)
+
+
+def replace_file(new: Path, path: Path) -> None:
+    """Put a finished file in the place of `path`, in one step: unlike `replace_files`, never without one."""
+    sync(new)
+    new.replace(path)
+    sync(path.parent)
+
+
+def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Tensors and record. Raises `RunFolderError` for a file that is missing, damaged or from a newer version."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise RunFolderError(f"{path}: missing or damaged ({error}): take it from a copy, or train anew") from error
+    if int(metadata.get("version", 0)) > VERSION:
+        raise RunFolderError(f"{path}: written by a newer wordtie: update wordtie to go on from it")
+    if metadata.get("sha256") != tensors_sha256(tensors):
+        raise RunFolderError(f"{path}: damaged, its content is not what was saved: take it from a copy, or train anew")
+    return tensors, json.loads(metadata["record"])

@@ -1,0 +1,30 @@
+"""Which device and which precision of matrix products a run trains with."""
+
+from __future__ import annotations
+
+import torch
+
+from wordtie.config import SettingsError
+
+
+def resolve_device(name: str) -> torch.device:
+    """`auto` is CUDA where there is a card, else the CPU. Raises `SettingsError` for a device that is not there."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise SettingsError(f"training.device {name!r} is not a device: use auto, cpu or cuda") from error
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise SettingsError("training.device is cuda, but PyTorch sees no CUDA card here: use cpu or auto")
+    return device
+
+
+def resolve_precision(name: str, device: torch.device) -> torch.dtype:
+    """`auto` takes bf16 products where the machine has instructions for them (AVX512-BF16, AMX, CUDA 8.0)."""
+    if name != "auto":
+        return {"fp32": torch.float32, "bf16": torch.bfloat16}[name]
+    if device.type == "cuda":
+        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float32
+    fast = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return torch.bfloat16 if fast else torch.float32

@@ -1,0 +1,128 @@
+"""What a person sees while a model trains, and what `metrics.jsonl` and TensorBoard keep.
+
+On a terminal: one live line. Elsewhere (a log, a pipe): one line an epoch. All of it on stderr.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from wordtie.text.files import saving
+
+
+class Metrics:
+    """`metrics.jsonl`, and TensorBoard beside it when that is installed."""
+
+    def __init__(self, folder: Path, length: int) -> None:
+        """Go on after `length` bytes: what a killed run wrote past its last checkpoint is dropped."""
+        self.path = folder / "metrics.jsonl"
+        with saving(self.path):
+            self.path.touch()
+            with self.path.open("r+b") as file:
+                file.truncate(length)
+        self.board = _tensorboard(folder / "tensorboard")
+
+    @property
+    def length(self) -> int:
+        """Bytes written so far."""
+        return self.path.stat().st_size
+
+    def write(self, **values: Any) -> None:
+        """One JSON object on a line."""
+        with saving(self.path), self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(values) + "\n")
+        if self.board is not None:
+            for name, value in values.items():
+                if isinstance(value, float):
+                    self.board.add_scalar(name, value, values.get("epoch", 0))
+
+
+def _tensorboard(folder: Path) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        return None
+    return SummaryWriter(folder)
+
+
+class Progress:
+    """A live line: epoch, perplexity so far, loss, words a second, time left."""
+
+    def __init__(self, epochs: int, windows: int, max_seconds: float | None) -> None:
+        self.epochs = epochs
+        self.windows = windows
+        self.max_seconds = max_seconds
+        self.started = time.monotonic()
+        self.shown = 0.0
+        self.words = 0
+        self.live: Any = None
+
+    def __enter__(self) -> Progress:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, TextColumn
+            from rich.progress import Progress as Bar
+
+            columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}"))
+            self.live = Bar(*columns, console=Console(stderr=True), transient=True)
+            self.live.__enter__()
+            self.task = self.live.add_task("", total=self.windows, figures="")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.live is not None:
+            self.live.__exit__(kind, error, trace)
+
+    def window(self, epoch: int, done: int, nats: float, tokens: int, words: int) -> None:
+        """Show where training is: `nats` over `tokens` in this epoch so far; `words` more were just read."""
+        self.words += words
+        now = time.monotonic()
+        if self.live is None or now - self.shown < 0.2 or tokens == 0:
+            return
+        self.shown = now
+        elapsed = now - self.started
+        rate = self.words / elapsed
+        left = (self.epochs - epoch + 1 - done / self.windows) * self.windows * (elapsed / (self.words / words))
+        if self.max_seconds is not None:
+            left = min(left, self.max_seconds - elapsed)
+        loss = nats / tokens
+        figures = f"loss {loss:.3f}  perplexity {math.exp(min(loss, 50)):.1f}  {rate:,.0f} words/s  {_clock(left)} left"
+        self.live.update(self.task, completed=done, description=f"epoch {epoch}/{self.epochs}", figures=figures)
+
+    def say(self, line: str) -> None:
+        """A line that stays."""
+        if self.live is not None:
+            self.live.console.print(line, highlight=False, markup=False)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(max(0.0, seconds)), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
+class Stages:
+    """Progress of reading a text, for `wordtie.text.token_file.prepare`; shown once it takes two seconds."""
+
+    def __init__(self) -> None:
+        self.started = time.monotonic()
+        self.shown = 0.0
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Called as the text is read and written."""
+        now = time.monotonic()
+        if now - self.started < 2 or now - self.shown < 1:
+            return
+        self.shown = now
+        share = f"{100 * done / total:.0f} %" if total else f"{done / 1e6:.0f} MB"
+        end = "\r" if sys.stderr.isatty() else "\n"
+        print(f"{stage} {share}      ", end=end, file=sys.stderr, flush=True)

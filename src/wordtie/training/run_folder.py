@@ -1,0 +1,143 @@
+"""A run folder is a model: its files, the manifest that seals them, and the lock of whoever trains it.
+
+config.json  model.safetensors  tokenizer.json     the model, named in the manifest
+manifest.json                                      SHA-256 of each, written last
+settings.yaml  metrics.jsonl  checkpoints/         how it came about
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save_file
+from torch import Tensor
+
+from wordtie import __version__
+from wordtie.config import Settings, SettingsError, from_dict, to_dict
+from wordtie.errors import RunFolderError
+from wordtie.text.files import replace_files, saving
+from wordtie.text.tokenizer import Tokenizer
+
+VERSION = 1
+CONFIG, MODEL, TOKENIZER, MANIFEST = "config.json", "model.safetensors", "tokenizer.json", "manifest.json"
+CHECKPOINT = Path("checkpoints") / "last.safetensors"
+
+
+def write_model(
+    folder: Path, kind: str, config: dict[str, Any], tensors: dict[str, Tensor], tokenizer: Tokenizer
+) -> None:
+    """Write config, model, tokenizer, then the manifest. Raises `SaveError`."""
+    with saving(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".model-", dir=folder) as name:
+            stage = Path(name)
+            content = {"version": VERSION, "wordtie": __version__, "kind": kind, **config}
+            (stage / CONFIG).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+            whole = {key: tensor.detach().cpu().contiguous() for key, tensor in tensors.items()}
+            save_file(whole, stage / MODEL, metadata={"format": "pt"})
+            tokenizer.save(stage / TOKENIZER)
+            names = [CONFIG, MODEL, TOKENIZER]
+            manifest = {"version": VERSION, "sha256": {each: file_sha256(stage / each) for each in names}}
+            (stage / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+            replace_files(stage, folder, [*names, MANIFEST])
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_model(folder: Path, kind: str) -> tuple[dict[str, Any], dict[str, Tensor], Tokenizer]:
+    """(config, tensors, tokenizer) of a sealed run folder.
+
+    Raises `RunFolderError` where a file is missing, is not what the manifest says, or is from a newer version.
+    """
+    contents = _sealed(folder)
+    config: dict[str, Any] = json.loads(contents[CONFIG])
+    if config["version"] > VERSION:
+        raise RunFolderError(
+            f"{folder / CONFIG}: format {config['version']} of wordtie {config['wordtie']}, newer than this one: "
+            "update wordtie"
+        )
+    if config["kind"] != kind:
+        raise RunFolderError(f"{folder / CONFIG}: holds a {config['kind']} model, not a {kind} model")
+    return config, load_tensors(contents[MODEL]), Tokenizer.load(folder / TOKENIZER)
+
+
+def _sealed(folder: Path) -> dict[str, bytes]:
+    """The model's files, checked against the manifest."""
+    if not folder.is_dir():
+        raise RunFolderError(f"{folder}: no such run folder; `wordtie train` makes one")
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        version, digests = manifest["version"], dict(manifest["sha256"])
+    except FileNotFoundError as error:
+        mend = "train it further with --resume" if (folder / CHECKPOINT).exists() else "is this a run folder?"
+        raise RunFolderError(f"{path}: missing, so there is no finished model here; {mend}") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunFolderError(f"{path}: damaged: take it from a copy") from error
+    if version > VERSION:
+        raise RunFolderError(f"{path}: format {version} is newer than this wordtie: update wordtie")
+    contents = {}
+    for name in (CONFIG, MODEL, TOKENIZER):
+        try:
+            contents[name] = (folder / name).read_bytes()
+        except OSError as error:
+            raise RunFolderError(f"{folder / name}: cannot be read ({error.strerror}): take it from a copy") from error
+        if hashlib.sha256(contents[name]).hexdigest() != digests.get(name):
+            raise RunFolderError(
+                f"{folder / name}: damaged, it is not what {MANIFEST} says: take it from a copy, or train again"
+            )
+    return contents
+
+
+def read_settings(config: dict[str, Any], folder: Path) -> Settings:
+    """The settings in a config. Raises `RunFolderError` for those of a newer version."""
+    try:
+        return from_dict(config["settings"])
+    except (SettingsError, KeyError, TypeError) as error:
+        raise RunFolderError(f"{folder / CONFIG}: {error}: update wordtie") from error
+
+
+def model_config(settings: Settings, words: int) -> dict[str, Any]:
+    """What `config.json` says of a language model."""
+    return {"words": words, "settings": to_dict(settings)}
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the run folder for one process. Raises `RunFolderError` where another trains it."""
+    with saving(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = (folder / ".lock").open("w")
+    with handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise RunFolderError(f"{folder}: another process is training it: wait, or choose another --out") from error
+        yield
+
+
+def clear(folder: Path) -> None:
+    """Remove what a run wrote, and nothing else that may lie there."""
+    (folder / MANIFEST).unlink(missing_ok=True)
+    for name in (CONFIG, MODEL, TOKENIZER, "settings.yaml", "metrics.jsonl", "result.json"):
+        (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(folder / CHECKPOINT.parent, ignore_errors=True)
+    shutil.rmtree(folder / "tensorboard", ignore_errors=True)
+
+
+def holds_run(folder: Path) -> bool:
+    """Whether a run has left a model or a checkpoint here."""
+    return any((folder / name).exists() for name in (CHECKPOINT, MANIFEST, MODEL))

@@ -1,0 +1,42 @@
+"""Text sampled from the model, one word after another."""
+
+from __future__ import annotations
+
+import torch
+
+from wordtie.evaluation.perplexity import evaluating
+from wordtie.models.language_model import LanguageModel
+from wordtie.text.tokenizer import Tokenizer
+from wordtie.uses.predict import read
+
+
+def generate(
+    model: LanguageModel,
+    tokenizer: Tokenizer,
+    prompt: str = "",
+    words: int = 50,
+    temperature: float = 1.0,
+    seed: int | None = None,
+) -> str:
+    """The prompt and `words` words more; `<eos>` becomes a line end, `<unk>` is never drawn.
+
+    Raises `ValueError` for a temperature that is not positive.
+    """
+    if temperature <= 0:
+        raise ValueError(f"temperature must be positive, got {temperature}")
+    vocabulary = tokenizer.vocabulary
+    generator = torch.Generator()
+    if seed is None:
+        generator.seed()
+    else:
+        generator.manual_seed(seed)
+    written = tokenizer.words(prompt)
+    with evaluating(model) as device:
+        query, state = read(model, tokenizer, prompt)
+        for _ in range(words):
+            scores = model.logits(query)[0].cpu() / temperature
+            scores[vocabulary.unk_id] = -torch.inf
+            word = torch.multinomial(scores.softmax(0), 1, generator=generator)
+            written.append("\n" if int(word) == vocabulary.eos_id else vocabulary.words[int(word)])
+            query, state = model(word[None].to(device), state)
+    return " ".join(written).replace(" \n ", "\n").replace(" \n", "\n").replace("\n ", "\n").strip("\n")

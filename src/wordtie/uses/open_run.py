@@ -1,0 +1,62 @@
+"""Open a run folder and use the model in it.
+
+model = wordtie.load("runs/ptb")
+model.surprisal("the cat sat on the mat")
+model.predict("the federal reserve")
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from wordtie.config import Settings
+from wordtie.errors import RunFolderError
+from wordtie.models.language_model import LanguageModel
+from wordtie.text.tokenizer import Tokenizer
+from wordtie.training.run_folder import MODEL, read_model, read_settings
+from wordtie.uses import generate, predict, surprisal
+from wordtie.uses.score_file import EvaluationResult, evaluate_file
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A language model with its tokenizer, in evaluation mode, fp32."""
+
+    model: LanguageModel
+    tokenizer: Tokenizer
+    settings: Settings
+
+    def surprisal(self, text: str, reset: surprisal.Reset = "line") -> list[surprisal.WordSurprisal]:
+        """One record a word: see `wordtie.uses.surprisal`."""
+        return list(surprisal.surprisal(self.model, self.tokenizer, text.splitlines() or [""], reset))
+
+    def predict(self, text: str, top: int = 10) -> list[tuple[str, float]]:
+        """The `top` likeliest next words of a phrase, with their probabilities."""
+        return predict.predict(self.model, self.tokenizer, text, top)
+
+    def generate(self, prompt: str = "", words: int = 50, temperature: float = 1.0, seed: int | None = None) -> str:
+        """Text that goes on from the prompt, sampled word by word."""
+        return generate.generate(self.model, self.tokenizer, prompt, words, temperature, seed)
+
+    def evaluate(self, path: str | Path) -> EvaluationResult:
+        """Perplexity of a text file, every token predicted once."""
+        return evaluate_file(self.model, self.tokenizer, path)
+
+
+def load(run: str | Path) -> LoadedModel:
+    """Open a run folder. Raises `RunFolderError` where it is incomplete, damaged or from a newer version."""
+    folder = Path(run)
+    config, tensors, tokenizer = read_model(folder, "language_model")
+    settings = read_settings(config, folder)
+    words = len(tokenizer.vocabulary)
+    with torch.device("meta"):
+        model = LanguageModel(settings.model, words)
+    try:
+        model.load_state_dict(tensors, assign=True)
+    except RuntimeError as error:
+        raise RunFolderError(f"{folder / MODEL}: does not fit config.json: take both from a copy") from error
+    model.requires_grad_(False)
+    return LoadedModel(model.use(fused=True).eval(), tokenizer, settings)

@@ -1,0 +1,30 @@
+"""The likeliest next words of a phrase."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from wordtie.evaluation.perplexity import evaluating
+from wordtie.models.language_model import LanguageModel
+from wordtie.nn.lstm import State
+from wordtie.text.tokenizer import Tokenizer
+
+
+def read(model: LanguageModel, tokenizer: Tokenizer, text: str) -> tuple[Tensor, State]:
+    """The query (1, E) after the phrase, which starts from `<eos>`, and the state."""
+    lines = text.splitlines() or [""]
+    ids = [tokenizer.vocabulary.eos_id]
+    for number, line in enumerate(lines):
+        ids += tokenizer.encode_line(line, eos=tokenizer.sentences and number < len(lines) - 1)
+    inputs = torch.tensor(ids, device=model.embedding.weight.device)[:, None]
+    query, state = model(inputs, model.initial_state(1))
+    return query[-1:], state
+
+
+def predict(model: LanguageModel, tokenizer: Tokenizer, text: str, top: int = 10) -> list[tuple[str, float]]:
+    """(word, probability), likeliest first."""
+    with evaluating(model):
+        query, _ = read(model, tokenizer, text)
+        probability, ids = model.logits(query)[0].softmax(0).topk(min(top, model.words))
+    return list(zip(tokenizer.decode(ids.tolist()), probability.tolist(), strict=True))

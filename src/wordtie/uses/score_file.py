@@ -1,0 +1,48 @@
+"""Perplexity of a text file under a model, with the counts and the policies that it depends on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from wordtie.evaluation.perplexity import evaluate
+from wordtie.models.language_model import LanguageModel
+from wordtie.text.token_file import encode_file
+from wordtie.text.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class EvaluationResult:
+    """A perplexity means nothing without what it was counted over."""
+
+    perplexity: float
+    nats: float
+    tokens: int
+    """All of them, `<eos>` included; none is dropped."""
+    oov: int
+    """Words not in the vocabulary, scored as `<unk>`."""
+    unk: int
+    """`<unk>` in the text itself."""
+    eos: int
+    unk_policy: str
+    eos_policy: str
+    sha256: str
+    """Of the text."""
+
+
+def evaluate_file(model: LanguageModel, tokenizer: Tokenizer, source: str | Path | IO[Any]) -> EvaluationResult:
+    """One stream, state carried over, the first word predicted from `<eos>`. Raises `DataError`."""
+    ids, stats = encode_file(source, tokenizer)
+    score = evaluate(model, ids, tokenizer.vocabulary.eos_id)
+    return EvaluationResult(
+        perplexity=score.perplexity,
+        nats=score.nats,
+        tokens=score.tokens,
+        oov=stats.oov,
+        unk=stats.unk,
+        eos=stats.eos,
+        unk_policy="words not in the vocabulary count as <unk>, and <unk> is predicted like any word",
+        eos_policy="one <eos> a line, predicted like any word" if tokenizer.sentences else "one <eos> at the end",
+        sha256=stats.sha256,
+    )
