@@ -10,12 +10,13 @@ import dataclasses
 import difflib
 import re
 from collections.abc import Sequence
-from typing import Any, NoReturn, get_type_hints
+from typing import NoReturn, get_type_hints
 
 import jsonargparse
 import yaml
 
 from wordtie.commands._shared import UsageError
+from wordtie.config import Settings, to_dict
 
 
 class HelpFormatter(jsonargparse.DefaultHelpFormatter, argparse.RawDescriptionHelpFormatter):
@@ -23,9 +24,9 @@ class HelpFormatter(jsonargparse.DefaultHelpFormatter, argparse.RawDescriptionHe
 
 
 class SettingsParser(jsonargparse.ArgumentParser):
-    """Options for every field of `settings_class`, or of those of its sections that are named."""
+    """Options for every field of the sections of `Settings` that are named."""
 
-    def __init__(self, command: str, help_text: str, usage: str, settings_class: type, sections: Sequence[str]) -> None:
+    def __init__(self, command: str, help_text: str, usage: str, sections: Sequence[str]) -> None:
         super().__init__(
             prog=f"wordtie {command}",
             description=help_text,
@@ -33,16 +34,16 @@ class SettingsParser(jsonargparse.ArgumentParser):
             formatter_class=HelpFormatter,
             print_config=None,
         )
-        self.settings_class = settings_class
-        self.sections = {name: get_type_hints(settings_class)[name] for name in sections}
+        self.add_argument("corpus", nargs="?", help="The same as --data.corpus.")
+        self.sections = {name: get_type_hints(Settings)[name] for name in sections}
 
     def add_settings(self) -> None:
-        """Add the options of the settings, after the command's own, and `--config`."""
+        """Add `--config` and the options of the settings, after the command's own."""
         jsonargparse.set_parsing_settings(docstring_parse_attribute_docstrings=True)
         self.add_argument("--config", action="config", help="A YAML recipe; options after it win.")
         for name, section in self.sections.items():
             self.add_class_arguments(section, name)
-        for field in dataclasses.fields(self.settings_class):
+        for field in dataclasses.fields(Settings):
             if field.name not in self.sections:  # so that any recipe can be given, and its other sections pass
                 self.add_argument(f"--{field.name}", type=dict | None, default=None, help=argparse.SUPPRESS)
 
@@ -56,27 +57,17 @@ class SettingsParser(jsonargparse.ArgumentParser):
             line += f"; did you mean {near[0]}?" if near else ""
         raise UsageError(f"{line}; see `{self.prog} --help`") from ex
 
-    def settings(self, parsed: jsonargparse.Namespace, **replaced: dict[str, Any]) -> Any:
-        """Build the settings from what was parsed, with some fields of a section replaced.
+    def settings(self, parsed: jsonargparse.Namespace) -> Settings:
+        """Build the settings from what was parsed; a positional `corpus` wins over --data.corpus.
 
         Raises `SettingsError` for what makes no sense together.
         """
-        return self.settings_class(
-            **{
-                name: section(**{**parsed[name].as_dict(), **replaced.get(name, {})})
-                for name, section in self.sections.items()
-            }
-        )
+        values = {name: parsed[name].as_dict() for name in self.sections}
+        if parsed.corpus is not None:
+            values["data"]["corpus"] = parsed.corpus
+        return Settings(**{name: section(**values[name]) for name, section in self.sections.items()})
 
 
-def as_yaml(settings: Any) -> str:
+def as_yaml(settings: Settings) -> str:
     """The settings as a recipe that `--config` reads back."""
-    plain = yaml.safe_dump(_plain(dataclasses.asdict(settings)), sort_keys=False, allow_unicode=True)
-    return str(plain)
-
-
-def _plain(value: Any) -> Any:
-    """Tuples as lists, which is what YAML has."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return list(value) if isinstance(value, tuple) else value
+    return str(yaml.safe_dump(to_dict(settings), sort_keys=False, allow_unicode=True))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from wordtie.commands._settings import SettingsParser
 from wordtie.commands._shared import UsageError, print_json
-from wordtie.config import Settings
 
 if TYPE_CHECKING:
     from wordtie.text.token_file import PreparedData
@@ -32,8 +31,7 @@ USAGE = "[CORPUS] [--config RECIPE] [--data.SETTING VALUE ...] [--order 5] [--sp
 
 def main(argv: list[str]) -> None:
     """Prepare the text, fit, measure and print."""
-    parser = SettingsParser("baseline", HELP, USAGE, Settings, ["data"])
-    parser.add_argument("corpus", nargs="?", help="The same as --data.corpus.")
+    parser = SettingsParser("baseline", HELP, USAGE, ["data"])
     parser.add_argument("--order", type=int, default=5, help="Words in the longest n-gram.")
     parser.add_argument("--split", choices=["valid", "test"], default="test", help="The text to measure.")
     parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
@@ -41,7 +39,7 @@ def main(argv: list[str]) -> None:
     parsed = parser.parse_args(argv)
     if parsed.order < 1:
         raise UsageError(f"--order must be at least 1, got {parsed.order}")
-    settings: Settings = parser.settings(parsed, data={"corpus": parsed.corpus} if parsed.corpus else {})
+    settings = parser.settings(parsed)
 
     from wordtie.text.token_file import prepare
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wordtie.commands._settings import SettingsParser, as_yaml
 from wordtie.commands._shared import UsageError, print_json
-from wordtie.config import Settings
 
 if TYPE_CHECKING:
     from wordtie.training.trainer import TrainingResult
@@ -36,8 +35,7 @@ USAGE = "[CORPUS] [--config RECIPE] [--SECTION.SETTING VALUE ...] [--out RUN] [-
 
 def main(argv: list[str]) -> None:
     """Parse, train, and print what came out."""
-    parser = SettingsParser("train", HELP, USAGE, Settings, ["data", "model", "loss", "training"])
-    parser.add_argument("corpus", nargs="?", help="The same as --data.corpus.")
+    parser = SettingsParser("train", HELP, USAGE, ["data", "model", "loss", "training"])
     parser.add_argument("--out", type=str | None, default=None, help="The run folder; runs/CORPUS if not given.")
     parser.add_argument("--resume", action="store_true", help="Go on from the run folder's last checkpoint.")
     parser.add_argument("--overwrite", action="store_true", help="Replace the run folder if there is one.")
@@ -47,13 +45,13 @@ def main(argv: list[str]) -> None:
     parsed = parser.parse_args(argv)
     if parsed.resume and parsed.overwrite:
         raise UsageError("--resume keeps the run folder and --overwrite replaces it; give one of them")
-    settings: Settings = parser.settings(parsed, data={"corpus": parsed.corpus} if parsed.corpus else {})
+    settings = parser.settings(parsed)
     if parsed.print_config:
         print(as_yaml(settings), end="")
         return
     out = default_folder(settings.data.corpus) if parsed.out is None else Path(parsed.out)
 
-    from wordtie.training.trainer import train
+    from wordtie.training.trainer import prepared_data, train
 
     result = train(settings, out, resume=parsed.resume, overwrite=parsed.overwrite)
     if result.stopped == "max_time":
@@ -61,7 +59,7 @@ def main(argv: list[str]) -> None:
     if parsed.json:
         print_json({**dataclasses.asdict(result), "folder": str(result.folder)})
     else:
-        print(summary(result))
+        print(summary(result, prepared_data(settings).info))
 
 
 def default_folder(corpus: str) -> Path:
@@ -69,14 +67,18 @@ def default_folder(corpus: str) -> Path:
     return Path("runs") / Path(corpus).resolve().name.removesuffix(".txt")
 
 
-def summary(result: TrainingResult) -> str:
+def summary(result: TrainingResult, info: dict[str, Any]) -> str:
     """What a person wants to know at the end."""
     return "\n".join(
         [
             f"run folder             {result.folder}",
-            f"test perplexity        {result.test_perplexity:.2f} over {result.test_tokens:,} tokens",
-            f"validation perplexity  {result.valid_perplexity:.2f} at best",
-            f"parameters             {result.parameters:,}",
-            f"epochs                 {result.epochs} in {result.seconds:.0f} s ({result.stopped})",
+            f"parameters             {result.parameters:,}, over {info['vocabulary_size']:,} words",
+            f"trained                {result.epochs} epochs, {result.seconds:.0f} s ({result.stopped})",
+            f"test perplexity        {result.test_perplexity:.2f} over {result.test_tokens:,} tokens, "
+            f"{info['splits']['test']['oov']:,} of them out of the vocabulary",
+            f"validation perplexity  {result.valid_perplexity:.2f} over {result.valid_tokens:,} tokens, "
+            f"{info['splits']['valid']['oov']:,} of them out of the vocabulary",
+            f"<unk>: {info['policy']['unk']}",
+            f"<eos>: {info['policy']['eos']}",
         ]
     )

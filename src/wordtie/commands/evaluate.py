@@ -1,0 +1,80 @@
+"""`wordtie evaluate`: perplexity, with what it was counted over."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from wordtie.commands._shared import Parser, print_json
+from wordtie.errors import RunFolderError
+
+if TYPE_CHECKING:
+    from wordtie.uses.open_run import LoadedModel
+
+HELP = """\
+Measure the perplexity of a text under a trained model.
+
+The text is one stream: every token is predicted once, the first from <eos>, and the state is carried over. Without
+FILE it is a text of the corpus that the model was trained on.
+
+examples:
+  wordtie evaluate runs/ptb
+  wordtie evaluate runs/ptb --split valid
+  wordtie evaluate runs/ptb novel.txt --json
+"""
+
+
+def main(argv: list[str]) -> None:
+    """Print the perplexity, its counts and its policies."""
+    parser = Parser("evaluate", HELP)
+    parser.add_argument("run", metavar="RUN", help="the run folder of a trained model")
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a UTF-8 text, plain or .gz")
+    parser.add_argument("--split", choices=["valid", "test"], default="test", help="without FILE: which text (test)")
+    parser.add_argument("--json", action="store_true", help="print a JSON object")
+    arguments = parser.parse_args(argv)
+
+    from wordtie.uses.open_run import load
+
+    model = load(arguments.run)
+    if arguments.file is None:
+        result = evaluate_split(model, arguments.run, arguments.split)
+    else:
+        result = {"text": arguments.file, **dataclasses.asdict(model.evaluate(arguments.file))}
+    if arguments.json:
+        print_json(result)
+    else:
+        print(summary(result))
+
+
+def evaluate_split(model: LoadedModel, run: str, split: str) -> dict[str, object]:
+    """A text of the model's own corpus. Raises `RunFolderError` where its words are no longer the model's."""
+    from wordtie.evaluation.perplexity import evaluate
+    from wordtie.training.trainer import prepared_data
+
+    data = prepared_data(model.settings)
+    if data.vocabulary != model.tokenizer.vocabulary:
+        raise RunFolderError(f"{run}: {model.settings.data.corpus} has changed since training; name a FILE to measure")
+    score = evaluate(model.model, data.test if split == "test" else data.valid, data.vocabulary.eos_id)
+    counts, policy = data.info["splits"][split], data.info["policy"]
+    return {
+        "text": f"{model.settings.data.corpus} ({split})",
+        "perplexity": score.perplexity,
+        "nats": score.nats,
+        "tokens": score.tokens,
+        **{name: counts[name] for name in ("oov", "unk", "eos")},
+        "unk_policy": policy["unk"],
+        "eos_policy": policy["eos"],
+        "sha256": counts["sha256"],
+    }
+
+
+def summary(result: dict[str, object]) -> str:
+    """The perplexity, over what."""
+    return "\n".join(
+        [
+            f"perplexity {result['perplexity']:.2f}",
+            f"over {result['tokens']:,} tokens of {result['text']}, {result['oov']:,} of them out of the vocabulary",
+            f"<unk>: {result['unk_policy']}",
+            f"<eos>: {result['eos_policy']}",
+        ]
+    )

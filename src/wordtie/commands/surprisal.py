@@ -1,0 +1,50 @@
+"""`wordtie surprisal`: how surprising each word of a text is, in bits."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from wordtie.commands._shared import Parser, print_json, print_tsv, read_lines
+
+HELP = """\
+Print the surprisal of every word of a text.
+
+The output has a header and one line a word, with tabs between the columns:
+  line, position   where the word stands, both from 1
+  word, id, oov    oov is 1 where the model does not know the word and scores <unk> in its place
+  surprisal_bits   -log2 of the probability that the model gave the word
+  entropy_bits     how uncertain the model was before it saw the word
+
+examples:
+  wordtie surprisal runs/ptb sentences.txt > surprisal.tsv
+  echo "the cat sat on the mat" | wordtie surprisal runs/ptb
+  wordtie surprisal runs/ptb story.txt --reset never
+"""
+
+COLUMNS = ["line", "position", "word", "id", "oov", "surprisal_bits", "entropy_bits"]
+
+
+def main(argv: list[str]) -> None:
+    """Score a file or stdin."""
+    parser = Parser("surprisal", HELP)
+    parser.add_argument("run", metavar="RUN", help="the run folder of a trained model")
+    parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="a UTF-8 text, plain or .gz (none: stdin)")
+    parser.add_argument(
+        "--reset",
+        choices=["line", "never"],
+        default="line",
+        help="read each line by itself, or in the context of all before it (line)",
+    )
+    parser.add_argument("--json", action="store_true", help="print a JSON list")
+    arguments = parser.parse_args(argv)
+
+    from wordtie.uses.open_run import load
+    from wordtie.uses.surprisal import surprisal
+
+    model = load(arguments.run)
+    records = surprisal(model.model, model.tokenizer, read_lines(arguments.file), arguments.reset)
+    rows = map(dataclasses.asdict, records)
+    if arguments.json:
+        print_json(list(rows))
+    else:
+        print_tsv(COLUMNS, rows)

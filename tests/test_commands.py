@@ -1,0 +1,142 @@
+"""The commands from end to end, on a model of a few words."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from wordtie import cli
+from wordtie.errors import RunFolderError
+
+Capture = pytest.CaptureFixture[str]
+
+SMALL = [
+    *("--model.hidden", "6", "--training.epochs", "2", "--training.streams", "2", "--training.steps", "5"),
+    *("--training.threads", "1"),
+]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A run folder; the text lies beside it, and so does the cache."""
+    folder = tmp_path_factory.mktemp("commands")
+    text = folder / "text"
+    text.mkdir()
+    for split, times in (("train", 40), ("valid", 3), ("test", 2)):
+        (text / f"{split}.txt").write_text("the cat sat on the mat\nthe dog sat on the cat\n" * times)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        patch.chdir(folder)
+        assert cli.main(["train", str(text), "--out", str(folder / "run"), *SMALL]) == 0
+        yield folder / "run"
+
+
+def output(arguments: list[str], capsys: Capture) -> str:
+    capsys.readouterr()
+    assert cli.main(arguments) == 0
+    return capsys.readouterr().out
+
+
+def rows(table: str) -> list[dict[str, str]]:
+    header, *lines = (line.split("\t") for line in table.splitlines())
+    return [dict(zip(header, line, strict=True)) for line in lines]
+
+
+def test_train_again_needs_to_be_told_how(run: Path, capsys: Capture) -> None:
+    again = ["train", str(run.parent / "text"), "--out", str(run), *SMALL]
+    assert cli.main(again) == RunFolderError.exit_code
+    assert "--resume" in capsys.readouterr().err
+    resumed = json.loads(output([*again, "--resume", "--json"], capsys))
+    assert (resumed["epochs"], resumed["stopped"], resumed["test_tokens"]) == (2, "finished", 28)
+    summary = output([*again, "--overwrite"], capsys)
+    assert f"test perplexity        {resumed['test_perplexity']:.2f} over 28 tokens, 0 of them out of" in summary
+
+
+def test_evaluate_says_what_it_counted(run: Path, capsys: Capture) -> None:
+    of_split = json.loads(output(["evaluate", str(run), "--json"], capsys))
+    of_file = json.loads(output(["evaluate", str(run), str(run.parent / "text" / "test.txt"), "--json"], capsys))
+    assert {"unk_policy", "eos_policy", "text", "sha256"} < of_file.keys() == of_split.keys()
+    for name in ("perplexity", "nats", "tokens", "oov", "unk", "eos", "sha256"):
+        assert of_file[name] == of_split[name]
+    assert of_file["perplexity"] == pytest.approx(math.exp(of_file["nats"] / 28))
+    assert "over 28 tokens" in output(["evaluate", str(run)], capsys)
+    assert "over 42 tokens" in output(["evaluate", str(run), "--split", "valid"], capsys)
+
+
+def test_evaluate_sees_that_the_corpus_has_changed(run: Path, capsys: Capture) -> None:
+    text = run.parent / "text" / "train.txt"
+    before = text.read_text()
+    try:
+        text.write_text(before + "a bird\n")
+        assert cli.main(["evaluate", str(run)]) == RunFolderError.exit_code
+    finally:
+        text.write_text(before)
+    assert "has changed since training" in capsys.readouterr().err
+
+
+def test_surprisal_by_line_and_carried_over(run: Path, tmp_path: Path, capsys: Capture) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("the cat\nthe bird\n")
+    by_line = rows(output(["surprisal", str(run), str(text)], capsys))
+    assert [(row["line"], row["position"], row["word"], row["oov"]) for row in by_line] == [
+        ("1", "1", "the", "0"),
+        ("1", "2", "cat", "0"),
+        ("1", "3", "<eos>", "0"),
+        ("2", "1", "the", "0"),
+        ("2", "2", "bird", "1"),
+        ("2", "3", "<eos>", "0"),
+    ]
+    carried = json.loads(output(["surprisal", str(run), str(text), "--reset", "never", "--json"], capsys))
+    assert by_line[0]["surprisal_bits"] == by_line[3]["surprisal_bits"] == f"{carried[0]['surprisal_bits']:.6f}"
+    assert by_line[3]["surprisal_bits"] != f"{carried[3]['surprisal_bits']:.6f}"
+    evaluated = json.loads(output(["evaluate", str(run), str(text), "--json"], capsys))
+    assert sum(row["surprisal_bits"] for row in carried) * math.log(2) == pytest.approx(evaluated["nats"], rel=1e-5)
+
+
+def test_surprisal_reads_stdin(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"the cat")))
+    assert [row["word"] for row in rows(output(["surprisal", str(run)], capsys))] == ["the", "cat", "<eos>"]
+
+
+def test_predict_lists_the_likeliest(run: Path, capsys: Capture) -> None:
+    words = rows(output(["predict", str(run), "the", "--top", "3"], capsys))
+    probabilities = [float(row["probability"]) for row in words]
+    assert len(words) == 3
+    assert probabilities == sorted(probabilities, reverse=True)
+    everything = json.loads(output(["predict", str(run), "the", "--top", "99", "--json"], capsys))
+    assert sum(row["probability"] for row in everything) == pytest.approx(1, abs=1e-5)
+
+
+def test_generate_repeats_itself_with_the_same_seed(run: Path, capsys: Capture) -> None:
+    arguments = ["generate", str(run), "--prompt", "the cat", "--words", "9"]
+    first, again, other = (output([*arguments, "--seed", seed], capsys) for seed in ("1", "1", "2"))
+    assert first == again != other
+    assert first.startswith("the cat")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["predict", "RUN", "the", "--top", "0"],
+        ["predict", "RUN"],
+        ["generate", "RUN", "--temperature", "0"],
+        ["generate", "RUN", "--words", "many"],
+        ["surprisal", "RUN", "--reset", "sometimes"],
+        ["evaluate"],
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_is_read(arguments: list[str], capsys: Capture) -> None:
+    assert cli.main(arguments) == 2
+    assert f"see `wordtie {arguments[0]} --help`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["evaluate", "surprisal", "generate"])
+def test_a_folder_that_is_no_run_is_said(name: str, tmp_path: Path, capsys: Capture) -> None:
+    assert cli.main([name, str(tmp_path)]) == RunFolderError.exit_code
+    assert capsys.readouterr().err.startswith(f"wordtie: error: {tmp_path}")
