@@ -1,0 +1,67 @@
+"""Every setting of word2vec and its one default; the names and meanings are gensim's. No torch import."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from wordtie.config import SettingsError
+
+
+@dataclass(frozen=True)
+class Word2VecSettings:
+    """Skip-gram or CBOW with negative sampling (Mikolov et al. 2013), its two matrices untied or tied."""
+
+    algorithm: Literal["skipgram", "cbow"] = "skipgram"
+    head: Literal["untied", "tied", "tied_linear"] = "untied"
+    """`untied`: an input and an output matrix. `tied`: one matrix. `tied_linear`: one matrix and a linear map
+    between the input vectors and the query (gulordava-2018, tied+L)."""
+    vector_size: int = 100
+    window: int = 5
+    """Farthest distance between a word and its context; each word draws its own from 1 to this."""
+    negative: int = 5
+    """Noise words for each prediction; one that is the target itself is left out."""
+    ns_exponent: float = 0.75
+    """Noise words are drawn by count to this power."""
+    sample: float = 1e-3
+    """Words more frequent than this share of the text are thinned out. 0: none are."""
+    alpha: float = 0.025
+    """Learning rate at the start."""
+    min_alpha: float = 1e-4
+    """Learning rate at the end; it falls linearly in the words read."""
+    cbow_mean: bool | None = None
+    """CBOW predicts from the mean of the context (true) or its sum (false), and each vector of a sum moves by its
+    share of the error. None: the mean, as gensim does; with `tied_linear` the sum, as gulordava-2018 does."""
+    linear_rate: float = 10.0
+    """With `tied_linear`: the map moves by this times alpha times the mean gradient of a block."""
+    epochs: int = 5
+    workers: int = 2
+    """Threads. One gives the same vectors bit for bit; more train without locks, from the same random numbers."""
+    seed: int = 1
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    """With `tied_linear`: precision of the products with the map; `auto` takes bf16 where the machine has
+    instructions for it. All else is fp32."""
+
+    def __post_init__(self) -> None:
+        for name in ("vector_size", "window", "epochs", "workers"):
+            value = getattr(self, name)
+            _require(value >= 1, f"word2vec.{name} must be at least 1, got {value}")
+        _require(1 <= self.negative <= 500, f"word2vec.negative must be from 1 to 500, got {self.negative}")
+        _require(0 <= self.sample < 1, f"word2vec.sample must be in [0, 1), got {self.sample}")
+        _require(self.alpha > 0, f"word2vec.alpha must be positive, got {self.alpha}")
+        _require(
+            0 <= self.min_alpha <= self.alpha,
+            f"word2vec.min_alpha must be from 0 to alpha ({self.alpha}), got {self.min_alpha}",
+        )
+        _require(self.linear_rate >= 0, f"word2vec.linear_rate must not be negative, got {self.linear_rate}")
+        _require(self.seed >= 0, f"word2vec.seed must not be negative, got {self.seed}")
+
+    @property
+    def mean(self) -> bool:
+        """`cbow_mean`, with the default resolved."""
+        return self.head != "tied_linear" if self.cbow_mean is None else self.cbow_mean
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise SettingsError(message)
