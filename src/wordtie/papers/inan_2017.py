@@ -1,0 +1,173 @@
+"""Inan, Khosravi & Socher (2017), "Tying word vectors and word classifiers" (ICLR; arXiv 1611.01462).
+
+VD-LSTM, alone and with AL (augmented loss), RE (reused embedding) and REAL (both), in three sizes. The settings are
+those of section 6.1 and appendix A. Left open there, and taken here: the number of epochs (trained until five
+validations in a row bring nothing new), the initial scale (Zaremba's), gamma within the printed range, and the
+"dropout probabilities", which are read as shares kept.
+"""
+
+from __future__ import annotations
+
+from wordtie.papers.row import Changes, Published, Row, cited, table_of
+
+PAPER = "inan-2017"
+MODELS: dict[str, tuple[str, Changes]] = {
+    "base": ("VD-LSTM", {"model.head": "untied", "loss.kind": "cross_entropy"}),
+    "al": ("VD-LSTM+AL", {"model.head": "untied", "loss.kind": "augmented"}),
+    "re": ("VD-LSTM+RE", {"model.head": "tied", "loss.kind": "cross_entropy"}),
+    "real": ("VD-LSTM+REAL", {"model.head": "tied", "loss.kind": "augmented"}),
+}
+SIZES: dict[str, Changes] = {
+    "small": {"training.epochs": 60},
+    "medium": {"model.hidden": 650, "model.init": 0.05, "training.decay_after": 10, "training.epochs": 80},
+    "large": {
+        "model.hidden": 1500,
+        "model.init": 0.04,
+        "training.clip": 6.0,
+        "training.decay": 0.97,
+        "training.decay_after": 1,
+        "training.epochs": 160,
+        "training.patience": 10,
+    },
+}
+KEPT = {
+    ("ptb", "small"): 0.7,
+    ("ptb", "medium"): 0.5,
+    ("ptb", "large"): 0.35,
+    ("wikitext-2", "small"): 0.8,
+    ("wikitext-2", "medium"): 0.6,
+}
+"""Appendix A: the share of a vector that dropout keeps."""
+GAMMA = {"ptb": 0.65, "wikitext-2": 1.25}
+"""The middle of the printed ranges, 0.5 to 0.8 and 1.0 to 1.5."""
+
+TABLE_1: dict[tuple[str, str], dict[str, tuple[float, float]]] = {
+    ("ptb", "small"): {"base": (92.6, 87.3), "al": (86.3, 82.9), "re": (89.9, 85.1), "real": (86.3, 82.7)},
+    ("ptb", "medium"): {"base": (82.0, 77.7), "al": (77.4, 74.7), "re": (77.1, 73.9), "real": (75.7, 73.2)},
+    ("ptb", "large"): {"base": (76.8, 72.6), "al": (74.5, 71.2), "re": (72.5, 69.0), "real": (71.1, 68.5)},
+    ("wikitext-2", "small"): {
+        "base": (112.2, 105.9),
+        "al": (110.3, 103.8),
+        "re": (106.1, 100.5),
+        "real": (105.6, 98.9),
+    },
+    ("wikitext-2", "medium"): {"base": (100.2, 95.3), "al": (98.8, 93.1), "re": (92.3, 87.7), "real": (91.5, 87.0)},
+}
+"""Validation and test perplexity."""
+TABLE_2 = {
+    1: {"base": (159.1, 148.0), "al": (153.0, 142.5), "re": (152.4, 141.9), "real": (149.3, 140.6)},
+    2: {"base": (163.19, 148.6), "al": (156.4, 143.7), "re": (152.5, 140.9), "real": (150.5, 138.4)},
+}
+
+
+def settings(corpus: str, size: str, model: str) -> Changes:
+    """The configuration of a model of Table 1."""
+    dropped = round(1 - KEPT[corpus, size], 2)
+    chosen: Changes = {
+        "data.corpus": corpus,
+        "model.input_dropout": dropped,
+        "model.hidden_dropout": dropped,
+        "loss.gamma": GAMMA[corpus],
+    }
+    return {**chosen, **SIZES[size], **MODELS[model][1]}
+
+
+def table_1() -> list[Row]:
+    """The four models, S, M and L, on PTB and WikiText-2."""
+    return [
+        Row(
+            f"{PAPER}/table-1/{corpus}-{size}-{model}",
+            f"{MODELS[model][0]}, {size}, {corpus}",
+            Published(valid, test, parameters=51e6 if (size, model) == ("large", "real") else None),
+            settings(corpus, size, model),
+            needs="cpu" if (corpus, size) == ("ptb", "small") else "gpu",
+            second_session=(corpus, size) == ("ptb", "small") and model != "base",
+            measures=("predictions",) if corpus == "ptb" and model in ("base", "real") else (),
+        )
+        for (corpus, size), numbers in TABLE_1.items()
+        for model, (valid, test) in numbers.items()
+    ]
+
+
+def table_2() -> list[Row]:
+    """The small models on either half of WikiText-2's training text."""
+    return [
+        Row(
+            f"{PAPER}/table-2/part-{part}-{model}",
+            f"{MODELS[model][0]}, small, WikiText-2 part {part}",
+            Published(valid, test),
+            {**settings("wikitext-2", "small", model), "data.corpus": f"wikitext-2-part-{part}"},
+            needs="gpu",
+        )
+        for part, numbers in TABLE_2.items()
+        for model, (valid, test) in numbers.items()
+    ]
+
+
+def table_3() -> dict[str, Row]:
+    """The comparison with earlier work on PTB."""
+    large = f"{PAPER}/table-1/ptb-large-real"
+    return {
+        **cited(
+            f"{PAPER}/table-3",
+            {
+                "RNN (Mikolov & Zweig)": Published(test=124.7, parameters=6e6),
+                "RNN+LDA (Mikolov & Zweig)": Published(test=113.7, parameters=7e6),
+                "RNN+LDA+KN-5+Cache (Mikolov & Zweig)": Published(test=92.0, parameters=9e6),
+                "Deep RNN (Pascanu et al.)": Published(test=107.5, parameters=6e6),
+                "Sum-Prod Net (Cheng et al.)": Published(test=100.0, parameters=5e6),
+                "LSTM medium (Zaremba et al.)": Published(86.2, 82.7, parameters=20e6),
+                "CharCNN (Kim et al.)": Published(test=78.9, parameters=19e6),
+                "LSTM large (Zaremba et al.)": Published(82.2, 78.4, parameters=66e6),
+                "VD-LSTM large, untied, MC (Gal)": Published(test=73.4, parameters=66e6),
+                "Pointer Sentinel-LSTM medium (Merity et al.)": Published(72.4, 70.9, parameters=21e6),
+                "38 large LSTMs (Zaremba et al.)": Published(71.9, 68.7, parameters=2.51e9),
+                "10 large VD-LSTMs (Gal)": Published(test=68.7, parameters=660e6),
+            },
+        ),
+        **table_of(
+            Row(f"{PAPER}/table-3/vd-lstm-real-large", "VD-LSTM+REAL, large", Published(71.1, 68.5, parameters=51e6),
+                kind="drawn", drawn_from=(large,)),
+            rhn("vd-rhn", "VD-RHN", "untied", Published(71.2, 68.5, parameters=32e6)),
+            rhn("vd-rhn-re", "VD-RHN+RE", "tied", Published(68.1, 66.0, parameters=24e6)),
+        ),
+    }  # fmt: skip
+
+
+def rhn(name: str, label: str, head: str, published: Published) -> Row:
+    """A recurrent highway network of depth 10 and 830 units (Zilly et al. 2016)."""
+    changes = {
+        "data.corpus": "ptb",
+        "model.core": "rhn",
+        "model.layers": 1,
+        "model.depth": 10,
+        "model.hidden": 830,
+        "model.head": head,
+        "loss.kind": "cross_entropy",
+        "model.init": 0.04,
+        "training.epochs": 300,
+    }
+    return Row(f"{PAPER}/table-3/{name}", label, published, changes, needs="gpu")
+
+
+def figures() -> list[Row]:
+    """Tables and figures that are drawn from the models above, and the experiment of Figure 1."""
+
+    def from_table_1(name: str, label: str, size: str, models: tuple[str, ...]) -> Row:
+        rows = tuple(f"{PAPER}/table-1/ptb-{size}-{model}" for model in models)
+        return Row(f"{PAPER}/{name}", label, Published(), kind="drawn", drawn_from=rows)
+
+    not_built = "not built yet: the experiment of section 6.2"
+    return [
+        from_table_1("table-4/base", "ten likeliest next words, VD-LSTM, large", "large", ("base",)),
+        from_table_1("table-4/real", "ten likeliest next words, VD-LSTM+REAL, large", "large", ("real",)),
+        from_table_1("figure-2/small", "validation perplexity by epoch, small", "small", tuple(MODELS)),
+        from_table_1("figure-2/large", "validation perplexity by epoch, large", "large", tuple(MODELS)),
+        Row(f"{PAPER}/figure-1/beta", "subspace distance against beta, tau = 10", Published(), kind="other",
+            not_run=not_built, note="from nearly 1 at beta = 0 down to about 0.06 at beta = 1"),
+        Row(f"{PAPER}/figure-1/tau", "subspace distance against tau, beta = 1", Published(), kind="other",
+            not_run=not_built),
+    ]  # fmt: skip
+
+
+ROWS: dict[str, Row] = {**table_of(*table_1(), *table_2()), **table_3(), **table_of(*figures())}

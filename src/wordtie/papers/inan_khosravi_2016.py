@@ -1,0 +1,96 @@
+"""Inan & Khosravi (2016), "Improved learning through augmenting the loss" (Stanford CS224D report).
+
+A two-layer LSTM with Zaremba's non-recurrent dropout; tying without an output bias; CE + alpha * KL, or CE in place of
+KL, at no temperature: tau is 1, and gamma = alpha / tau = alpha. The "dropout" column is read as the share kept (the
+text says "keep probability"). Left open: the number of epochs (early stopping), the initial scale, clipping.
+"""
+
+from __future__ import annotations
+
+from wordtie.papers.row import Changes, Published, Row, cited, table_of
+
+PAPER = "inan-khosravi-2016"
+SMALL: Changes = {
+    "data.corpus": "ptb",
+    "training.optimiser": "adam",
+    "training.lr": 1e-3,
+    "training.decay": 1.0,
+    "training.streams": 50,
+    "training.steps": 20,
+    "training.epochs": 100,
+    "loss.temperature": 1.0,
+}
+"""Adam at its published defaults."""
+LARGE: Changes = {
+    "data.corpus": "ptb",
+    "training.lr": 1.0,
+    "training.decay": 0.83,
+    "training.decay_after": 8,
+    "training.epochs": 60,
+    "model.init": 0.05,
+    "loss.temperature": 1.0,
+}
+"""SGD, the rate decayed from the ninth epoch on."""
+BOTH: Changes = {"model.head": "tied", "loss.kind": "augmented", "loss.gamma": 0.3}
+
+
+def dropout(kept: float) -> Changes:
+    """Zaremba's: on what goes up, new at every step, none on what recurs."""
+    dropped = round(1 - kept, 2)
+    return {
+        "model.dropout": "zaremba",
+        "model.input_dropout": dropped,
+        "model.hidden_dropout": dropped,
+    }
+
+
+def row(name: str, label: str, test: float, *parts: Changes, needs_gpu: bool = False) -> Row:
+    """A line of a table; later parts win."""
+    changes = {key: value for part in parts for key, value in part.items()}
+    return Row(f"{PAPER}/{name}", label, Published(test=test), changes, needs="gpu" if needs_gpu else "cpu")
+
+
+def table_1() -> list[Row]:
+    """Either change alone, and both."""
+    plain: Changes = {"model.head": "untied", "loss.kind": "cross_entropy"}
+    tied: Changes = {"model.head": "tied", "loss.kind": "cross_entropy"}
+    augmented: Changes = {"model.head": "untied", "loss.kind": "augmented", "loss.gamma": 0.3}
+    return [
+        row("table-1/base", "200 units", 104.5, SMALL, dropout(0.5), plain),
+        row("table-1/tying", "200 units, tied", 97.6, SMALL, dropout(0.7), tied),
+        row("table-1/al", "200 units, augmented loss", 98.2, SMALL, dropout(0.7), augmented),
+        row("table-1/both", "200 units, both", 90.0, SMALL, dropout(0.7), BOTH),
+    ]
+
+
+def table_2() -> list[Row]:
+    """Both, in four sizes; KL, or CE in its place."""
+    ce: Changes = {"loss.form": "cross_entropy"}
+    rows = [
+        Row(f"{PAPER}/table-2/200-kl", "200 units, both (KL)", Published(test=90.0), kind="drawn",
+            drawn_from=(f"{PAPER}/table-1/both",)),
+        row("table-2/200-ce", "200 units, both (CE)", 89.6, SMALL, dropout(0.7), BOTH, ce),
+    ]  # fmt: skip
+    units_300: Changes = {"model.hidden": 300}
+    rows += [
+        row("table-2/300-kl", "300 units, both (KL)", 84.9, SMALL, dropout(0.6), BOTH, units_300),
+        row("table-2/300-ce", "300 units, both (CE)", 84.7, SMALL, dropout(0.6), BOTH, units_300, ce),
+    ]
+    for units, alpha, test in ((650, 0.35, 78.0), (750, 0.15, 76.7)):
+        size: Changes = {"model.hidden": units, "loss.gamma": alpha}
+        label = f"{units} units, both (CE)"
+        rows.append(row(f"table-2/{units}-ce", label, test, LARGE, dropout(0.5), BOTH, size, ce, needs_gpu=True))
+    return rows
+
+
+ROWS: dict[str, Row] = {
+    **table_of(*table_1(), *table_2()),
+    **cited(
+        f"{PAPER}/table-2",
+        {
+            "200 units (Zaremba et al.)": Published(test=114.5),
+            "650 units (Zaremba et al.)": Published(test=82.7),
+            "1500 units (Zaremba et al.)": Published(test=78.4),
+        },
+    ),
+}

@@ -1,0 +1,129 @@
+"""Press & Wolf (2017), "Using the output embedding to improve language models" (EACL).
+
+WT: one matrix for input and output. PR: a square projection P before the output, with a penalty lambda = 0.15 on its
+norm, by default as the authors' code has it. The models are Zaremba et al.'s (2014), with an output bias whether tied
+or not: so the printed sizes come out.
+"""
+
+from __future__ import annotations
+
+from wordtie.papers.row import Changes, Published, Row, cited, table_of
+
+PAPER = "press-wolf-2017"
+SMALL: Changes = {
+    "loss.kind": "cross_entropy",
+    "model.output_bias": True,
+    "model.input_dropout": 0.0,
+    "model.hidden_dropout": 0.0,
+    "training.decay": 0.5,
+    "training.decay_after": 4,
+    "training.steps": 20,
+    "training.epochs": 13,
+    "training.patience": 0,
+}
+"""Zaremba's small model: 2 x 200 units, no dropout, the rate halved at every epoch from the fifth on."""
+LARGE: Changes = {
+    "data.corpus": "ptb",
+    "loss.kind": "cross_entropy",
+    "model.hidden": 1500,
+    "model.init": 0.04,
+    "model.output_bias": True,
+    "training.decay": round(1 / 1.15, 6),
+    "training.decay_after": 14,
+    "training.clip": 10.0,
+    "training.epochs": 55,
+    "training.patience": 0,
+}
+ZAREMBA_DROPOUT: Changes = {"model.dropout": "zaremba", "model.input_dropout": 0.65, "model.hidden_dropout": 0.65}
+GAL_DROPOUT: Changes = {
+    "model.dropout": "gal",
+    "model.word_dropout": 0.3,
+    "model.input_dropout": 0.5,
+    "model.recurrent_dropout": 0.3,
+    "model.hidden_dropout": 0.5,
+}
+"""Bayesian dropout (BD): the shares of Gal's script."""
+PROJECTION: Changes = {"model.projection": True, "model.projection_penalty": 0.15}
+MODELS: dict[str, tuple[str, Changes]] = {
+    "small": ("Small", {"model.head": "untied"}),
+    "wt": ("Small + WT", {"model.head": "tied"}),
+    "pr": ("Small + PR", {"model.head": "untied", **PROJECTION}),
+    "wt-pr": ("Small + WT + PR", {"model.head": "tied_linear", "model.projection_penalty": 0.15}),
+}
+TABLE_6: dict[str, tuple[float, float, float, float]] = {
+    "small": (38.0, 120.7, 114.5, 4.65e6),
+    "wt": (36.4, 117.5, 112.4, 2.65e6),
+    "pr": (50.8, 116.0, 111.7, 4.69e6),
+    "wt-pr": (53.5, 104.9, 100.9, 2.69e6),
+}
+"""Training, validation and test perplexity, parameters."""
+TABLE_7: dict[str, dict[str, tuple[float, float | None, float]]] = {
+    "text8": {"small": (90.4, None, 195.3), "wt": (95.6, None, 187.1), "pr": (92.6, None, 199.0),
+              "wt-pr": (95.3, None, 183.2)},
+    "imdb": {"small": (71.3, 94.1, 94.3), "wt": (75.4, 94.6, 94.8), "pr": (72.0, 94.0, 94.4),
+             "wt-pr": (72.9, 91.2, 91.5)},
+    "bbc": {"small": (28.6, 103.6, 110.8), "wt": (30.1, 99.4, 106.8), "pr": (42.5, 104.9, 108.7),
+            "wt-pr": (45.7, 96.4, 98.9)},
+}  # fmt: skip
+OWN_SPLIT = "the paper's split and vocabulary are not public: ours are the catalogue's split and the 10,000 words most \
+frequent in training"
+
+
+def table_5() -> list[Row]:
+    """Large models, with dropout."""
+    rhn: Changes = {**LARGE, "model.core": "rhn", "model.layers": 1, "model.depth": 10, "model.hidden": 830}
+    bd = {**LARGE, **GAL_DROPOUT}
+    rows: list[tuple[str, str, Published, Changes]] = [
+        ("large", "Large", Published(82.2, 78.4, 37.8, 66e6),
+         {**LARGE, **ZAREMBA_DROPOUT, "model.head": "untied"}),
+        ("large-wt", "Large + WT", Published(77.7, 74.3, 48.5, 51e6),
+         {**LARGE, **ZAREMBA_DROPOUT, "model.head": "tied"}),
+        ("large-bd-wd", "Large + BD + WD", Published(78.1, 75.2, 24.3, 66e6),
+         {**bd, "model.head": "untied", "training.weight_decay": 1e-7}),
+        ("large-bd-wt", "Large + BD + WT", Published(75.8, 73.2, 28.2, 51e6), {**bd, "model.head": "tied"}),
+        ("rhn-bd", "RHN + BD", Published(71.2, 68.5, 67.4, 32e6), {**rhn, **GAL_DROPOUT, "model.head": "untied"}),
+        ("rhn-bd-wt", "RHN + BD + WT", Published(68.1, 66.0, 74.1, 24e6), {**rhn, **GAL_DROPOUT, "model.head": "tied"}),
+    ]  # fmt: skip
+    return [
+        Row(f"{PAPER}/table-5/{name}", label, printed, changes, needs="gpu") for name, label, printed, changes in rows
+    ]
+
+
+def table_6() -> dict[str, Row]:
+    """Small models, without dropout, on PTB."""
+    ours = [
+        Row(
+            f"{PAPER}/table-6/{model}",
+            MODELS[model][0],
+            Published(valid, test, train, parameters),
+            {"data.corpus": "ptb", **SMALL, **MODELS[model][1]},
+        )
+        for model, (train, valid, test, parameters) in TABLE_6.items()
+    ]
+    kneser_ney = Row(f"{PAPER}/table-6/kn-5", "KN 5-gram", Published(test=141.0), kind="drawn",
+                     drawn_from=("baselines/kneser-ney-5/ptb",))  # fmt: skip
+    earlier = {
+        "RNN (Mikolov et al.)": Published(test=123.0),
+        "LSTM (Graves)": Published(test=117.0),
+        "Stack RNN (Pascanu et al.)": Published(test=110.0, parameters=8.48e6),
+        "FOFE-FNN (Zhang et al.)": Published(test=108.0),
+        "Noisy LSTM (Gulcehre et al.)": Published(111.7, 108.0, parameters=4.65e6),
+        "Deep RNN (Pascanu et al.)": Published(test=107.5, parameters=6.16e6),
+    }
+    return {**table_of(*ours, kneser_ney), **cited(f"{PAPER}/table-6", earlier)}
+
+
+def table_7() -> list[Row]:
+    """The same four on other texts."""
+    return [
+        Row(
+            f"{PAPER}/table-7/{corpus}-{model}",
+            f"{MODELS[model][0]}, {corpus}",
+            Published(valid, test, train),
+            {"data.corpus": corpus, "data.vocabulary_size": 10_000, **SMALL, **MODELS[model][1]},
+            needs="cpu" if corpus == "bbc" else "gpu",
+            note=OWN_SPLIT,
+        )
+        for corpus, models in TABLE_7.items()
+        for model, (train, valid, test) in models.items()
+    ]

@@ -1,0 +1,83 @@
+"""Press & Wolf (2017): the tables that are not perplexities. Word similarity, agreement of embeddings, translation."""
+
+from __future__ import annotations
+
+from wordtie.papers.press_wolf_2017 import PAPER, table_5, table_6, table_7
+from wordtie.papers.row import Published, Row, table_of
+
+BENCHMARKS = ("SimLex-999", "Verb-143", "MEN", "Rare-Word", "MTurk-771")
+TABLE_2 = {
+    "input": (0.30, 0.41, 0.66, 0.34, 0.59),
+    "output": (0.29, 0.34, 0.61, 0.34, 0.54),
+    "tied": (0.17, 0.12, 0.50, 0.23, 0.37),
+}
+"""Skip-gram on text8: Spearman's rho with human judgements."""
+TABLE_3 = {
+    "ptb-input": (0.02, 0.12, 0.11, 0.28, 0.17),
+    "ptb-output": (0.13, 0.37, 0.21, 0.38, 0.28),
+    "ptb-tied": (0.14, 0.32, 0.26, 0.36, 0.30),
+    "text8-input": (0.17, 0.20, 0.26, 0.14, 0.26),
+    "text8-output": (0.27, 0.35, 0.50, 0.15, 0.48),
+    "text8-tied": (0.28, 0.42, 0.50, 0.17, 0.45),
+}
+"""The small language model."""
+TABLE_4 = {
+    "word2vec": (0.77, 0.19, 0.39),
+    "small": (0.13, 0.31, 0.65),
+    "large": (0.16, 0.45, 0.77),
+}
+"""Spearman's rho between the similarities of all pairs of words: input-output, input-tied, output-tied."""
+TABLE_1 = {"en-fr": (2e3, 7e3, 85e3), "en-de": (3e3, 11e3, 80e3)}
+"""BPE subwords only in the source, only in the target, in both."""
+TABLE_8 = {
+    "en-fr": {"baseline": (168e6, 29.49, 33.13), "decoder-wt": (122e6, 29.47, 33.26), "twwt": (80e6, 29.43, 33.46)},
+    "en-de": {"baseline": (165e6, 20.96, 16.79), "decoder-wt": (119e6, 21.09, 16.54), "twwt": (79e6, 21.02, 17.15)},
+}
+"""Parameters; BLEU on validation and test."""
+TRANSLATION = "not built yet: translation"
+VECTORS = "not built yet: measuring a model's word vectors for the ledger"
+
+
+def similarity() -> list[Row]:
+    """Tables 2 and 3."""
+    rows = []
+    for table, columns in ((2, TABLE_2), (3, TABLE_3)):
+        for name, numbers in columns.items():
+            published = Published(values=dict(zip(BENCHMARKS, numbers, strict=True)))
+            label = f"{'skip-gram, text8' if table == 2 else 'small language model'}, {name}"
+            rows.append(Row(f"{PAPER}/table-{table}/{name}", label, published, kind="other", not_run=VECTORS))
+    return rows
+
+
+def agreement() -> list[Row]:
+    """Table 4."""
+    pairs = ("input-output", "input-tied", "output-tied")
+    return [
+        Row(f"{PAPER}/table-4/{model}-{pair}", f"{model}, {pair}", Published(values={"rho": rho}), kind="other",
+            not_run=VECTORS)
+        for model, numbers in TABLE_4.items()
+        for pair, rho in zip(pairs, numbers, strict=True)
+    ]  # fmt: skip
+
+
+def translation() -> list[Row]:
+    """Tables 1 and 8."""
+    rows = []
+    for pair, subwords in TABLE_1.items():
+        published = Published(values=dict(zip(("source only", "target only", "both"), subwords, strict=True)))
+        rows.append(
+            Row(f"{PAPER}/table-1/{pair}", f"BPE subwords, {pair}", published, kind="other", not_run=TRANSLATION)
+        )
+    for pair, models in TABLE_8.items():
+        for model, (parameters, valid, test) in models.items():
+            published = Published(parameters=parameters, values={"valid BLEU": valid, "test BLEU": test})
+            name = f"{PAPER}/table-8/{pair}-{model}"
+            rows.append(Row(name, f"{pair}, {model}", published, kind="other", not_run=TRANSLATION))
+    return rows
+
+
+ROWS: dict[str, Row] = {
+    **table_of(*table_5()),
+    **table_6(),
+    **table_of(*table_7(), *similarity(), *agreement(), *translation()),
+}

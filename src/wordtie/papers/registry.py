@@ -1,0 +1,47 @@
+"""All rows of all papers, by name, and how a person picks some of them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from wordtie.config import SettingsError
+from wordtie.papers import (
+    baselines,
+    gulordava_2018,
+    inan_2017,
+    inan_khosravi_2016,
+    kong_2019,
+    press_wolf_2017_vectors,
+)
+from wordtie.papers.row import Row
+
+ROWS: dict[str, Row] = {
+    **baselines.ROWS,
+    **inan_khosravi_2016.ROWS,
+    **inan_2017.ROWS,
+    **press_wolf_2017_vectors.ROWS,
+    **gulordava_2018.ROWS,
+    **kong_2019.ROWS,
+}
+"""In the order of the papers. A new paper is a new file with its `ROWS`, and a line here."""
+
+
+def select(names: Sequence[str]) -> list[Row]:
+    """The rows of these names, or those that begin so; all where there are none.
+
+    Raises `SettingsError` for a name that no row begins with.
+    """
+    chosen: dict[str, Row] = {}
+    for name in names or [""]:
+        found = (
+            {name: ROWS[name]} if name in ROWS else {each: row for each, row in ROWS.items() if each.startswith(name)}
+        )
+        if not found:
+            near = difflib.get_close_matches(name, ROWS, n=1, cutoff=0.4)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise SettingsError(
+                f"no row or group of rows is called {name}{hint} (`wordtie reproduce --list` shows all)"
+            )
+        chosen |= found
+    return list(chosen.values())
