@@ -1,7 +1,7 @@
 """Checkpoints: everything a run needs to go on, in one file that is there and whole, or not there.
 
-A checkpoint is a safetensors file: tensors by name, and in its header a JSON record and the SHA-256 of the
-tensors. It is written beside its place, brought to the disk and renamed. Nothing is ever unpickled.
+A checkpoint is a safetensors file: tensors by name, and in its header a JSON record and the SHA-256 of both.
+It is written beside its place, brought to the disk and renamed. Nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -35,16 +35,27 @@ def tensors_sha256(tensors: dict[str, Tensor]) -> str:
 
 def save(path: Path, tensors: dict[str, Tensor], record: dict[str, Any]) -> None:
     """Write the file. Raises `SaveError`; what was there before then still is."""
-    metadata = {"version": str(VERSION), "record": json.dumps(record), "sha256": tensors_sha256(tensors)}
-    whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    text = json.dumps(record)
+    metadata = {
+        "version": str(VERSION),
+        "record": text,
+        "record_sha256": _text_sha256(text),
+        "sha256": tensors_sha256(tensors),
+    }
     with saving(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as stage:
-            try:
-                save_file(whole, Path(stage) / path.name, metadata=metadata)
-            except SafetensorError as error:
-                raise OSError(str(error)) from error
+            save_tensors(tensors, Path(stage) / path.name, metadata)
             replace_file(Path(stage) / path.name, path)
+
+
+def save_tensors(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> None:
+    """Write a safetensors file. Raises `OSError`, whatever safetensors makes of a full disk."""
+    whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    try:
+        save_file(whole, path, metadata=metadata)
+    except SafetensorError as error:
+        raise OSError(str(error)) from error
 
 
 def replace_file(new: Path, path: Path) -> None:
@@ -60,10 +71,16 @@ def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError) as error:
+        version, text = int(metadata["version"]), metadata["record"]
+    except (OSError, SafetensorError, ValueError, KeyError) as error:
         raise RunFolderError(f"{path}: missing or damaged ({error}): take it from a copy, or train anew") from error
-    if int(metadata.get("version", 0)) > VERSION:
+    if version > VERSION:
         raise RunFolderError(f"{path}: written by a newer wordtie: update wordtie to go on from it")
-    if metadata.get("sha256") != tensors_sha256(tensors):
+    whole = metadata.get("sha256") == tensors_sha256(tensors)
+    if not whole or metadata.get("record_sha256", _text_sha256(text)) != _text_sha256(text):
         raise RunFolderError(f"{path}: damaged, its content is not what was saved: take it from a copy, or train anew")
-    return tensors, json.loads(metadata["record"])
+    return tensors, json.loads(text)
+
+
+def _text_sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import time
 from pathlib import Path
@@ -25,7 +26,7 @@ class Metrics:
         with saving(self.path):
             self.path.touch()
             with self.path.open("r+b") as file:
-                file.truncate(length)
+                file.truncate(min(length, self.length))
         self.board = _tensorboard(folder / "tensorboard")
 
     @property
@@ -37,10 +38,13 @@ class Metrics:
         """One JSON object on a line."""
         with saving(self.path), self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(values) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
         if self.board is not None:
             for name, value in values.items():
                 if isinstance(value, float):
                     self.board.add_scalar(name, value, values.get("epoch", 0))
+            self.board.flush()
 
 
 def _tensorboard(folder: Path) -> Any:
@@ -54,7 +58,7 @@ def _tensorboard(folder: Path) -> Any:
 class Progress:
     """A live line: epoch, perplexity so far, loss, words a second, time left."""
 
-    def __init__(self, epochs: int, windows: int, max_seconds: float | None) -> None:
+    def __init__(self, epochs: int, windows: int, max_seconds: float = math.inf) -> None:
         self.epochs = epochs
         self.windows = windows
         self.max_seconds = max_seconds
@@ -91,8 +95,7 @@ class Progress:
         elapsed = now - self.started
         rate = self.words / elapsed
         left = (self.epochs - epoch + 1 - done / self.windows) * self.windows * (elapsed / (self.words / words))
-        if self.max_seconds is not None:
-            left = min(left, self.max_seconds - elapsed)
+        left = min(left, self.max_seconds - elapsed)
         loss = nats / tokens
         figures = f"loss {loss:.3f}  perplexity {math.exp(min(loss, 50)):.1f}  {rate:,.0f} words/s  {_clock(left)} left"
         self.live.update(self.task, completed=done, description=f"epoch {epoch}/{self.epochs}", figures=figures)

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from safetensors.torch import load as load_tensors
-from safetensors.torch import save_file
 from torch import Tensor
 
 from wordtie import __version__
@@ -26,6 +25,8 @@ from wordtie.config import Settings, SettingsError, from_dict, to_dict
 from wordtie.errors import RunFolderError
 from wordtie.text.files import replace_files, saving
 from wordtie.text.tokenizer import Tokenizer
+from wordtie.training.checkpoint import save_tensors
+from wordtie.training.leftovers import remove_leftovers
 
 VERSION = 1
 CONFIG, MODEL, TOKENIZER, MANIFEST = "config.json", "model.safetensors", "tokenizer.json", "manifest.json"
@@ -42,8 +43,8 @@ def write_model(
             stage = Path(name)
             content = {"version": VERSION, "wordtie": __version__, "kind": kind, **config}
             (stage / CONFIG).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-            whole = {key: tensor.detach().cpu().contiguous() for key, tensor in tensors.items()}
-            save_file(whole, stage / MODEL, metadata={"format": "pt"})
+            save_tensors(tensors, stage / MODEL, {"format": "pt"})
+            shutil.copymode(stage / CONFIG, stage / MODEL)  # safetensors makes files for their owner alone
             tokenizer.save(stage / TOKENIZER)
             names = [CONFIG, MODEL, TOKENIZER]
             manifest = {"version": VERSION, "sha256": {each: file_sha256(stage / each) for each in names}}
@@ -126,6 +127,8 @@ def locked(folder: Path) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise RunFolderError(f"{folder}: another process is training it: wait, or choose another --out") from error
+        remove_leftovers(folder, ".model-", ".settings.yaml-", ".result.json-")
+        remove_leftovers((folder / CHECKPOINT).parent, f".{CHECKPOINT.name}-")
         yield
 
 
@@ -138,6 +141,15 @@ def clear(folder: Path) -> None:
     shutil.rmtree(folder / "tensorboard", ignore_errors=True)
 
 
-def holds_run(folder: Path) -> bool:
-    """Whether a run has left a model or a checkpoint here."""
-    return any((folder / name).exists() for name in (CHECKPOINT, MANIFEST, MODEL))
+def check_free(folder: Path, resume: bool, overwrite: bool) -> None:
+    """Raise `RunFolderError` where training here would lose something that nobody said may be lost."""
+    if folder.exists() and not folder.is_dir():
+        raise RunFolderError(f"{folder}: is a file, not a folder: choose another --out")
+    if overwrite or not any((folder / name).exists() for name in (CHECKPOINT, MANIFEST, MODEL)):
+        return
+    if not resume:
+        raise RunFolderError(f"{folder}: holds a run already: --resume goes on with it, --overwrite replaces it")
+    if not (folder / CHECKPOINT).exists():
+        raise RunFolderError(
+            f"{folder}: has a model, but not {CHECKPOINT} to go on from: take it from a copy, or give --overwrite"
+        )

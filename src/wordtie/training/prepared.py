@@ -1,0 +1,40 @@
+"""The corpus of a run as ids, prepared once in the cache and shared by the runs that read it alike."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from wordtie.config import Settings, to_dict
+from wordtie.text.catalogue import cache_folder
+from wordtie.text.token_file import PreparedData, prepare
+from wordtie.training.leftovers import remove_leftovers
+from wordtie.training.progress import Stages
+
+
+def prepared_data(settings: Settings) -> PreparedData:
+    """The corpus as ids, from the cache where it is there; runs with the same data settings share it."""
+    key = hashlib.sha256(json.dumps([to_dict(settings)["data"], str(Path.cwd())]).encode()).hexdigest()[:16]
+    name = Path(settings.data.corpus).name.removesuffix(".txt")
+    folder = cache_folder() / "prepared" / f"{name}-{key}"
+    with _one_at_a_time(folder):
+        return prepare(settings.data, folder, Stages())
+
+
+@contextlib.contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    """Wait for whoever prepares the same text. A cache that cannot be written is read without a lock."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        handle = folder.with_name(f".{folder.name}.lock").open("w")
+    except OSError:
+        yield
+        return
+    with handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        remove_leftovers(folder, ".prepare-")
+        yield

@@ -1,0 +1,54 @@
+"""What a run came to, and where it stands in between."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+Stopped: TypeAlias = Literal["finished", "patience", "max_time"]
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """What a run came to. Perplexities are the exported model's, over one stream, no token dropped."""
+
+    folder: Path
+    stopped: Stopped
+    epochs: int
+    best_epoch: int
+    seconds: float
+    parameters: int
+    valid_perplexity: float
+    valid_nats: float
+    valid_tokens: int
+    test_perplexity: float
+    test_nats: float
+    test_tokens: int
+    weights_sha256: str
+    precision: str
+
+
+@dataclass
+class Position:
+    """Where a run is: what a checkpoint records beside its tensors."""
+
+    epoch: int = 1
+    """The one that is being trained, from 1."""
+    window: int = 0
+    """Windows of it that are done; `nats` and `tokens` are theirs."""
+    nats: float = 0.0
+    tokens: int = 0
+    seconds: float = 0.0
+    """Of training and validation, over all calls."""
+    best_perplexity: float = math.inf
+    best_epoch: int = 0
+    """0: no epoch has been validated yet."""
+    metrics_length: int = 0
+    """Bytes of `metrics.jsonl` that belong to the run so far."""
+
+    def next_epoch(self) -> None:
+        """Go to the start of the next epoch."""
+        self.epoch += 1
+        self.window, self.nats, self.tokens = 0, 0.0, 0

@@ -1,0 +1,91 @@
+"""Everything that decides what comes next in a run, and its form in a checkpoint.
+
+Names in the file: `model.*` and `best.*` parameters, `optimiser.<parameter>.<slot>`, `state.<layer>.<part>` the
+carried state, `rng.cpu` and `rng.cuda`. The position is in the record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from wordtie.models.language_model import LanguageModel
+from wordtie.nn.lstm import State
+from wordtie.training.result import Position
+
+Tensors = dict[str, Tensor]
+
+
+@dataclass
+class RunState:
+    """The model, its optimiser, and where in the text they are."""
+
+    model: LanguageModel
+    optimiser: torch.optim.Optimizer
+    carried: State
+    """The core's state from window to window, each part (B, H)."""
+    position: Position = field(default_factory=Position)
+    best: Tensors = field(default_factory=dict)
+    """The parameters of `position.best_epoch`; empty before there is one."""
+
+    @property
+    def device(self) -> torch.device:
+        """The model's."""
+        return self.model.embedding.weight.device
+
+    def parameters(self) -> Tensors:
+        """A copy of the model's parameters as they are now."""
+        return {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
+
+    def tensors(self) -> Tensors:
+        """What a checkpoint holds."""
+        tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+        tensors |= {f"best.{name}": tensor for name, tensor in self.best.items()}
+        for layer, parts in enumerate(self.carried):
+            tensors |= {f"state.{layer}.{number}": part for number, part in enumerate(parts)}
+        tensors["rng.cpu"] = torch.get_rng_state()
+        if self.device.type == "cuda":
+            tensors["rng.cuda"] = torch.cuda.get_rng_state(self.device)
+        for number, slots in self.optimiser.state_dict()["state"].items():
+            tensors |= {f"optimiser.{number}.{name}": torch.as_tensor(value) for name, value in slots.items()}
+        return tensors
+
+    def restore(self, tensors: Tensors, position: Position) -> None:
+        """Take it all back, the random numbers too. Raises `ValueError` for tensors of another model."""
+        try:
+            self.model.load_state_dict(_part(tensors, "model"))
+            self.best = {name: tensor.to(self.device) for name, tensor in _part(tensors, "best").items()}
+            self.carried = _carried(_part(tensors, "state"), like=self.carried)
+            slots: dict[int, Tensors] = {}
+            for name, tensor in _part(tensors, "optimiser").items():
+                number, _, slot = name.partition(".")
+                slots.setdefault(int(number), {})[slot] = tensor
+            self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": slots})
+            torch.set_rng_state(tensors["rng.cpu"])
+            if "rng.cuda" in tensors and self.device.type == "cuda":
+                torch.cuda.set_rng_state(tensors["rng.cuda"], self.device)
+        except (RuntimeError, KeyError) as error:
+            raise ValueError(f"not of this model: {error}") from error
+        self.position = position
+
+
+def detached(state: State) -> State:
+    """The same numbers, cut off from what made them."""
+    return cast(State, [tuple(part.detach() for part in parts) for parts in state])
+
+
+def _part(tensors: Tensors, part: str) -> Tensors:
+    prefix = f"{part}."
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+def _carried(tensors: Tensors, like: State) -> State:
+    """The state in the shape of `like`, which is where its device and its parts are known from."""
+    layers = [
+        tuple(tensors[f"{layer}.{number}"].to(part.device) for number, part in enumerate(parts))
+        for layer, parts in enumerate(like)
+    ]
+    return cast(State, layers)

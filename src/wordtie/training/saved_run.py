@@ -1,0 +1,73 @@
+"""What a run keeps in its folder while it trains: settings, metrics, the checkpoint, the best model so far."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import yaml
+
+from wordtie.config import Settings, to_dict
+from wordtie.errors import RunFolderError
+from wordtie.text.files import write_text
+from wordtie.text.token_file import PreparedData
+from wordtie.training import checkpoint, run_folder
+from wordtie.training.identity import difference, identity
+from wordtie.training.progress import Metrics
+from wordtie.training.result import Position, TrainingResult
+from wordtie.training.run_state import RunState, Tensors
+
+
+class SavedRun:
+    """The folder of one run; to be used under its lock."""
+
+    def __init__(self, folder: Path, settings: Settings, data: PreparedData) -> None:
+        self.folder = folder
+        self.settings = settings
+        self.tokenizer = data.tokenizer
+        self.identity = identity(settings, data)
+
+    def begin(self, now: RunState) -> None:
+        """Bring the run to where its checkpoint is, or save its start. Raises `RunFolderError`, `SaveError`."""
+        path = self.folder / run_folder.CHECKPOINT
+        fresh = not path.exists()
+        if not fresh:
+            self.restore(path, now)
+        write_text(self.folder / "settings.yaml", yaml.safe_dump(to_dict(self.settings), sort_keys=False))
+        self.metrics = Metrics(self.folder, now.position.metrics_length)
+        if fresh:
+            self.checkpoint(now)
+
+    def checkpoint(self, now: RunState) -> None:
+        """Save everything that decides what comes next."""
+        now.position.metrics_length = self.metrics.length
+        record = {"position": asdict(now.position), "identity": self.identity}
+        checkpoint.save(self.folder / run_folder.CHECKPOINT, now.tensors(), record)
+
+    def restore(self, path: Path, now: RunState) -> None:
+        """Take everything back. Raises `RunFolderError` where the settings or the text are not the run's."""
+        tensors, record = checkpoint.load(path)
+        try:
+            other = difference(record["identity"], self.identity)
+            position = Position(**record["position"])
+            if not other:
+                now.restore(tensors, position)
+        except (ValueError, KeyError, TypeError) as error:
+            raise RunFolderError(f"{path}: cannot be gone on from ({error}): update wordtie, or train anew") from error
+        if other:
+            raise RunFolderError(
+                f"{path}: this run was started with other {other}: go on with what it was started with, or train "
+                "another with --out or --overwrite"
+            )
+
+    def export(self, tensors: Tensors) -> None:
+        """Make these parameters the run folder's model."""
+        words = len(self.tokenizer.vocabulary)
+        config = run_folder.model_config(self.settings, words)
+        run_folder.write_model(self.folder, "language_model", config, tensors, self.tokenizer)
+
+    def finish(self, result: TrainingResult) -> None:
+        """Write result.json."""
+        content = {**asdict(result), "folder": str(result.folder)}
+        write_text(self.folder / "result.json", json.dumps(content, indent=2) + "\n")

@@ -1,0 +1,45 @@
+"""One window: forward, loss, backward, clip, update.
+
+The gradient is that of the loss summed over the T steps and averaged over the B streams (Zaremba et al. 2014), so
+that learning rates and clipping mean the same whatever the number of streams.
+
+Shapes: T steps, B streams, N = T * B.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from wordtie.losses.build import Loss
+from wordtie.training.optim import clip_global_norm
+from wordtie.training.run_state import RunState, detached
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a window is trained with."""
+
+    loss: Loss
+    clip: float
+
+    def __call__(self, now: RunState, inputs_TB: Tensor, targets_TB: Tensor) -> bool:
+        """Train on the window and count it; False, and nothing changed, where the loss or its gradient is no number."""
+        model, position = now.model, now.position
+        query, state = model(inputs_TB, now.carried)
+        loss = self.loss(query, model.output_matrix, model.head.bias, targets_TB.flatten(), model.embedding.weight)
+        torch.autograd.backward(loss.total / targets_TB.shape[1])
+        norm = clip_global_norm(model.parameters(), self.clip)
+        nats = float(loss.cross_entropy)
+        if not math.isfinite(nats) or not math.isfinite(float(norm)):
+            return False
+        now.optimiser.step()
+        now.optimiser.zero_grad(set_to_none=True)
+        now.carried = detached(state)
+        position.nats += nats
+        position.tokens += loss.tokens
+        position.window += 1
+        return True

@@ -1,0 +1,42 @@
+"""Ctrl-C and SIGTERM: end the window that is being computed, save, and only then leave."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any, NoReturn
+
+
+class StopSignals:
+    """While it is open the first signal is noted in `heard`; a second one does what it always does."""
+
+    def __init__(self) -> None:
+        self.heard: int | None = None
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> StopSignals:
+        if threading.current_thread() is threading.main_thread():  # others may not set handlers
+            for number in (signal.SIGINT, signal.SIGTERM):
+                if signal.getsignal(number) not in (signal.SIG_IGN, None):
+                    self._before[number] = signal.signal(number, self._hear)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._restore()
+
+    def _hear(self, number: int, frame: FrameType | None) -> None:
+        self.heard = number
+        self._restore()
+
+    def _restore(self) -> None:
+        while self._before:
+            signal.signal(*self._before.popitem())
+
+    def leave(self) -> NoReturn:
+        """End the program as the signal would have: 130 after Ctrl-C, 143 after SIGTERM."""
+        if self.heard == signal.SIGTERM:
+            raise SystemExit(128 + signal.SIGTERM)
+        raise KeyboardInterrupt
