@@ -19,6 +19,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
     "errors",
+    "config_noise",  # a part of config
     "config",
     "text",
     "noise",

@@ -12,16 +12,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from wordtie.errors import WordtieError
-
-
-class SettingsError(WordtieError):
-    """A setting, or a combination of settings, that means nothing."""
-
-
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise SettingsError(message)
+from wordtie.config_noise import NoiseSettings as NoiseSettings
+from wordtie.errors import SettingsError as SettingsError
+from wordtie.errors import require as _require
 
 
 @dataclass(frozen=True)
@@ -180,7 +173,15 @@ class Settings:
     data: DataSettings = field(default_factory=DataSettings)
     model: ModelSettings = field(default_factory=ModelSettings)
     loss: LossSettings = field(default_factory=LossSettings)
+    noise: NoiseSettings = field(default_factory=NoiseSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
+
+    def __post_init__(self) -> None:
+        _require(
+            not self.noise.smooths or self.model.head != "untied",
+            "variational smoothing draws input and output vectors from one matrix: set model.head to tied, or "
+            "noise.scheme to data_noising",
+        )
 
 
 def to_dict(settings: Settings) -> dict[str, dict[str, Any]]:

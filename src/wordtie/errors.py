@@ -34,3 +34,13 @@ class SaveError(WordtieError):
     """A file could not be written (a full disk, say); what was there before is untouched."""
 
     exit_code = 6
+
+
+class SettingsError(WordtieError):
+    """A setting, or a combination of settings, that means nothing."""
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise a `SettingsError` with the message unless the condition holds."""
+    if not condition:
+        raise SettingsError(message)

@@ -35,7 +35,7 @@ USAGE = "[CORPUS] [--config RECIPE] [--SECTION.SETTING VALUE ...] [--out RUN] [-
 
 def main(argv: list[str]) -> None:
     """Parse, train, and print what came out."""
-    parser = SettingsParser("train", HELP, USAGE, ["data", "model", "loss", "training"])
+    parser = SettingsParser("train", HELP, USAGE, ["data", "model", "loss", "noise", "training"])
     parser.add_argument("--out", type=str | None, default=None, help="The run folder; runs/CORPUS if not given.")
     parser.add_argument("--resume", action="store_true", help="Go on from the run folder's last checkpoint.")
     parser.add_argument("--overwrite", action="store_true", help="Replace the run folder if there is one.")

@@ -1,0 +1,78 @@
+"""Settings of the noise: which words are replaced while training, and what predicts in the end.
+
+A part of `wordtie.config`, which is where to import it from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from wordtie.errors import require
+
+
+@dataclass(frozen=True)
+class NoiseSettings:
+    """Data noising (Xie et al. 2017) and variational smoothing (Kong et al. 2019)."""
+
+    kind: Literal["none", "blank", "linear_interpolation", "absolute_discounting", "kneser_ney"] = "none"
+    """How often a word is replaced, and by which: the table is in `wordtie.noise.proposals`."""
+    scheme: Literal["data_noising", "variational_smoothing"] = "variational_smoothing"
+    """`data_noising` decides token by token. `variational_smoothing` draws a word matrix for each stream and window,
+    for reading and for scoring apart, so that a word is replaced everywhere in it or nowhere."""
+    elementwise: bool = False
+    """Each coordinate of a word vector is replaced on its own (variational smoothing only)."""
+    gamma: float = 0.2
+    """Share of words that is replaced, before the kind's own factor (kong-2019: 0.1 to 0.4)."""
+    l2: float = 0.0
+    """lambda: lambda / 2 times the squared weights, biases left out, is added to the loss, which is summed over `steps`
+    and averaged over `streams` (kong-2019: 1e-4, 1e-3). Variational smoothing weighs word vectors by `l2_form`."""
+    l2_form: Literal["exact", "printed"] = "exact"
+    """`exact`: what the variational distribution gives. `printed`: the formula of kong-2019, its sign mended."""
+    prediction: Literal["mean", "mode", "sampling"] | None = None
+    """`mean`: word vectors are the means of their distributions, folded into the exported model. `mode`: the clean
+    model. `sampling`: the clean model, and the figures at the end average `samples` draws.
+    None: mean for variational smoothing, mode else."""
+    samples: int = 20
+    """Draws that `sampling` averages the log-likelihood of."""
+    input_dropout: float = 0.0
+    """Share of the coordinates of input vectors that is dropped, one mask per word, stream and window."""
+    output_dropout: float = 0.0
+    """Share of the coordinates of output vectors that is dropped, one mask of all words per window."""
+
+    def __post_init__(self) -> None:
+        require(0 <= self.gamma <= 1, f"noise.gamma is a probability and must be in [0, 1], got {self.gamma}")
+        require(self.l2 >= 0, f"noise.l2 must not be negative, got {self.l2}")
+        require(self.samples >= 1, f"noise.samples must be at least 1, got {self.samples}")
+        for name in ("input_dropout", "output_dropout"):
+            value = getattr(self, name)
+            require(0 <= value < 1, f"noise.{name} is the share dropped and must be in [0, 1), got {value}")
+        smoothing = self.scheme == "variational_smoothing"
+        require(
+            not self.elementwise or self.kind in ("linear_interpolation", "absolute_discounting", "kneser_ney"),
+            "noise.elementwise needs a distribution to draw words from: set noise.kind to linear_interpolation, "
+            f"absolute_discounting or kneser_ney, got {self.kind}",
+        )
+        require(
+            not self.elementwise or smoothing,
+            "noise.elementwise makes vectors of many words, which data noising cannot: set noise.scheme to "
+            "variational_smoothing",
+        )
+        require(
+            self.kind != "blank" or not smoothing,
+            "noise.kind blank has no distribution to smooth with: set noise.scheme to data_noising",
+        )
+        require(
+            self.kind != "none" or self.prediction in (None, "mode"),
+            f"noise.prediction {self.prediction} needs a noise.kind",
+        )
+
+    @property
+    def smooths(self) -> bool:
+        """Whether word vectors are drawn."""
+        return self.kind != "none" and self.scheme == "variational_smoothing"
+
+    @property
+    def predicts_with(self) -> Literal["mean", "mode", "sampling"]:
+        """`prediction`, with the default resolved."""
+        return self.prediction or ("mean" if self.smooths else "mode")

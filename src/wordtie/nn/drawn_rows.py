@@ -1,0 +1,64 @@
+"""Rows of the word matrix as a window draws them (Kong et al. 2019, equation 6).
+
+A drawn row starts as the row of a word; single coordinates of it may come from other words, and the rows that are
+read (not those that score) may have coordinates dropped:
+
+    e~_ij = mask_ij * e_(source of ij) j
+
+One autograd node makes the rows of both sides, so that the gradient of the matrix is summed in one place and costs
+no more than that of a plain look-up. What is drawn is decided in `wordtie.noise.variational_smoothing`.
+
+Shapes: V words, E embedding size, M drawn rows, K sides, T steps, B streams.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from wordtie.noise.variational_smoothing import RowDraw
+
+
+class _DrawnRows(torch.autograd.Function):
+    """Gather rows, then coordinates, then hand them to the tokens; and the way back."""
+
+    @staticmethod
+    def forward(ctx: Any, matrix_VE: Tensor, draw: RowDraw, mask_ME: Tensor | None) -> Tensor:
+        """(K, T, B, E)."""
+        size = matrix_VE.shape[1]
+        rows_ME = matrix_VE.index_select(0, draw.words_M)
+        places_R, elements_R = draw.places_R, None
+        if places_R is not None and draw.sources_R is not None:
+            elements_R = draw.sources_R * size + places_R % size
+            rows_ME.view(-1)[places_R] = matrix_VE.reshape(-1).index_select(0, elements_R)
+        if mask_ME is not None:
+            rows_ME[: len(mask_ME)] *= mask_ME
+        ctx.save_for_backward(places_R, elements_R, mask_ME)
+        ctx.draw, ctx.shape = draw, matrix_VE.shape
+        return rows_ME.index_select(0, draw.row_KTB.flatten()).view(*draw.row_KTB.shape, size)
+
+    @staticmethod
+    def backward(ctx: Any, d_tokens: Tensor) -> Any:
+        """Of the matrix alone."""
+        places_R, elements_R, mask_ME = ctx.saved_tensors
+        draw: RowDraw = ctx.draw
+        size = ctx.shape[1]
+        d_rows_ME = d_tokens.new_zeros(len(draw.words_M), size)
+        d_rows_ME.index_add_(0, draw.row_KTB.flatten(), d_tokens.reshape(-1, size))
+        if mask_ME is not None:
+            d_rows_ME[: len(mask_ME)] *= mask_ME
+        d_matrix_VE = d_tokens.new_zeros(ctx.shape)
+        if elements_R is not None:
+            d_elements_R = d_rows_ME.view(-1).index_select(0, places_R)
+            d_rows_ME.view(-1)[places_R] = 0
+            d_matrix_VE.view(-1).index_add_(0, elements_R, d_elements_R)
+        d_matrix_VE.index_add_(0, draw.words_M, d_rows_ME)
+        return d_matrix_VE, None, None
+
+
+def drawn_rows(matrix_VE: Tensor, draw: RowDraw, mask_ME: Tensor | None = None) -> Tensor:
+    """The vector of each token, (K, T, B, E). `mask_ME` multiplies the first rows, as many as it has."""
+    vectors: Tensor = _DrawnRows.apply(matrix_VE, draw, mask_ME)  # type: ignore[no-untyped-call]
+    return vectors

@@ -1,0 +1,48 @@
+"""Counts of the training text, worked out once and kept beside its token file.
+
+`train.counts.npz` holds the three rows of `NeighbourCounts` and the SHA-256 of the `data.json` that the ids were
+written with; where that has changed, or the file cannot be read, the counts are taken anew. A folder that
+cannot be written to costs only the time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from wordtie.noise.ngram_counts import Ids, NeighbourCounts, neighbour_counts
+
+COUNTS, INFO = "train.counts.npz", "data.json"
+
+
+def training_counts(ids_N: Ids, vocabulary_size: int) -> NeighbourCounts:
+    """`neighbour_counts` of the ids; from the cache where they are a prepared folder's and it has them."""
+    name = getattr(ids_N, "filename", None)
+    if name is None or not (Path(name).parent / INFO).is_file():
+        return neighbour_counts(ids_N, vocabulary_size)
+    folder = Path(name).parent
+    made_from = hashlib.sha256((folder / INFO).read_bytes()).hexdigest()
+    try:
+        with np.load(folder / COUNTS, allow_pickle=False) as found:
+            if str(found["made_from"]) == made_from and found["counts"].shape == (3, vocabulary_size):
+                return NeighbourCounts(*found["counts"])
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        pass
+    counts = neighbour_counts(ids_N, vocabulary_size)
+    _save(folder, counts, made_from)
+    return counts
+
+
+def _save(folder: Path, counts: NeighbourCounts, made_from: str) -> None:
+    """Beside its place, then renamed: there and whole, or not there."""
+    rows = np.stack([counts.count, counts.distinct_left, counts.distinct_right])
+    try:
+        with tempfile.TemporaryDirectory(prefix=".counts-", dir=folder) as stage:
+            np.savez(Path(stage) / COUNTS, counts=rows, made_from=np.array(made_from))
+            (Path(stage) / COUNTS).replace(folder / COUNTS)
+    except OSError:
+        return

@@ -1,0 +1,112 @@
+"""How often a word is replaced, and by which words: gamma_i and the proposal distribution.
+
+Xie et al. (2017), as table 1 of Kong et al. (2019) sums them up, for a word i of the training text:
+
+    kind                    gamma_i                               proposal T
+    blank                   gamma                                 the blank word alone
+    linear_interpolation    gamma                                 count(v) / sum of counts
+    absolute_discounting    gamma * distinct(i, .) / count(i)     count(v) / sum of counts
+    kneser_ney              gamma * distinct(i, .) / count(i)     distinct(., v) / sum of them
+
+A word that the training text lacks is never replaced where gamma_i needs its count. The blank is `<unk>`, which
+stands for any word as it is. Words are drawn from an alias table (Walker 1977): one random number and one
+comparison a draw, whatever the size of the vocabulary.
+
+Shapes: V words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from wordtie.config import NoiseSettings
+from wordtie.errors import DataError
+from wordtie.noise.ngram_counts import NeighbourCounts
+
+CELL_BITS = 24
+"""Of a draw, how many bits choose between the two words of a cell of the alias table."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """gamma_i of every word, and the distribution that replacements are drawn from. Random numbers are PyTorch's."""
+
+    gamma_V: Tensor
+    """Share of the occurrences of each word that is replaced, (V,) float64."""
+    share_V: Tensor
+    """Probability of each word as a replacement, (V,) float64; sums to one. The replaced word itself may come."""
+    threshold_V: Tensor
+    """The alias table, (V,) int64: how much of 2 ** CELL_BITS each cell leaves to its own word ..."""
+    alias_V: Tensor
+    """... and the word that has the rest, (V,) int64."""
+
+    @classmethod
+    def of(cls, gamma_V: NDArray[np.float64], weight_V: NDArray[np.float64]) -> Proposal:
+        """From rates and weights in any unit. Raises `DataError` where no word has a weight."""
+        total = float(weight_V.sum())
+        if not total > 0:
+            raise DataError("the training text is too short to draw replacements from: it has no two words in a row")
+        share_V = weight_V / total
+        threshold_V, alias_V = _alias_table(share_V)
+        return cls(*(torch.from_numpy(np.asarray(each)) for each in (gamma_V, share_V, threshold_V, alias_V)))
+
+    def to(self, device: torch.device) -> Proposal:
+        """The same tables on another device."""
+        tables = (self.gamma_V, self.share_V, self.threshold_V, self.alias_V)
+        return Proposal(*(table.to(device) for table in tables))
+
+    def draw(self, like: Tensor) -> Tensor:
+        """Word ids from the proposal, independent of one another, in the shape of `like`."""
+        words = len(self.alias_V)
+        draws = torch.randint(words << CELL_BITS, like.shape, device=like.device)
+        cell = draws >> CELL_BITS
+        own = (draws & ((1 << CELL_BITS) - 1)) < self.threshold_V[cell]
+        return torch.where(own, cell, self.alias_V[cell])
+
+    def replace(self, words: Tensor) -> tuple[Tensor, Tensor]:
+        """(ids with each replaced at its gamma_i, which ones were), independently of one another."""
+        chance = torch.rand(words.shape, device=words.device)
+        replaced = chance < self.gamma_V[words].to(chance.dtype)
+        return torch.where(replaced, self.draw(words), words), replaced
+
+
+def build_proposal(settings: NoiseSettings, counts: NeighbourCounts, blank_id: int) -> Proposal | None:
+    """What the settings ask for; None where no word is ever replaced. Raises `DataError` for too short a text."""
+    if settings.kind == "none":
+        return None
+    words = len(counts.count)
+    gamma_V = np.full(words, settings.gamma)
+    if settings.kind in ("absolute_discounting", "kneser_ney"):
+        gamma_V *= counts.distinct_right / np.maximum(counts.count, 1)
+    if settings.kind == "blank":
+        weight_V = np.zeros(words)
+        weight_V[blank_id] = 1.0
+    else:
+        weight_V = (counts.distinct_left if settings.kind == "kneser_ney" else counts.count).astype(np.float64)
+    return Proposal.of(gamma_V, weight_V)
+
+
+def _alias_table(share_V: NDArray[np.float64]) -> tuple[Any, Any]:
+    """Vose's construction: V cells of equal weight, each shared by at most two words."""
+    words = len(share_V)
+    left = (share_V * words).tolist()
+    own, alias = [1.0] * words, list(range(words))
+    small = [v for v in range(words) if left[v] < 1]
+    large = [v for v in range(words) if left[v] >= 1]
+    while small and large:
+        cell, giver = small.pop(), large[-1]
+        own[cell], alias[cell] = left[cell], giver
+        left[giver] -= 1 - left[cell]
+        if left[giver] < 1:
+            small.append(large.pop())
+    for cell in small:  # what rounding left over; a word without any share must stay impossible
+        if share_V[cell] == 0:
+            own[cell], alias[cell] = 0.0, int(share_V.argmax())
+    threshold = np.rint(np.array(own) * (1 << CELL_BITS)).astype(np.int64)
+    return threshold, np.array(alias, dtype=np.int64)

@@ -1,0 +1,72 @@
+"""Variational smoothing: which rows stand for which words in a window (Kong et al. 2019, sections 4.1 to 4.3).
+
+Each sequence, which is one stream in one window, has a word matrix of its own, drawn from
+
+    q(e_i) = (1 - gamma_i) N(e_i, 0) + gamma_i sum_v K_v N(e_v, 0)          (equations 2 and 4)
+
+so that where one "a" reads as "d", every "a" of the sequence does. Only rows that the window needs are drawn: those of
+its distinct words. The input and the output matrix are two draws from the one tied base; on the output side only the
+row of the target is drawn. With `size`, each of the E coordinates of a drawn row has a source word of its own
+(equation 6, element-wise smoothing): there, replaced coordinates are found as points of a Poisson process of rate
+-log(1 - gamma_i), which hits a coordinate with probability gamma_i, independently of all others, at a cost in
+proportion to how many are replaced.
+
+Nothing here knows the matrix: `wordtie.nn.drawn_rows` puts the rows together.
+
+Shapes: K sides (input, output), T steps, B streams, M distinct words of all sequences, R replaced coordinates,
+E embedding size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from wordtie.noise.proposals import Proposal
+
+MOST_GAMMA = 1 - 1e-9
+"""Where the rate of the Poisson process stays finite."""
+
+
+@dataclass(frozen=True)
+class RowDraw:
+    """The distinct words of each sequence and what their rows are made of."""
+
+    words_M: Tensor
+    """The row of the word matrix that each starts from. Those of side 0 come first."""
+    row_KTB: Tensor
+    """Which of the M rows each token has."""
+    first_side: int
+    """How many of the M belong to side 0."""
+    places_R: Tensor | None = None
+    """Coordinates that are replaced, as row * E + column, rising and distinct. None: whole rows only."""
+    sources_R: Tensor | None = None
+    """The word that each of them comes from."""
+
+
+def distinct_words(ids_KTB: Tensor, vocabulary_size: int) -> RowDraw:
+    """One row for each distinct word of each sequence, and nothing replaced yet."""
+    sides, _, streams = ids_KTB.shape
+    sequence_K1B = torch.arange(sides * streams, device=ids_KTB.device).view(sides, 1, streams)
+    keys_M, row_KTB = (ids_KTB + sequence_K1B * vocabulary_size).unique(return_inverse=True)
+    first_side = int((keys_M < streams * vocabulary_size).sum())
+    return RowDraw(keys_M % vocabulary_size, row_KTB, first_side)
+
+
+def smooth_words(rows: RowDraw, proposal: Proposal) -> RowDraw:
+    """Replace whole rows, each at its word's gamma_i."""
+    return replace(rows, words_M=proposal.replace(rows.words_M)[0])
+
+
+def smooth_elements(rows: RowDraw, proposal: Proposal, size: int) -> RowDraw:
+    """Replace coordinates, each at its word's gamma_i and from a word of its own."""
+    gamma_M = proposal.gamma_V[rows.words_M].clamp(max=MOST_GAMMA)
+    points_M = torch.poisson(-torch.log1p(-gamma_M) * size).long()
+    start_M = torch.arange(len(points_M), device=points_M.device) * size
+    row_start = start_M.repeat_interleave(points_M)
+    hit = torch.zeros(len(points_M) * size, dtype=torch.bool, device=points_M.device)
+    hit[row_start + torch.randint(size, row_start.shape, device=row_start.device)] = True
+    places_R = hit.nonzero()[:, 0]
+    return replace(rows, places_R=places_R, sources_R=proposal.draw(places_R))
