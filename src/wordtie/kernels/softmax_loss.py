@@ -63,16 +63,49 @@ class _Chunks:
         self.bf16 = precision == torch.bfloat16
         self.nats = 0.0
         self.divergence = 0.0
+        self.drawn: Tensor | None = None
+        self.d_drawn: Tensor | None = None
+
+    def use_drawn(self, drawn: Tensor) -> None:
+        """Score each target by its token's own vector instead of the target's row."""
+        self.drawn = drawn
+        self.d_drawn = torch.empty_like(drawn)
+
+    def put_drawn(self, rows: Tensor, start: int, targets: Any) -> None:
+        """The targets' scores, before the row kernels."""
+        if self.drawn is not None:
+            own = slice(start, start + len(targets))
+            scores = (self.query[own] * self.drawn[own]).sum(1, keepdim=True)
+            rows.scatter_(1, torch.from_numpy(targets)[:, None], scores.to(rows.dtype))
+
+    def take_drawn(self, rows: Tensor, targets: Any) -> Tensor | None:
+        """The targets' gradients, taken out of the rows after the row kernels: they are not the matrix's."""
+        if self.drawn is None:
+            return None
+        own = torch.from_numpy(targets)[:, None]
+        d_scores = rows.gather(1, own).to(self.drawn.dtype)
+        rows.scatter_(1, own, 0)
+        return d_scores
+
+    def collect_drawn(self, d_scores: Tensor | None, start: int, stop: int) -> None:
+        """Through the drawn vectors; after `d_query` of these tokens is there."""
+        if self.drawn is not None and self.d_drawn is not None and d_scores is not None:
+            d_scores = d_scores - 1  # of p - onehot, in fp32
+            self.d_query[start:stop] += d_scores * self.drawn[start:stop]
+            self.d_drawn[start:stop] = d_scores * self.query[start:stop]
 
     def cross_entropy(self, start: int, stop: int, targets: Any) -> None:
         rows = self.query[start:stop] @ self.output.T
+        self.put_drawn(rows, start, targets)
         nats = np.empty(stop - start)
         kernel = softmax_rows.cross_entropy_rows_bf16 if self.bf16 else softmax_rows.cross_entropy_rows_fp32
         kernel(as_numpy(rows), self.no_bias, targets, nats)
         self.nats += nats.sum()
-        self.collect(rows, start, stop)
         if self.d_bias is not None:
             self.d_bias += rows.sum(0, dtype=torch.float32)
+        d_drawn_scores = self.take_drawn(rows, targets)
+        self.collect(rows, start, stop)
+        self.collect_drawn(d_drawn_scores, start, stop)
 
     def augmented(self, start: int, stop: int, targets: Any, pull: Pull) -> None:
         tokens = stop - start
@@ -87,6 +120,7 @@ class _Chunks:
         else:
             torch.mm(operands[:tokens], self.output.T, out=rows[:tokens])
             torch.mm(vectors, self.words.T, out=rows[tokens:])
+        self.put_drawn(rows[:tokens], start, targets)
         sums = np.empty((len(distinct), 2))
         predicted = np.zeros((len(distinct), 0 if self.d_bias is None else self.d_bias.numel()), np.float32)
         kernel = softmax_rows.augmented_rows_bf16 if self.bf16 else softmax_rows.augmented_rows_fp32
@@ -105,13 +139,16 @@ class _Chunks:
             self.d_bias += torch.from_numpy(predicted).sum(0)
         self.nats += sums[:, 0].sum()
         self.divergence += sums[:, 1].sum()
+        d_drawn_scores = self.take_drawn(rows[:tokens], targets)
         if self.tied and pull.through_target:
             back = rows @ self.output
             self.d_query[start:stop] = back[:tokens]
             self.d_output += rows.T @ operands
             self.d_words.index_add_(0, distinct_ids, back[tokens:].to(self.d_words.dtype))
+            self.collect_drawn(d_drawn_scores, start, stop)
             return
         self.collect(rows[:tokens], start, stop)
+        self.collect_drawn(d_drawn_scores, start, stop)
         if pull.through_target:
             word_rows = rows[tokens:]
             self.d_words += word_rows.T @ vectors
@@ -123,8 +160,9 @@ class _Chunks:
 
     def targets_themselves(self, targets: Tensor) -> None:
         """The -1 of p - onehot, in fp32: rounding p - 1 to bf16 would lose what p says."""
-        self.d_query -= self.output[targets]
-        self.d_output.index_add_(0, targets, self.query.to(self.d_output.dtype), alpha=-1)
+        if self.drawn is None:  # else `collect_drawn` has done it
+            self.d_query -= self.output[targets]
+            self.d_output.index_add_(0, targets, self.query.to(self.d_output.dtype), alpha=-1)
         if self.d_bias is not None:
             self.d_bias -= torch.bincount(targets, minlength=self.d_bias.numel())
 
@@ -142,11 +180,14 @@ class SoftmaxLossFunction(torch.autograd.Function):
         words: Tensor | None,
         pull: Pull | None,
         precision: torch.dtype,
+        drawn: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
         """`words` None: the similarities come from `output` itself (tied)."""
         order = targets.argsort(stable=True)
         targets = targets[order]
         work = _Chunks(query[order], output, bias, output if words is None else words, words is None, precision)
+        if drawn is not None:
+            work.use_drawn(drawn[order])
         ids = targets.numpy()
         rows = max(1, CHUNK_ELEMENTS // output.shape[0])
         chunk = max(1, rows * 2 // 3) if pull else rows
@@ -160,7 +201,11 @@ class SoftmaxLossFunction(torch.autograd.Function):
         work.targets_themselves(targets)
         d_query = torch.empty_like(work.d_query)
         d_query[order] = work.d_query
-        ctx.save_for_backward(d_query, work.d_output, work.d_bias, None if work.tied else work.d_words)
+        d_drawn = None
+        if work.d_drawn is not None:
+            d_drawn = torch.empty_like(work.d_drawn)
+            d_drawn[order] = work.d_drawn
+        ctx.save_for_backward(d_query, work.d_output, work.d_bias, None if work.tied else work.d_words, d_drawn)
         total = work.nats + (pull.gamma * pull.temperature * work.divergence if pull else 0.0)
         return query.new_tensor(total), query.new_tensor(work.nats)
 
@@ -168,7 +213,7 @@ class SoftmaxLossFunction(torch.autograd.Function):
     def backward(ctx: Any, d_total: Tensor, d_nats: Tensor) -> Any:  # type: ignore[override]
         """Gradients in the order of `forward`'s arguments."""
         scaled = [None if g is None else g.mul_(d_total) for g in ctx.saved_tensors]
-        return scaled[0], scaled[1], scaled[2], None, scaled[3], None, None
+        return scaled[0], scaled[1], scaled[2], None, scaled[3], None, None, scaled[4]
 
 
 def softmax_loss(
@@ -179,8 +224,9 @@ def softmax_loss(
     words: Tensor,
     pull: Pull | None,
     precision: torch.dtype,
+    drawn: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """(total, cross-entropy), summed nats. `words is output` means tied."""
+    """(total, cross-entropy), summed nats. `words is output` means tied; `drawn` replaces the targets' own rows."""
     separate = None if words is output else words
-    total, nats = SoftmaxLossFunction.apply(query, output, bias, targets, separate, pull, precision)
+    total, nats = SoftmaxLossFunction.apply(query, output, bias, targets, separate, pull, precision, drawn)
     return total, nats.detach()

@@ -5,8 +5,8 @@ Shapes: N tokens, V words, E embedding size.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -16,8 +16,23 @@ from wordtie.kernels.softmax_loss import Pull, softmax_loss
 from wordtie.losses.augmented import AugmentedLoss
 from wordtie.losses.cross_entropy import CrossEntropy, LossSum
 
-Loss = Callable[[Tensor, Tensor, Tensor | None, Tensor, Tensor], LossSum]
-"""loss(query_NE, output_VE, bias_V, targets_N, input_VE) -> sums in nats."""
+
+class Loss(Protocol):
+    """loss(query_NE, output_VE, bias_V, targets_N, input_VE) -> sums in nats.
+
+    `drawn_NE` are output vectors that replace the targets' own rows, for variational smoothing.
+    """
+
+    def __call__(
+        self,
+        query_NE: Tensor,
+        output_VE: Tensor,
+        bias_V: Tensor | None,
+        targets_N: Tensor,
+        input_VE: Tensor,
+        drawn_NE: Tensor | None = None,
+    ) -> LossSum:
+        """Sum over the N tokens."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +43,18 @@ class FusedLoss:
     precision: torch.dtype
 
     def __call__(
-        self, query_NE: Tensor, output_VE: Tensor, bias_V: Tensor | None, targets_N: Tensor, input_VE: Tensor
+        self,
+        query_NE: Tensor,
+        output_VE: Tensor,
+        bias_V: Tensor | None,
+        targets_N: Tensor,
+        input_VE: Tensor,
+        drawn_NE: Tensor | None = None,
     ) -> LossSum:
         """Sum over the N tokens, in nats."""
-        total, nats = softmax_loss(query_NE, output_VE, bias_V, targets_N, input_VE, self.pull, self.precision)
+        total, nats = softmax_loss(
+            query_NE, output_VE, bias_V, targets_N, input_VE, self.pull, self.precision, drawn_NE
+        )
         return LossSum(cross_entropy=nats, total=total, tokens=targets_N.numel())
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 from torch import Tensor
 
+from wordtie.losses.drawn_targets import with_drawn_targets
+
 
 @dataclass(frozen=True)
 class LossSum:
@@ -29,8 +31,19 @@ class CrossEntropy:
     """-sum log softmax(W q + b)[target]."""
 
     def __call__(
-        self, query_NE: Tensor, output_VE: Tensor, bias_V: Tensor | None, targets_N: Tensor, input_VE: Tensor
+        self,
+        query_NE: Tensor,
+        output_VE: Tensor,
+        bias_V: Tensor | None,
+        targets_N: Tensor,
+        input_VE: Tensor,
+        drawn_NE: Tensor | None = None,
     ) -> LossSum:
-        """Sum over the N tokens, in nats. `input_VE` takes no part."""
-        nats = F.cross_entropy(F.linear(query_NE, output_VE, bias_V), targets_N, reduction="sum")
+        """Sum over the N tokens, in nats. `input_VE` takes no part; `drawn_NE` stands for the targets' own rows."""
+        if drawn_NE is None:
+            logits_NV = F.linear(query_NE, output_VE, bias_V)
+        else:
+            scores_NV = with_drawn_targets(query_NE @ output_VE.T, query_NE, targets_N, drawn_NE)
+            logits_NV = scores_NV if bias_V is None else scores_NV + bias_V
+        nats = F.cross_entropy(logits_NV, targets_N, reduction="sum")
         return LossSum(cross_entropy=nats, total=nats, tokens=targets_N.numel())
