@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "generate": "write text, one sampled word after another",
     "corpora": "list the corpora known by name",
     "baseline": "measure a corpus with unigrams and Kneser-Ney n-grams",
+    "reproduce": "train the rows of the papers' tables, and list how they stand",
 }
 """Name and one line of help; the code is in `wordtie.commands.<name>`, with a `main(argv)`."""
 

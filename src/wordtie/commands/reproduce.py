@@ -1,0 +1,142 @@
+"""`wordtie reproduce`: the tables and figures of the papers, one command each."""
+
+from __future__ import annotations
+
+import math
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from wordtie.commands._shared import Parser, UsageError, print_json, whole_number
+from wordtie.config import parse_time
+from wordtie.papers.registry import select
+from wordtie.papers.row import Row
+
+HELP = """\
+Train what a row of a paper's table says, and see how far from the published number it comes.
+
+ROW is the name of a row, or what the names of a group of rows begin with. Every finished run is one JSON file under
+results/, with its settings, machine, texts and numbers; a row that is there already for the same settings and text is
+not trained again. A run that was stopped goes on from its run folder.
+
+examples:
+  wordtie reproduce --list                                  every row and how it stands
+  wordtie reproduce inan-2017/table-1/ptb-small-real        train one row
+  wordtie reproduce inan-2017/table-1/ptb-small --jobs 2    train a group, two at a time
+  wordtie reproduce press-wolf-2017 --max_time 9m           stop all cleanly after nine minutes; the same again goes on
+  wordtie reproduce inan-2017/table-1/ptb-small --seed 2    another seed: tables show mean and spread
+  wordtie reproduce --report                                one HTML page, and the tables in docs/reproduction.md
+  wordtie reproduce --check                                 do results and tables stand as the program wrote them?
+"""
+SIDE_BY_SIDE_ON_A_GPU = 4
+
+
+def main(argv: list[str]) -> None:
+    """List, check, report or run."""
+    arguments = _parser().parse_args(argv)
+    chosen = select(arguments.rows)
+    if arguments.check:
+        _check(arguments)
+    elif arguments.list or arguments.json:
+        _list(chosen, arguments)
+    elif arguments.report:
+        _report(arguments)
+    elif not arguments.rows:
+        raise UsageError("name a row or a group of rows; `wordtie reproduce --list` shows all")
+    else:
+        _run(chosen, arguments)
+
+
+def _parser() -> Parser:
+    parser = Parser("reproduce", HELP)
+    parser.add_argument("rows", metavar="ROW", nargs="*", help="a row, or the beginning of the names of several")
+    parser.add_argument("--list", action="store_true", help="list the rows and how they stand")
+    parser.add_argument("--json", action="store_true", help="list them as JSON")
+    parser.add_argument("--report", action="store_true", help="write the HTML page and the tables of the document")
+    parser.add_argument("--check", action="store_true", help="check results, tables and figures against each other")
+    parser.add_argument("--seed", type=whole_number, default=1, help="the seed (1)")
+    parser.add_argument("--max_time", metavar="TIME", help="stop cleanly after this long (90s, 9m, 2h)")
+    parser.add_argument("--jobs", type=whole_number, help="how many side by side (one a core; on a GPU 4)")
+    parser.add_argument("--threads", type=whole_number, default=1, help="CPU threads of each (1)")
+    parser.add_argument("--again", action="store_true", help="train anew what another version of the code has trained")
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where the run folders lie (runs)")
+    parser.add_argument("--results", type=Path, default=Path("results"), help="where the ledger lies (results)")
+    parser.add_argument("--document", type=Path, default=Path("docs", "reproduction.md"), help="whose tables to keep")
+    parser.add_argument("--page", type=Path, help="where --report writes the page (RUNS/report.html)")
+    parser.add_argument("--one", action="store_true", help="run in this process and leave the document alone")
+    return parser
+
+
+def _list(rows: list[Row], arguments: Namespace) -> None:
+    from wordtie.report.ledger import read_all
+    from wordtie.report.status import states
+    from wordtie.report.tables import listing
+
+    found = states(read_all(arguments.results), arguments.runs, rows)
+    if arguments.json:
+        print_json([state.as_json() for state in found])
+    else:
+        print(listing(found))
+
+
+def _check(arguments: Namespace) -> None:
+    from wordtie.report.document import check
+    from wordtie.report.ledger import LedgerError
+
+    problems = check(arguments.document, arguments.results)
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    if problems:
+        raise LedgerError(f"{len(problems)} of results, tables and figures do not stand as the program wrote them")
+    print(f"{arguments.results} and {arguments.document} match")
+
+
+def _report(arguments: Namespace) -> None:
+    from wordtie.report.document import update
+    from wordtie.report.ledger import read_all
+    from wordtie.report.page import page
+    from wordtie.report.status import states
+    from wordtie.text.files import write_text
+
+    path = arguments.page or arguments.runs / "report.html"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, page(states(read_all(arguments.results), arguments.runs)))
+    print(path)
+    if update(arguments.document, arguments.results):
+        print(arguments.document)
+
+
+def _run(chosen: list[Row], arguments: Namespace) -> None:
+    """Those of the rows that can be run here; one in this process, several in a queue."""
+    from wordtie.report.many import run_many, runnable
+    from wordtie.report.run_row import Place, run_row
+
+    seconds = parse_time(arguments.max_time) if arguments.max_time else math.inf
+    place = Place(arguments.runs, arguments.results, arguments.threads, seconds, arguments.again)
+    rows = runnable(chosen, named_in_full=arguments.rows)
+    try:
+        if len(rows) == 1:
+            outcome = run_row(rows[0], arguments.seed, place)
+            print(f"{rows[0].name}: {outcome}", file=sys.stderr)
+        else:
+            run_many(rows, arguments.seed, place, arguments.jobs or _places(arguments.threads))
+    finally:
+        if not arguments.one:
+            _after(rows, arguments)
+
+
+def _places(threads: int) -> int:
+    """How many runs fit side by side."""
+    import torch
+
+    from wordtie.report.machine import cores
+
+    return SIDE_BY_SIDE_ON_A_GPU if torch.cuda.is_available() else max(1, cores() // threads)
+
+
+def _after(rows: list[Row], arguments: Namespace) -> None:
+    """Bring the document up to date, and show how the rows stand now."""
+    from wordtie.report.document import update
+
+    update(arguments.document, arguments.results)
+    _list(rows, arguments)

@@ -1,0 +1,107 @@
+"""The ledger: one JSON a finished run, `results/<row>.seed-N.json`, written by the program and never by hand.
+
+An entry carries the SHA-256 of its own canonical content, so that a number that was edited shows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from wordtie.config import Settings, SettingsError, from_dict, to_dict
+from wordtie.errors import DataError
+from wordtie.papers.row import Row
+from wordtie.text.files import saving, write_text
+
+Entry: TypeAlias = dict[str, Any]
+VERSION = 1
+_NO_PART_OF_A_CONFIGURATION = ("max_time", "threads", "checkpoint_every")
+"""Training settings that decide when and where a run computes, not what it comes to."""
+
+
+class LedgerError(DataError):
+    """A result is not what the program wrote, or a table is not what the results say."""
+
+
+def entry_path(results: Path, row: str, seed: int) -> Path:
+    """Where the entry of a row lies; the run folder has the same name without `.json`."""
+    return results / f"{row}.seed-{seed}.json"
+
+
+def checksum(entry: Entry) -> str:
+    """SHA-256 of everything else in the entry, as JSON with sorted keys and no white space."""
+    content = {name: value for name, value in entry.items() if name != "checksum"}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def write_entry(results: Path, entry: Entry) -> Path:
+    """Seal an entry and write it to its place. Raises `SaveError`."""
+    path = entry_path(results, entry["row"], entry["seed"])
+    sealed = {"version": VERSION, **entry}
+    sealed["checksum"] = checksum(sealed)
+    with saving(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, json.dumps(sealed, indent=2, ensure_ascii=False) + "\n")
+    return path
+
+
+def read_entry(path: Path) -> Entry:
+    """An entry that is what the program wrote. Raises `LedgerError` where it is not."""
+    try:
+        entry: Entry = json.loads(path.read_text(encoding="utf-8"))
+        given, version = entry["checksum"], entry["version"]
+        row, seed = str(entry["row"]), int(entry["seed"])
+        right_place = f"/{path.as_posix()}".endswith(f"/{row}.seed-{seed}.json")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise LedgerError(f"{path}: not a result of `wordtie reproduce`, or damaged ({error})") from error
+    if version > VERSION:
+        raise LedgerError(f"{path}: written by a newer wordtie: update wordtie")
+    if given != checksum(entry):
+        raise LedgerError(f"{path}: was changed by hand, its checksum does not fit: take it from a copy, or run anew")
+    if not right_place:
+        raise LedgerError(f"{path}: is the result of {row}, seed {seed}: put it back where it belongs")
+    for split in ("valid", "test"):
+        expected = math.exp(min(entry[f"{split}_nats"] / entry[f"{split}_tokens"], 700))
+        if not math.isclose(entry[f"{split}_perplexity"], expected, rel_tol=1e-9):
+            raise LedgerError(f"{path}: the {split} perplexity is not exp(nats / tokens)")
+    return entry
+
+
+def read_all(results: Path) -> list[Entry]:
+    """Every entry under a folder, in the order of rows and seeds. Raises `LedgerError` at the first bad one."""
+    entries = [read_entry(path) for path in sorted(results.rglob("*.json")) if _is_entry(path)]
+    return sorted(entries, key=lambda entry: (entry["row"], entry["seed"]))
+
+
+def _is_entry(path: Path) -> bool:
+    return re.search(r"\.seed-\d+\.json$", path.name) is not None
+
+
+def configuration(settings: Settings) -> dict[str, Any]:
+    """What decides the numbers of a run, as plain values."""
+    values = to_dict(settings)
+    for name in _NO_PART_OF_A_CONFIGURATION:
+        values["training"].pop(name, None)
+    return values
+
+
+def same_configuration(entry: Entry, settings: Settings) -> bool:
+    """Whether an entry's run had these settings; one that its version did not know had what is its default now."""
+    try:
+        before = from_dict(entry["configuration"])
+    except SettingsError:
+        return False
+    return configuration(before) == configuration(settings)
+
+
+def is_stale(entry: Entry, row: Row) -> bool:
+    """Whether the row has been given other settings since."""
+    try:
+        return not same_configuration(entry, row.settings(entry["seed"]))
+    except SettingsError:
+        return True

@@ -1,0 +1,67 @@
+"""Many rows at once: each a process of its own, in the queue."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+
+from wordtie.config import SettingsError
+from wordtie.errors import WordtieError
+from wordtie.papers.row import Row
+from wordtie.report.run_row import Place
+from wordtie.report.status import why_not
+from wordtie.training.queue import Job, run_jobs
+
+START = "import sys; from wordtie.cli import main; sys.exit(main())"
+
+
+class QueueError(WordtieError):
+    """Some of the runs failed; the others stand."""
+
+    exit_code = 1
+
+
+def runnable(rows: Sequence[Row], named_in_full: Sequence[str]) -> list[Row]:
+    """The rows of a group that can be run on this machine; says on stderr what it leaves out.
+
+    Raises `SettingsError` where none can. A row named in full is run wherever it can be at all.
+    """
+    import torch
+
+    here, reasons = [], []
+    for row in rows:
+        impossible = row.not_run or row.kind not in ("train", "kneser_ney") or row.missing()
+        too_large = row.needs == "gpu" and not torch.cuda.is_available() and row.name not in named_in_full
+        if impossible or too_large:
+            reasons.append(f"{row.name}: {why_not(row)}")
+        else:
+            here.append(row)
+    if not here:
+        raise SettingsError(f"nothing of this can be run here: {reasons[0]}")
+    for reason in reasons:
+        print(f"left out: {reason}", file=sys.stderr)
+    return here
+
+
+def run_many(rows: Sequence[Row], seed: int, place: Place, side_by_side: int) -> None:
+    """Run the rows in a queue. Raises `QueueError` where some failed."""
+    jobs = [
+        Job(row.name, lambda seconds, row=row: command(row, seed, place, seconds),  # type: ignore[misc]
+            place.folder(row, seed), row.settings(seed).training.epochs)
+        for row in rows
+    ]  # fmt: skip
+    run_jobs(jobs, side_by_side, place.threads, place.max_seconds)
+    failed = [job for job in jobs if job.state == "failed"]
+    for job in failed:
+        print(f"{job.name}: {job.message} (see {job.log_path})", file=sys.stderr)
+    if failed:
+        raise QueueError(f"{len(failed)} of {len(jobs)} runs failed; the others stand")
+
+
+def command(row: Row, seed: int, place: Place, seconds: float) -> list[str]:
+    """The command line of one row's process."""
+    options = ["--seed", seed, "--runs", place.runs, "--results", place.results, "--threads", place.threads, "--one"]
+    options += [] if math.isinf(seconds) else ["--max_time", f"{seconds:.0f}s"]
+    options += ["--again"] if place.again else []
+    return [sys.executable, "-c", START, "reproduce", row.name, *map(str, options)]

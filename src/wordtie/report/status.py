@@ -1,0 +1,135 @@
+"""How every row stands: published and ours, reached or not, and why not run."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from wordtie.papers.registry import ROWS
+from wordtie.papers.row import Row
+from wordtie.report.ledger import Entry, is_stale
+from wordtie.training.queue_table import clock, finished_epochs
+
+Status: TypeAlias = Literal["reached", "not reached", "run", "running", "not run"]
+"""`run`: there is no published number to hold it against."""
+TOLERANCE = 0.02
+"""Within so much of the published number, or better, is reached."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Over seeds."""
+
+    mean: float
+    spread: float
+    """Standard deviation; 0 of one seed."""
+    seeds: int
+
+    def __str__(self) -> str:
+        return f"{self.mean:.2f} ± {self.spread:.2f}" if self.seeds > 1 else f"{self.mean:.2f}"
+
+
+@dataclass(frozen=True)
+class RowState:
+    """A row, and what there is of it."""
+
+    row: Row
+    entries: tuple[Entry, ...]
+    status: Status
+    why: str = ""
+
+    def ours(self, name: str) -> Mean | None:
+        """`valid` or `test` perplexity over the seeds."""
+        values = [float(entry[f"{name}_perplexity"]) for entry in self.entries]
+        if not values:
+            return None
+        return Mean(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0, len(values))
+
+    def difference(self, name: str) -> float | None:
+        """Ours less the published one, as a share of it."""
+        published, ours = getattr(self.row.published, name), self.ours(name)
+        return None if published is None or ours is None else ours.mean / published - 1
+
+    def as_json(self) -> dict[str, Any]:
+        """What `wordtie reproduce --json` prints."""
+        valid, test = self.ours("valid"), self.ours("test")
+        published = self.row.published
+        return {
+            "row": self.row.name,
+            "status": self.status,
+            "why": self.why,
+            "label": self.row.label,
+            "published": published.test if published.test is not None else published.valid,
+            "ours": test and test.mean,
+            "parameters": self.entries[0]["parameters"] if self.entries else None,
+            "published_valid": published.valid,
+            "ours_valid": valid and valid.mean,
+            "ours_spread": test and test.spread,
+            "seeds": [entry["seed"] for entry in self.entries],
+            "published_parameters": published.parameters,
+            "published_values": dict(published.values),
+            "note": self.row.note,
+        }
+
+
+def states(entries: Iterable[Entry], runs: Path | None = None, rows: Iterable[Row] | None = None) -> list[RowState]:
+    """Every row's state; with `runs`, those that are being trained are `running`.
+
+    Entries of other settings than the row's are not counted as the row's.
+    """
+    of_row: dict[str, list[Entry]] = {}
+    for entry in entries:
+        row = ROWS.get(entry["row"])
+        if row is not None and not is_stale(entry, row):
+            of_row.setdefault(row.name, []).append(entry)
+    return [_state(row, of_row, runs) for row in (ROWS.values() if rows is None else rows)]
+
+
+def _state(row: Row, of_row: dict[str, list[Entry]], runs: Path | None) -> RowState:
+    sources: Sequence[str] = row.drawn_from if row.kind == "drawn" else (row.name,)
+    found = [entry for name in sources for entry in of_row.get(name, [])]
+    if row.kind == "drawn" and len(sources) > 1:
+        missing = [name for name in sources if name not in of_row]
+        return RowState(row, (), "run") if not missing else RowState(row, (), "not run", f"waits for {missing[0]}")
+    if found:
+        return RowState(row, tuple(found), _verdict(row, found))
+    if runs is not None and row.kind == "train" and (progress := _progress(row, runs)):
+        return RowState(row, (), "running", progress)
+    return RowState(row, (), "not run", why_not(row, by_settings=runs is not None))
+
+
+def _verdict(row: Row, entries: Sequence[Entry]) -> Status:
+    name = "test" if row.published.test is not None else "valid"
+    published = getattr(row.published, name)
+    if published is None:
+        return "run"
+    ours = statistics.fmean(float(entry[f"{name}_perplexity"]) for entry in entries)
+    return "reached" if ours <= published * (1 + TOLERANCE) else "not reached"
+
+
+def why_not(row: Row, by_settings: bool = True) -> str:
+    """Why a row has no result. With `by_settings`, also the settings that this version lacks."""
+    if row.not_run:
+        return row.not_run
+    if row.kind == "drawn":
+        return f"waits for {row.drawn_from[0]}"
+    if by_settings and (missing := row.missing()):
+        return f"not built yet: needs {', '.join(missing)}"
+    return "needs a GPU" if row.needs == "gpu" else "waits for its turn"
+
+
+def _progress(row: Row, runs: Path) -> str:
+    """Where a run that has begun is; of several seeds, the first."""
+    parent = runs / Path(row.name).parent
+    for folder in sorted(parent.glob(f"{Path(row.name).name}.seed-*")) if parent.is_dir() else []:
+        if not folder.is_dir() or not (folder / "settings.yaml").exists():
+            continue
+        lines = finished_epochs(folder)
+        if not lines:
+            return "epoch 1"
+        best = min(line["valid_perplexity"] for line in lines)
+        return f"epoch {lines[-1]['epoch']}, best validation {best:.2f}, {clock(lines[-1]['seconds'])} trained"
+    return ""
