@@ -1,0 +1,65 @@
+"""Every setting and its one default; a section a file.
+
+Frozen dataclasses, no torch import: the command line, the recipes and the run folder's
+`settings.yaml` are all views of `Settings`. Each class refuses, on construction, what makes no sense,
+so that a bad combination stops before any data is read.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any
+
+from wordtie.config.data import DataSettings as DataSettings
+from wordtie.config.loss import LossSettings as LossSettings
+from wordtie.config.model import ModelSettings as ModelSettings
+from wordtie.config.training import MAY_CHANGE_ON_RESUME as MAY_CHANGE_ON_RESUME
+from wordtie.config.training import TrainingSettings as TrainingSettings
+from wordtie.config.training import parse_time as parse_time
+from wordtie.config_noise import NoiseSettings as NoiseSettings
+from wordtie.errors import SettingsError as SettingsError
+from wordtie.errors import require
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that decides what a run computes."""
+
+    data: DataSettings = field(default_factory=DataSettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
+    loss: LossSettings = field(default_factory=LossSettings)
+    noise: NoiseSettings = field(default_factory=NoiseSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+
+    def __post_init__(self) -> None:
+        require(
+            not self.noise.smooths or self.model.head != "untied",
+            "variational smoothing draws input and output vectors from one matrix: set model.head to tied, or "
+            "noise.scheme to data_noising",
+        )
+
+
+def to_dict(settings: Settings) -> dict[str, dict[str, Any]]:
+    """Plain values, as `config.json` and `settings.yaml` hold them."""
+    return {section: _plain(values) for section, values in dataclasses.asdict(settings).items()}
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def from_dict(values: dict[str, Any]) -> Settings:
+    """The inverse of `to_dict`. Raises `SettingsError` for a name that this version does not know."""
+    sections: dict[str, Any] = {}
+    for section in dataclasses.fields(Settings):
+        kind = type(getattr(Settings(), section.name))
+        given = dict(values.get(section.name, {}))
+        unknown = set(given) - {known.name for known in dataclasses.fields(kind)}
+        require(not unknown, f"unknown setting {section.name}.{min(unknown, default='')}: from a newer version?")
+        if "split" in given:
+            given["split"] = tuple(given["split"])
+        sections[section.name] = kind(**given)
+    unknown_sections = set(values) - set(sections)
+    require(not unknown_sections, f"unknown section {min(unknown_sections, default='')}: from a newer version?")
+    return Settings(**sections)

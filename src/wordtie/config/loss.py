@@ -1,0 +1,35 @@
+"""Settings of the loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from wordtie.errors import require
+
+
+@dataclass(frozen=True)
+class LossSettings:
+    """Cross-entropy, or cross-entropy plus one of the augmented losses."""
+
+    kind: Literal["cross_entropy", "augmented", "augmented_2016", "interpolated"] = "augmented"
+    """`augmented`: that of inan-2017. `augmented_2016`: that of the report before it, without a temperature and with
+    the output bias in the prediction. `interpolated`: inan-2017's equation 6.1,
+    beta * tau^2 * V * divergence + (1 - beta) * cross-entropy."""
+    temperature: float = 20.0
+    """tau: how far similarity spreads (inan-2017: 20). Unused by `augmented_2016`."""
+    gamma: float = 0.65
+    """Weight of the pull towards similar words (inan-2017: 0.5 to 0.8 on PTB, 1.0 to 1.5 on WikiText-2). For
+    `augmented_2016` this is its alpha (0.15 to 0.35)."""
+    form: Literal["kl", "cross_entropy"] = "kl"
+    """How far the prediction is from the similar words: KL(similar || prediction), or the cross-entropy between them,
+    which leaves out the entropy of the similar words."""
+    beta: float = 0.5
+    """Share of the divergence in `interpolated`."""
+    gradient_through_target: bool = True
+    """Let the similarity estimate itself learn from this loss, as the 2016 report does."""
+
+    def __post_init__(self) -> None:
+        require(self.temperature > 0, f"loss.temperature must be positive, got {self.temperature}")
+        require(self.gamma >= 0, f"loss.gamma must not be negative, got {self.gamma}")
+        require(0 <= self.beta <= 1, f"loss.beta is a share and must be in [0, 1], got {self.beta}")

@@ -1,0 +1,93 @@
+"""Settings of the training."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from wordtie.errors import require
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How the parameters are found. Losses are summed over time and averaged over streams."""
+
+    optimiser: Literal["sgd", "adam", "rmsprop"] = "sgd"
+    lr: float = 1.0
+    """Learning rate; refers to the loss summed over the `steps` and averaged over the `streams`."""
+    schedule: Literal["epoch", "plateau"] = "epoch"
+    """When the rate is multiplied by `decay`. `epoch`: at the start of every epoch after `decay_after`. `plateau`:
+    after every epoch without a better validation perplexity (PyTorch's example: decay 0.25)."""
+    decay: float = 0.9
+    """What the rate is multiplied by: inan-2017 0.9, Zaremba's small model 0.5 and his large one 1 / 1.15."""
+    decay_after: int = 5
+    """Epochs at the first rate, for the schedule `epoch`."""
+    beta1: float = 0.9
+    """Adam's decay of the mean gradient."""
+    beta2: float | None = None
+    """Decay of the mean squared gradient. None: Adam 0.999, RMSprop 0.99."""
+    weight_decay: float = 0.0
+    """lambda: lambda times each parameter is added to its gradient after clipping, as lambda / 2 * |p|^2 in the loss
+    would. `noise.l2` is the penalty that is clipped with the rest."""
+    average_patience: int = 0
+    """Non-monotone averaging (AWD-LSTM's NT-ASGD: 5, with sgd). Once an epoch's validation perplexity is above the best
+    of those more than this many epochs before it, the mean of the weights of all steps since is what is measured and
+    exported. 0: never."""
+    start_from: str | None = None
+    """A run folder whose weights this run starts from, as the small models of inan-2017 did (footnote 4): same
+    model settings, same vocabulary, and the schedule starts anew."""
+    epochs: int = 50
+    """At most this many passes over the training text."""
+    patience: int = 5
+    """Stop after this many epochs without a better validation perplexity. 0: never."""
+    clip: float = 5.0
+    """Global gradient norm, of the loss as scaled above. 0: no clipping."""
+    streams: int = 20
+    """B: contiguous streams trained side by side."""
+    steps: int = 35
+    """T: steps of truncated back-propagation through time."""
+    seed: int = 1
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    """Precision of matrix products while training; `auto` takes bf16 where the machine has instructions
+    for it. Master weights, sums and softmax statistics stay in fp32; evaluation is always fp32."""
+    fused: bool = True
+    """Use the fast twins in `wordtie.kernels`; false runs the readable formulas."""
+    threads: int | None = None
+    """CPU threads; None leaves PyTorch's choice."""
+    device: str = "auto"
+    """`auto`, `cpu` or `cuda`."""
+    max_time: str | None = None
+    """Stop cleanly after this long (`90s`, `9m`, `2h`); the same command with `--resume` goes on."""
+    checkpoint_every: int = 500
+    """Windows between checkpoints; each epoch's end has one too."""
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "streams", "steps", "checkpoint_every"):
+            value = getattr(self, name)
+            require(value >= 1, f"training.{name} must be at least 1, got {value}")
+        require(self.lr > 0, f"training.lr must be positive, got {self.lr}")
+        require(0 < self.decay <= 1, f"training.decay must be in (0, 1], got {self.decay}")
+        for name in ("decay_after", "patience", "clip", "weight_decay", "average_patience"):
+            value = getattr(self, name)
+            require(value >= 0, f"training.{name} must not be negative, got {value}")
+        for name in ("beta1", "beta2"):
+            value = getattr(self, name)
+            require(value is None or 0 <= value < 1, f"training.{name} must be in [0, 1), got {value}")
+        if self.max_time is not None:
+            parse_time(self.max_time)
+        require(self.threads is None or self.threads >= 1, f"training.threads must be >= 1, got {self.threads}")
+
+
+MAY_CHANGE_ON_RESUME = ("epochs", "patience", "max_time", "threads", "checkpoint_every")
+"""Training settings that decide when and where a run computes, not what."""
+
+
+def parse_time(text: str) -> float:
+    """Seconds of `90s`, `9m`, `2h` or `1h30m`; a bare number is seconds. Raises `SettingsError`."""
+    match = re.fullmatch(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?", text.strip())
+    seconds = (
+        sum(float(part or 0) * unit for part, unit in zip(match.groups(), (3600, 60, 1), strict=True)) if match else 0
+    )
+    require(seconds > 0, f"training.max_time must be a time such as 90s, 9m or 1h30m, got {text!r}")
+    return seconds
