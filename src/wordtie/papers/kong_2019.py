@@ -13,7 +13,10 @@ from wordtie.papers.row import Changes, Published, Row, cited, table_of
 PAPER = "kong-2019"
 COMMON: Changes = {
     "loss.kind": "cross_entropy",
-    "model.core_dropout": 0.2,
+    "model.input_dropout": 0.0,
+    "model.hidden_dropout": 0.0,
+    "model.candidate_dropout": 0.2,
+    "noise.l2": 1e-4,
     "training.optimiser": "rmsprop",
     "training.lr": 3e-3,
     "training.decay": 1.0,
@@ -21,17 +24,16 @@ COMMON: Changes = {
     "training.steps": 35,
     "training.epochs": 60,
 }
+DN: Changes = {"model.head": "tied", "noise.scheme": "data_noising"}
+VS: Changes = {"model.head": "tied", "noise.scheme": "variational_smoothing"}
 METHODS: dict[str, tuple[str, Changes]] = {
     "untied": ("LSTM, untied", {"model.head": "untied"}),
     "tied": ("LSTM, tied", {"model.head": "tied"}),
-    "dn-li": ("DN: linear interpolation", {"noise.kind": "data_noising", "noise.scheme": "linear_interpolation"}),
-    "dn-kn": ("DN: Kneser-Ney", {"noise.kind": "data_noising", "noise.scheme": "kneser_ney"}),
-    "vs-li": ("VS: linear interpolation", {"noise.kind": "variational", "noise.scheme": "linear_interpolation"}),
-    "vs-kn": ("VS: Kneser-Ney", {"noise.kind": "variational", "noise.scheme": "kneser_ney"}),
-    "vs-elementwise": (
-        "VS: element-wise",
-        {"noise.kind": "variational", "noise.scheme": "kneser_ney", "noise.elementwise": True},
-    ),
+    "dn-li": ("DN: linear interpolation", {**DN, "noise.kind": "linear_interpolation"}),
+    "dn-kn": ("DN: Kneser-Ney", {**DN, "noise.kind": "kneser_ney"}),
+    "vs-li": ("VS: linear interpolation", {**VS, "noise.kind": "linear_interpolation"}),
+    "vs-kn": ("VS: Kneser-Ney", {**VS, "noise.kind": "kneser_ney"}),
+    "vs-elementwise": ("VS: element-wise", {**VS, "noise.kind": "kneser_ney", "noise.elementwise": True}),
 }
 GAMMA: Changes = {"noise.gamma": 0.2}
 Numbers = dict[str, tuple[float, float] | None]
@@ -60,10 +62,9 @@ SCALED_GAMMAS = (0.05, 0.1, 0.2, 0.3, 0.4)
 def settings(corpus: str, units: int, method: str) -> Changes:
     """The configuration of a model of Table 2."""
     dropped = 0.7 if units == 1024 else 0.5
-    dropout: Changes = {"model.element_dropout": dropped}
-    tied: Changes = {} if method == "untied" else {"model.head": "tied"}
+    dropout: Changes = {"noise.input_dropout": dropped, "noise.output_dropout": dropped}
     noise = GAMMA if method[:2] in ("dn", "vs") else {}
-    return {**COMMON, "data.corpus": corpus, "model.hidden": units, **dropout, **tied, **METHODS[method][1], **noise}
+    return {**COMMON, "data.corpus": corpus, "model.hidden": units, **dropout, **METHODS[method][1], **noise}
 
 
 def table_2() -> list[Row]:

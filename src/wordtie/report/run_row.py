@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+import yaml
+
 from wordtie.config import Settings, TrainingSettings
 from wordtie.papers.row import Row
 from wordtie.report import counting, ledger
@@ -72,7 +74,7 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
         if stage == 2:
             if not falls_short(row, stages[0]):
                 break
-            first = str(place.folder(row, seed))
+            first = _begun_from(place.folder(row, seed, 2)) or str(place.folder(row, seed))
             settings = dataclasses.replace(settings, training=_with(settings.training, start_from=first))
         folder = place.folder(row, seed, stage)
         result = trained(settings, data, folder, dataclasses.replace(place, max_seconds=left))
@@ -109,6 +111,13 @@ def falls_short(row: Row, entry: Entry) -> bool:
 def can_start_from() -> bool:
     """Whether this version can start a run from another's parameters."""
     return "start_from" in {each.name for each in dataclasses.fields(TrainingSettings)}
+
+
+def _begun_from(folder: Path) -> str | None:
+    """What a second session was begun from: the same name must be given again, wherever the folders lie by now."""
+    path = folder / "settings.yaml"
+    found = yaml.safe_load(path.read_text(encoding="utf-8"))["training"]["start_from"] if path.exists() else None
+    return None if found is None else str(found)
 
 
 def _with(training: TrainingSettings, **changes: Any) -> TrainingSettings:
