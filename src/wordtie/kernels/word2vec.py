@@ -28,7 +28,7 @@ LONGEST_SENTENCE = 10_000
 _ZERO, _ONE = np.float32(0), np.float32(1)
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator]
+@njit(inline="always")
 def draw_negatives(target: Any, wanted: Any, threshold: Any, alias: Any, state: Any, words: Any) -> Any:
     """Put the target and the negatives into `words`; a negative that is the target is left out: -> how many."""
     words[0] = target
@@ -41,7 +41,7 @@ def draw_negatives(target: Any, wanted: Any, threshold: Any, alias: Any, state: 
     return drawn
 
 
-@njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)
 def predict(query: Any, output: Any, words: Any, drawn: Any, alpha: Any, step: Any, error: Any) -> Any:
     """Score `words` (the target first), move their output rows, and leave the query's step in `error`: -> loss."""
     width = query.shape[0]
@@ -70,10 +70,20 @@ def predict(query: Any, output: Any, words: Any, drawn: Any, alpha: Any, step: A
     return nats + np.log(product)
 
 
-@njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)
 def skipgram(
-    tokens: Any, eos: Any, keep: Any, threshold: Any, alias: Any, inputs: Any, output: Any, window: Any, wanted: Any,
-    alpha_first: Any, alpha_last: Any, state: Any
+    tokens: Any,
+    eos: Any,
+    keep: Any,
+    threshold: Any,
+    alias: Any,
+    inputs: Any,
+    output: Any,
+    window: Any,
+    wanted: Any,
+    alpha_first: Any,
+    alpha_last: Any,
+    state: Any,
 ) -> Any:
     """Train on `tokens`, one vector of the window predicting the word in its middle: -> (loss, predictions)."""
     width = inputs.shape[1]
@@ -100,10 +110,21 @@ def skipgram(
     return nats, predictions
 
 
-@njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)
 def cbow(
-    tokens: Any, eos: Any, keep: Any, threshold: Any, alias: Any, inputs: Any, output: Any, window: Any, wanted: Any,
-    alpha_first: Any, alpha_last: Any, state: Any, mean: Any
+    tokens: Any,
+    eos: Any,
+    keep: Any,
+    threshold: Any,
+    alias: Any,
+    inputs: Any,
+    output: Any,
+    window: Any,
+    wanted: Any,
+    alpha_first: Any,
+    alpha_last: Any,
+    state: Any,
+    mean: Any,
 ) -> Any:
     """Train on `tokens`, the mean or sum of the window predicting the word in its middle: -> (loss, predictions).
 

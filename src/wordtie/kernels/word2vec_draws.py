@@ -46,7 +46,7 @@ def alias_table(weight_V: NDArray[np.float64]) -> tuple[NDArray[np.uint32], NDAr
     return threshold_V, alias_V
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator]
+@njit(inline="always")
 def next_random(state: Any) -> Any:
     """The next 64 bits; `state` is one uint64 that is not zero."""
     x = state[0]
@@ -57,13 +57,13 @@ def next_random(state: Any) -> Any:
     return x * _MULTIPLIER
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator]
+@njit(inline="always")
 def below(state: Any, limit: Any) -> Any:
     """A number from 0 to `limit` - 1."""
     return np.int64(((next_random(state) >> _HALF) * np.uint64(limit)) >> _HALF)
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator]
+@njit(inline="always")
 def negative(state: Any, threshold: Any, alias: Any) -> Any:
     """A word from the alias table."""
     bits = next_random(state)
@@ -71,7 +71,7 @@ def negative(state: Any, threshold: Any, alias: Any) -> Any:
     return column if (bits & _LOW) < np.uint64(threshold[column]) else np.int64(alias[column])
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator]
+@njit(inline="always")
 def next_sentence(tokens: Any, first: Any, eos: Any, keep: Any, state: Any, sentence: Any) -> Any:
     """Fill `sentence` with the words kept from `first` to the next `eos`: -> (words kept, where to go on).
 

@@ -26,10 +26,19 @@ from wordtie.kernels.word2vec_draws import below, next_sentence
 _ZERO, _ONE = np.float32(0), np.float32(1)
 
 
-@njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)
 def gather(
-    tokens: Any, first: Any, eos: Any, keep: Any, state: Any, matrix: Any, place: Any, distinct: Any, rows: Any,
-    block: Any, ends: Any
+    tokens: Any,
+    first: Any,
+    eos: Any,
+    keep: Any,
+    state: Any,
+    matrix: Any,
+    place: Any,
+    distinct: Any,
+    rows: Any,
+    block: Any,
+    ends: Any,
 ) -> Any:
     """Take the next block: whole sentences until there are enough words: -> (words, sentences, distinct, position).
 
@@ -59,10 +68,20 @@ def gather(
     return length, sentences, found, position
 
 
-@njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)
 def skipgram_block(
-    block: Any, ends: Any, distinct: Any, queries: Any, matrix: Any, threshold: Any, alias: Any,
-    window: Any, wanted: Any, alpha: Any, scale: Any, state: Any
+    block: Any,
+    ends: Any,
+    distinct: Any,
+    queries: Any,
+    matrix: Any,
+    threshold: Any,
+    alias: Any,
+    window: Any,
+    wanted: Any,
+    alpha: Any,
+    scale: Any,
+    state: Any,
 ) -> Any:
     """The predictions of a block: moves `matrix` and `queries`: -> (loss, predictions)."""
     width = matrix.shape[1]
@@ -88,10 +107,21 @@ def skipgram_block(
     return nats, predictions
 
 
-@njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)
 def cbow_block(
-    block: Any, ends: Any, distinct: Any, queries: Any, matrix: Any, threshold: Any, alias: Any,
-    window: Any, wanted: Any, alpha: Any, scale: Any, state: Any, mean: Any
+    block: Any,
+    ends: Any,
+    distinct: Any,
+    queries: Any,
+    matrix: Any,
+    threshold: Any,
+    alias: Any,
+    window: Any,
+    wanted: Any,
+    alpha: Any,
+    scale: Any,
+    state: Any,
+    mean: Any,
 ) -> Any:
     """As `skipgram_block`, with the mean or sum of the window predicting the word in its middle."""
     width = matrix.shape[1]
@@ -130,7 +160,7 @@ def cbow_block(
     return nats, predictions
 
 
-@njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)
 def scatter(matrix: Any, distinct: Any, steps: Any) -> None:
     """Add the rows of `steps` to those of the distinct words."""
     for d in range(distinct.shape[0]):

@@ -32,7 +32,7 @@ class Word2VecSettings:
     cbow_mean: bool | None = None
     """CBOW predicts from the mean of the context (true) or its sum (false), and each vector of a sum moves by its
     share of the error. None: the mean, as gensim does; with `tied_linear` the sum, as gulordava-2018 does."""
-    linear_rate: float = 10.0
+    linear_rate: float = 20.0
     """With `tied_linear`: the map moves by this times alpha times the mean gradient of a block."""
     epochs: int = 5
     workers: int = 2

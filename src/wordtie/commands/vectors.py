@@ -1,0 +1,94 @@
+"""`wordtie vectors`: files, neighbours, analogies and a picture of a model's word vectors."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv, whole_number
+
+if TYPE_CHECKING:
+    from wordtie.models.word_vectors import WordVectors
+
+HELP = """\
+Take the word vectors out of a model: files, neighbours, analogies, a picture.
+
+SOURCE is a run folder, or a vectors file (word2vec text or binary, .npy). Counts go into NAME.vocab beside the file,
+which gensim reads as `fvocab`. A picture is one HTML file that needs no network.
+
+examples:
+  wordtie vectors runs/ptb --out ptb.txt
+  wordtie vectors runs/ptb --side output --format binary --out ptb.bin
+  wordtie vectors runs/ptb --neighbours market --top 5
+  wordtie vectors runs/sotu-word2vec --analogy man king woman
+  wordtie vectors runs/ptb --picture ptb.html --words market,company,monday
+"""
+
+ENDINGS = {"text": ".txt", "binary": ".bin", "npy": ".npy"}
+MAP_WORDS = 800
+
+
+def main(argv: list[str]) -> None:
+    """Do what is asked for."""
+    arguments = parse(argv)
+
+    from wordtie.uses.vectors import open_vectors, vectors_of
+
+    source = Path(arguments.source)
+    if arguments.side and not source.is_dir():
+        raise UsageError("--side is for run folders; a vectors file has one set of vectors")
+    vectors = vectors_of(source, arguments.side) if arguments.side else open_vectors(arguments.source)
+    if arguments.neighbours:
+        show(vectors.neighbours(arguments.neighbours, arguments.top), arguments.json)
+    elif arguments.analogy:
+        show(vectors.analogy(*arguments.analogy, top=arguments.top), arguments.json)
+    elif arguments.picture:
+        picture(arguments, vectors)
+    else:
+        from wordtie.uses.vector_files import write_vectors
+
+        out = Path(arguments.out or f"{source.name}{ENDINGS[arguments.format]}")
+        for path in write_vectors(vectors, out, arguments.format):
+            print(path)
+
+
+def parse(argv: list[str]) -> argparse.Namespace:
+    """The command line. Raises `UsageError`."""
+    parser = Parser("vectors", HELP)
+    parser.add_argument("source", metavar="SOURCE", help="a run folder or a vectors file")
+    parser.add_argument(
+        "--side", choices=["input", "output", "tied"], help="which vectors of a model (tied, or else input)"
+    )
+    parser.add_argument("--format", choices=list(ENDINGS), default="text", help="of the file to be written (text)")
+    parser.add_argument("--out", metavar="FILE", help="the file to be written (SOURCE.txt, .bin or .npy)")
+    task = parser.add_mutually_exclusive_group()
+    task.add_argument("--neighbours", metavar="WORD", help="list the nearest words instead")
+    task.add_argument("--analogy", nargs=3, metavar=("A", "B", "C"), help="A is to B as C is to what?")
+    task.add_argument("--picture", metavar="HTML", help="write a map, and neighbours side by side")
+    parser.add_argument("--words", default="", help="for the picture: words whose neighbours to show, with commas")
+    parser.add_argument("--top", type=whole_number, default=10, help="how many neighbours (10)")
+    parser.add_argument("--json", action="store_true", help="print a JSON list of neighbours")
+    arguments: argparse.Namespace = parser.parse_args(argv)
+    return arguments
+
+
+def show(found: list[tuple[str, float]], json: bool) -> None:
+    """Print word and cosine."""
+    rows: list[dict[str, object]] = [{"word": word, "cosine": cosine} for word, cosine in found]
+    if json:
+        print_json(rows)
+    else:
+        print_tsv(["word", "cosine"], rows)
+
+
+def picture(arguments: argparse.Namespace, vectors: WordVectors) -> None:
+    """Write the HTML file; an untied run folder is shown with both of its sides."""
+    from wordtie.report.vector_map import write_page
+    from wordtie.uses.vectors import sides
+
+    source = Path(arguments.source)
+    sets = sides(source) if source.is_dir() and not arguments.side else [vectors]
+    words = [word.strip() for word in arguments.words.split(",") if word.strip()]
+    write_page(Path(arguments.picture), sets, words, MAP_WORDS, arguments.top)
+    print(arguments.picture)

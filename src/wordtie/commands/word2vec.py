@@ -1,0 +1,66 @@
+"""`wordtie word2vec`: a text in, a run folder of word vectors out."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import yaml
+
+from wordtie.commands._settings import SettingsParser
+from wordtie.commands._shared import print_json
+from wordtie.config import DataSettings, Settings, to_dict
+from wordtie.models.word2vec_settings import Word2VecSettings
+
+HELP = """\
+Train word vectors: skip-gram or CBOW, untied, tied, or tied with a linear map.
+
+CORPUS is what `wordtie train` takes; the settings are named and mean as gensim's. `wordtie vectors` and
+`wordtie similarity` open the run folder that comes out.
+
+examples:
+  wordtie word2vec                                   skip-gram of the default text
+  wordtie word2vec imdb --word2vec.vector_size 300 --data.lowercase true
+  wordtie word2vec novel.txt --word2vec.algorithm cbow --word2vec.head tied_linear
+  wordtie word2vec ptb --word2vec.workers 1          the same bits every time
+"""
+
+USAGE = "[CORPUS] [--config RECIPE] [--SECTION.SETTING VALUE ...] [--out RUN] [--overwrite]"
+
+
+MIN_COUNT = 5
+"""Here the default of `data.min_count`, as in gensim."""
+
+
+def main(argv: list[str]) -> None:
+    """Parse, train, and print what came out."""
+    parser = SettingsParser("word2vec", HELP, USAGE, ["data"])
+    parser.sections["word2vec"] = Word2VecSettings
+    parser.add_argument("--out", type=str | None, default=None, help="The run folder (runs/CORPUS-word2vec).")
+    parser.add_argument("--overwrite", action="store_true", help="Replace the run folder if there is one.")
+    parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
+    parser.add_argument("--print_config", action="store_true", help="Print the settings as a recipe, and stop.")
+    parser.add_settings()
+    parser.set_defaults({"data.min_count": MIN_COUNT})
+    parsed = parser.parse_args(argv)
+    corpus = {} if parsed.corpus is None else {"corpus": parsed.corpus}
+    data = DataSettings(**{**parsed.data.as_dict(), **corpus})
+    settings = Word2VecSettings(**parsed.word2vec.as_dict())
+    if parsed.print_config:
+        sections = {"data": to_dict(Settings(data=data))["data"], "word2vec": dataclasses.asdict(settings)}
+        print(yaml.safe_dump(sections, sort_keys=False, allow_unicode=True), end="")
+        return
+    name = Path(data.corpus).resolve().name.removesuffix(".txt")
+    out = Path("runs") / f"{name}-word2vec" if parsed.out is None else Path(parsed.out)
+
+    from wordtie.training.word2vec_run import train_word2vec
+
+    result = train_word2vec(data, settings, out, parsed.overwrite)
+    if parsed.json:
+        print_json({**dataclasses.asdict(result), "folder": str(result.folder)})
+        return
+    print(f"run folder   {result.folder}")
+    print(f"loss         {result.losses[-1]:.4f} nats over {result.predictions:,} predictions of the last epoch")
+    print(f"vocabulary   {result.vocabulary:,} words, {result.parameters:,} parameters")
+    rate = result.words_read / max(result.seconds, 0.1)
+    print(f"time         {result.seconds:.0f} s for {result.words_read:,} words, {rate:,.0f} words/s")

@@ -1,0 +1,109 @@
+"""One HTML page of word vectors: a map of the most frequent words, and neighbours side by side.
+
+The map shows the vectors at length 1 in two dimensions: by UMAP where that is installed, by PCA (and the share of the
+variance that it shows) where it is not. The page has everything in it and opens without a network.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordtie.models.word_vectors import Floats, WordVectors
+from wordtie.text.files import saving, write_text
+
+SIZE = 900
+"""Pixels of a map's side."""
+SPECIAL = ("<unk>", "<eos>")
+DEFAULT_WORDS = 12
+"""How many words have their neighbours shown where none are named."""
+
+STYLE = """
+body { font: 15px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 1100px; padding: 0 1rem; color: #222 }
+svg { width: 100%; height: auto; border: 1px solid #ccc; background: #fff } text { font-size: 10px; fill: #1b4d89 }
+text.hit { fill: #c00; font-weight: bold; font-size: 15px } table { border-collapse: collapse; margin: 1rem 0 }
+td, th { border: 1px solid #ddd; padding: .2rem .6rem; text-align: left; vertical-align: top }
+.cosine { color: #888; font-size: 12px } input { font: inherit; padding: .2rem .5rem }
+"""
+SCRIPT = """
+document.getElementById('find').addEventListener('input', event => {
+  const wanted = event.target.value.trim().toLowerCase();
+  for (const word of document.querySelectorAll('svg text'))
+    word.classList.toggle('hit', wanted !== '' && word.textContent.toLowerCase() === wanted);
+});
+"""
+
+
+def write_page(path: Path, sets: Sequence[WordVectors], words: Sequence[str], most: int, top: int) -> None:
+    """Write the page: a map of each set's `most` most frequent words, `top` neighbours of each of `words`.
+
+    Words that are not named are taken from the middle of the map. Raises `DataError` for a word that is not known,
+    `SaveError` where the file cannot be written.
+    """
+    first = sets[0]
+    shown = [word for word in first.words[:most] if word not in SPECIAL]
+    chosen = list(words) or shown[:: max(1, len(shown) // DEFAULT_WORDS)][:DEFAULT_WORDS]
+    parts = [
+        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>Word vectors</title>",
+        f"<style>{STYLE}</style></head><body><h1>Word vectors</h1>",
+        neighbour_table(sets, chosen, top),
+        "<p><label>Find a word in the maps: <input id='find'></label></p>",
+        *(map_of(vectors, shown) for vectors in sets),
+        f"<script>{SCRIPT}</script></body></html>\n",
+    ]
+    with saving(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, "\n".join(parts))
+
+
+def neighbour_table(sets: Sequence[WordVectors], words: Sequence[str], top: int) -> str:
+    """A row a word, a column a set."""
+    head = "".join(f"<th>{html.escape(vectors.name)}</th>" for vectors in sets)
+    rows = []
+    for word in words:
+        cells = "".join(f"<td>{_listed(vectors.neighbours(word, top))}</td>" for vectors in sets)
+        rows.append(f"<tr><th>{html.escape(word)}</th>{cells}</tr>")
+    return f"<h2>Nearest words</h2><table><tr><th>word</th>{head}</tr>{''.join(rows)}</table>"
+
+
+def _listed(found: Sequence[tuple[str, float]]) -> str:
+    return "<br>".join(f"{html.escape(word)} <span class='cosine'>{cosine:.3f}</span>" for word, cosine in found)
+
+
+def map_of(vectors: WordVectors, words: Sequence[str]) -> str:
+    """An SVG with the words at their places."""
+    place_N2, how = two_dimensions(vectors.unit_VE[[vectors.known_row(word) for word in words]])
+    span = np.ptp(place_N2, axis=0)
+    place_N2 = (place_N2 - place_N2.min(axis=0)) / np.where(span > 0, span, 1) * (SIZE - 80) + 20
+    texts = "".join(
+        f"<text x='{x:.1f}' y='{y:.1f}'>{html.escape(word)}</text>"
+        for word, (x, y) in zip(words, place_N2.tolist(), strict=True)
+    )
+    title = f"<h2>{html.escape(vectors.name)}</h2><p>The {len(words)} most frequent words, {how}.</p>"
+    return f"{title}<svg viewBox='0 0 {SIZE} {SIZE}' role='img'>{texts}</svg>"
+
+
+def two_dimensions(points_NE: Floats) -> tuple[NDArray[np.float64], str]:
+    """(N, 2) places, and how they were found."""
+    try:
+        from umap import UMAP
+    except ImportError:
+        return pca(points_NE)
+    if len(points_NE) < 10:
+        return pca(points_NE)
+    return np.asarray(UMAP(metric="cosine", random_state=0).fit_transform(points_NE), np.float64), "by UMAP"
+
+
+def pca(points_NE: Floats) -> tuple[NDArray[np.float64], str]:
+    """The two directions of most variance; each turned so that its largest entry is positive."""
+    centred_NE = points_NE.astype(np.float64) - points_NE.mean(axis=0)
+    _, length_K, direction_KE = np.linalg.svd(centred_NE, full_matrices=False)
+    axes_2E = np.zeros((2, centred_NE.shape[1]))
+    axes_2E[: len(direction_KE[:2])] = direction_KE[:2]
+    axes_2E *= np.where(axes_2E[[0, 1], np.abs(axes_2E).argmax(axis=1)] < 0, -1, 1)[:, None]
+    share = float((length_K[:2] ** 2).sum() / max((length_K**2).sum(), 1e-30))
+    return centred_NE @ axes_2E.T, f"by PCA, which shows {share:.0%} of the variance"

@@ -1,0 +1,80 @@
+"""Take the word vectors out of a model: language model, word2vec or translation, whichever it is.
+
+An untied model has input vectors, which read words, and output vectors, which score them; press-wolf-2017 asks which
+are better. A tied model has one set, which goes by any of the three names.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from wordtie.errors import DataError, RunFolderError
+from wordtie.models.word_vectors import WordVectors
+from wordtie.training.run_folder import CONFIG, read_model
+from wordtie.uses.vector_files import read_vectors
+
+Side = Literal["input", "output", "tied"]
+
+TENSORS = {
+    "language_model": ("embedding.weight", "head.weight"),
+    "word2vec": ("embedding.weight", "head.weight"),
+}
+"""Kind of run to the names of its input matrix and, where untied, its output matrix."""
+
+
+def vectors_of(run: Path, side: Side | None = None) -> WordVectors:
+    """The vectors of a run folder; those of `side`, or the tied ones, or the input ones.
+
+    Words that were never trained (word2vec's `<unk>` and `<eos>`) are left out. Raises `RunFolderError` for a folder
+    that is no finished run, `DataError` for a side that the model does not have.
+    """
+    kind = _kind(run)
+    _, tensors, tokenizer = read_model(run, kind)
+    source, target = TENSORS[kind]
+    if side == "tied" and target in tensors:
+        raise DataError(f"{run}: is not tied: take --side input or --side output")
+    matrix_VE = tensors[target if side == "output" and target in tensors else source].float().numpy()
+    words = tokenizer.vocabulary.words
+    name = f"{run}:{side or ('input' if target in tensors else 'tied')}"
+    if "counts" not in tensors:
+        return WordVectors(words, matrix_VE, name=name)
+    counts = tensors["counts"].numpy()
+    kept = np.flatnonzero(counts)
+    return WordVectors([words[row] for row in kept.tolist()], matrix_VE[kept], counts[kept].tolist(), name)
+
+
+def open_vectors(source: str) -> WordVectors:
+    """A vectors file, a run folder, or a side of one: `runs/ptb:output`.
+
+    Raises `DataError` or `RunFolderError` for what is neither.
+    """
+    path = Path(source)
+    if path.is_file():
+        return read_vectors(path)
+    folder, _, side = source.rpartition(":")
+    if side in ("input", "output", "tied") and not path.exists():
+        return vectors_of(Path(folder), side)  # type: ignore[arg-type]
+    if path.is_dir():
+        return vectors_of(path)
+    raise DataError(f"{source}: no such vectors file or run folder")
+
+
+def _kind(run: Path) -> str:
+    path = run / CONFIG
+    try:
+        kind = str(json.loads(path.read_text(encoding="utf-8"))["kind"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunFolderError(f"{run}: no run folder, or without a finished model in it") from error
+    if kind not in TENSORS:
+        raise RunFolderError(f"{path}: a {kind} model has no word vectors that this version knows of")
+    return kind
+
+
+def sides(run: Path) -> list[WordVectors]:
+    """Input and output vectors of an untied model, the one set of a tied one."""
+    first = vectors_of(run)
+    return [first] if first.name.endswith(":tied") else [first, vectors_of(run, "output")]
