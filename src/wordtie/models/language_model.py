@@ -64,7 +64,11 @@ class LanguageModel(nn.Module):
 
     def forward(self, ids_TB: Tensor, state: State) -> tuple[Tensor, State]:
         """Queries (N, E), row t * B + b for step t of stream b, and the state to carry on."""
-        outputs_TBH, state = self.core(self.embedding(ids_TB), state)
+        return self.read(self.embedding(ids_TB), state)
+
+    def read(self, vectors_TBE: Tensor, state: State) -> tuple[Tensor, State]:
+        """`forward` from the word vectors on, for whoever draws them."""
+        outputs_TBH, state = self.core(vectors_TBE, state)
         return self.head(outputs_TBH.flatten(0, 1)), state
 
     def logits(self, query_NE: Tensor) -> Tensor:

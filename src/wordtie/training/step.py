@@ -1,4 +1,4 @@
-"""One window: forward, loss, backward, clip, update.
+"""One window: words drawn where there is noise, forward, loss, backward, clip, update.
 
 The gradient is that of the loss summed over the T steps and averaged over the B streams (Zaremba et al. 2014), so
 that learning rates and clipping mean the same whatever the number of streams.
@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from wordtie.losses.build import Loss
+from wordtie.models.noisy_reading import Noise
 from wordtie.training.optim import clip_global_norm
 from wordtie.training.run_state import RunState, detached
 
@@ -25,20 +26,23 @@ class Step:
 
     loss: Loss
     clip: float
+    noise: Noise
 
     def __call__(self, now: RunState, inputs_TB: Tensor, targets_TB: Tensor) -> bool:
         """Train on the window and count it; False, and nothing changed, where the loss or its gradient is no number."""
         model, position = now.model, now.position
-        query, state = model(inputs_TB, now.carried)
-        loss = self.loss(query, model.output_matrix, model.head.bias, targets_TB.flatten(), model.embedding.weight)
+        read = self.noise.read(model, inputs_TB, targets_TB, now.carried)
+        words_VE, bias_V = model.embedding.weight, model.head.bias
+        loss = self.loss(read.query_NE, read.output_VE, bias_V, read.targets_N, words_VE, read.drawn_NE)
         torch.autograd.backward(loss.total / targets_TB.shape[1])
+        self.noise.add_l2_gradient(model)
         norm = clip_global_norm(model.parameters(), self.clip)
         nats = float(loss.cross_entropy)
         if not math.isfinite(nats) or not math.isfinite(float(norm)):
             return False
         now.optimiser.step()
         now.optimiser.zero_grad(set_to_none=True)
-        now.carried = detached(state)
+        now.carried = detached(read.state)
         position.nats += nats
         position.tokens += loss.tokens
         position.window += 1

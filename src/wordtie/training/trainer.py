@@ -19,11 +19,13 @@ import torch
 from wordtie.config import Settings, parse_time
 from wordtie.errors import DivergedError
 from wordtie.evaluation.perplexity import Score, evaluate
+from wordtie.evaluation.sampled import evaluate_sampled
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.batches import batches, window_count
 from wordtie.text.token_file import PreparedData
 from wordtie.training import checkpoint, run_folder
+from wordtie.training.noise import build_noise
 from wordtie.training.optim import OPTIMISERS, learning_rate
 from wordtie.training.precision import resolve_device, resolve_precision
 from wordtie.training.prepared import prepared_data
@@ -71,7 +73,8 @@ class _Run:
             torch.set_num_threads(training.threads)
         device = resolve_device(training.device)
         self.precision = resolve_precision(training.precision, device)
-        self.step = Step(build_loss(settings.loss, training.fused, self.precision), training.clip)
+        self.noise = build_noise(settings.noise, data, device)
+        self.step = Step(build_loss(settings.loss, training.fused, self.precision), training.clip, self.noise)
         self.windows = window_count(len(data.train), training.streams, training.steps)
         self.max_seconds = parse_time(training.max_time) if training.max_time else math.inf
         torch.manual_seed(training.seed)
@@ -163,7 +166,7 @@ class _Run:
         )
         if valid.perplexity < position.best_perplexity:
             position.best_perplexity, position.best_epoch = valid.perplexity, position.epoch
-            now.best = now.parameters()
+            now.best = self.noise.for_prediction(now.parameters())
             self.saved.export(now.best)
         position.next_epoch()
         now.carried = now.model.initial_state(self.settings.training.streams)
@@ -178,9 +181,19 @@ class _Run:
         self.now.model.use(self.settings.training.fused)
         return evaluate(self.now.model, ids, self.data.vocabulary.eos_id, streams)
 
+    def final_score(self, ids: Any) -> Score:
+        """Over one stream, or over draws of the noise where `noise.prediction` is sampling."""
+        settings = self.settings.noise
+        if settings.predicts_with != "sampling":
+            return self.score(ids)
+        steps, eos_id = self.settings.training.steps, self.data.vocabulary.eos_id
+        self.now.model.use(self.settings.training.fused)
+        return evaluate_sampled(self.now.model, self.noise, ids, eos_id, steps, settings.samples)
+
     def validate(self) -> Score:
         """The score to choose between epochs by. Raises `DivergedError` where it is not a number."""
-        valid = self.score(self.data.valid, VALIDATION_STREAMS)
+        with self.noise.frozen(self.now.model):
+            valid = self.score(self.data.valid, VALIDATION_STREAMS)
         if not math.isfinite(valid.nats):
             self.diverged("on the validation text")
         return valid
@@ -196,13 +209,15 @@ class _Run:
         The checkpoint knows nothing of it, so that stopping changes nothing of what the whole run comes to.
         """
         valid = self.validate()
-        return self.now.parameters() if valid.perplexity < self.now.position.best_perplexity else self.now.best
+        if valid.perplexity >= self.now.position.best_perplexity:
+            return self.now.best
+        return self.noise.for_prediction(self.now.parameters())
 
     def result(self, stopped: Stopped, exported: Tensors) -> TrainingResult:
         """Measure the exported model over one stream, and write result.json."""
         model, position = self.now.model, self.now.position
         model.load_state_dict(exported)
-        valid, test = self.score(self.data.valid), self.score(self.data.test)
+        valid, test = self.final_score(self.data.valid), self.final_score(self.data.test)
         result = TrainingResult(
             folder=self.saved.folder,
             stopped=stopped,

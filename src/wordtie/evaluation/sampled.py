@@ -1,0 +1,46 @@
+"""Sampling at prediction: the log-likelihood averaged over draws of the noise (Kong et al. 2019, section 5.4).
+
+For comparison only: the paper found it to make things worse. The draws are read side by side, as streams of one and
+the same text, each with its state carried over; a window is as long as in training, because words are drawn anew
+for each.
+
+Shapes: T steps, S samples, N = T * S.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from wordtie.evaluation.perplexity import SCORES_AT_ONCE, Score, evaluating
+from wordtie.losses.cross_entropy import CrossEntropy
+from wordtie.models.language_model import LanguageModel
+from wordtie.models.noisy_reading import Noise, Reading
+from wordtie.text.batches import Ids, batches
+
+
+def evaluate_sampled(
+    model: LanguageModel, noise: Noise, ids: Ids, eos_id: int, steps: int, samples: int, seed: int = 1
+) -> Score:
+    """Score a text of word ids, (N,): nats averaged over the samples. Leaves PyTorch's random numbers as they were."""
+    total = 0.0
+    with evaluating(model) as device, torch.random.fork_rng():
+        torch.manual_seed(seed)
+        state = model.initial_state(samples)
+        for inputs_T1, targets_T1 in batches(ids, 1, steps, eos_id=eos_id, drop=False):
+            inputs_TS = torch.from_numpy(inputs_T1).to(device).repeat(1, samples)
+            targets_TS = torch.from_numpy(targets_T1).to(device).repeat(1, samples)
+            reading = noise.read(model, inputs_TS, targets_TS, state)
+            state = reading.state
+            total += _nats(model, reading)
+    return Score(total / samples, len(ids))
+
+
+def _nats(model: LanguageModel, reading: Reading) -> float:
+    """Of all tokens, in pieces of rows that fit `SCORES_AT_ONCE`."""
+    loss, rows, total = CrossEntropy(), max(1, SCORES_AT_ONCE // model.words), 0.0
+    for first in range(0, len(reading.targets_N), rows):
+        piece = slice(first, first + rows)
+        drawn = None if reading.drawn_NE is None else reading.drawn_NE[piece]
+        query, targets, output = reading.query_NE[piece], reading.targets_N[piece], reading.output_VE
+        total += float(loss(query, output, model.head.bias, targets, output, drawn).cross_entropy)
+    return total

@@ -1,0 +1,20 @@
+"""The noise of a run: its settings, and the proposal that the counts of the training text give."""
+
+from __future__ import annotations
+
+import torch
+
+from wordtie.config import NoiseSettings
+from wordtie.models.noisy_reading import Noise
+from wordtie.noise.cached_counts import training_counts
+from wordtie.noise.proposals import build_proposal
+from wordtie.text.token_file import PreparedData
+
+
+def build_noise(settings: NoiseSettings, data: PreparedData, device: torch.device) -> Noise:
+    """Count the training text, only where words are to be replaced. Raises `DataError` for too short a one."""
+    if settings.kind == "none":
+        return Noise(settings)
+    counts = training_counts(data.train, len(data.vocabulary))
+    proposal = build_proposal(settings, counts, data.vocabulary.unk_id)
+    return Noise(settings, None if proposal is None else proposal.to(device))
