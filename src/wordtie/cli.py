@@ -23,8 +23,12 @@ COMMANDS: dict[str, str] = {
     "predict": "list the likeliest next words of a phrase",
     "generate": "write text, one sampled word after another",
     "corpora": "list the corpora known by name",
+    "word2vec": "train word vectors: skip-gram or CBOW, untied, tied, or tied with a linear map",
+    "vectors": "take the word vectors out of a model: files, neighbours, analogies, a picture",
+    "similarity": "judge word vectors by what people find similar",
     "baseline": "measure a corpus with unigrams and Kneser-Ney n-grams",
     "reproduce": "train the rows of the papers' tables, and list how they stand",
+    "bench": "measure the claims of speed and memory",
 }
 """Name and one line of help; the code is in `wordtie.commands.<name>`, with a `main(argv)`."""
 

@@ -42,7 +42,8 @@ def main(argv: list[str]) -> None:
     if arguments.neighbours:
         show(vectors.neighbours(arguments.neighbours, arguments.top), arguments.json)
     elif arguments.analogy:
-        show(vectors.analogy(*arguments.analogy, top=arguments.top), arguments.json)
+        word, like, other = arguments.analogy
+        show(vectors.analogy(word, like, other, arguments.top), arguments.json)
     elif arguments.picture:
         picture(arguments, vectors)
     else:

@@ -1,9 +1,9 @@
 """Word vectors in files: word2vec's text and binary formats, and NumPy's.
 
 The first two open with a line `V E`; then comes for each word its name, a blank, and E numbers: in decimal, or as
-little-endian float32. gensim's `KeyedVectors.load_word2vec_format` and word2vec itself read and write them. Counts, where
-they are known, go into `NAME.vocab` (`word count` a line), which gensim takes as `fvocab`. An .npy file holds the matrix
-alone; its words are in the `NAME.vocab` beside it.
+little-endian float32. gensim's `KeyedVectors.load_word2vec_format` and word2vec itself read and write them. Counts,
+where they are known, go into `NAME.vocab` (`word count` a line), which gensim takes as `fvocab`. An .npy file holds
+the matrix alone; its words are in the `NAME.vocab` beside it.
 """
 
 from __future__ import annotations
