@@ -37,7 +37,7 @@ def main(argv: list[str]) -> None:
     chosen = select(arguments.rows)
     if arguments.check:
         _check(arguments)
-    elif arguments.list or arguments.json:
+    elif arguments.list or (arguments.json and not arguments.rows and not arguments.report):
         _list(chosen, arguments)
     elif arguments.report:
         _report(arguments)
@@ -51,7 +51,7 @@ def _parser() -> Parser:
     parser = Parser("reproduce", HELP)
     parser.add_argument("rows", metavar="ROW", nargs="*", help="a row, or the beginning of the names of several")
     parser.add_argument("--list", action="store_true", help="list the rows and how they stand")
-    parser.add_argument("--json", action="store_true", help="list them as JSON")
+    parser.add_argument("--json", action="store_true", help="print the list as JSON, after a run too")
     parser.add_argument("--report", action="store_true", help="write the HTML page and the tables of the document")
     parser.add_argument("--check", action="store_true", help="check results, tables and figures against each other")
     parser.add_argument("--seed", type=whole_number, default=1, help="the seed (1)")

@@ -73,7 +73,7 @@ class Row:
         """Settings, values of them, and corpora that this version does not know."""
         found = [name for name, value in self.changes.items() if not _known(name, value)]
         corpus = self.changes.get("data.corpus", "sotu")
-        return found if corpus in CATALOGUE else [*found, f"the corpus {corpus}"]
+        return found if corpus in CATALOGUE or "/" in corpus else [*found, f"the corpus {corpus}"]
 
 
 def _known(name: str, value: object) -> bool:

@@ -48,7 +48,7 @@ def run_many(rows: Sequence[Row], seed: int, place: Place, side_by_side: int) ->
     """Run the rows in a queue. Raises `QueueError` where some failed."""
     jobs = [
         Job(row.name, lambda seconds, row=row: command(row, seed, place, seconds),  # type: ignore[misc]
-            place.folder(row, seed), row.settings(seed).training.epochs)
+            place.folder(row, seed), row.settings(seed).training.epochs if row.kind == "train" else 0)
         for row in rows
     ]  # fmt: skip
     run_jobs(jobs, side_by_side, place.threads, place.max_seconds)

@@ -16,17 +16,25 @@ TITLES = {
     "gulordava-2018": "Gulordava, Aina & Boleda (2018), tied + linear",
     "kong-2019": "Kong et al. (2019), variational smoothing",
 }
-HEADER = ("row", "model", "published valid / test", "ours valid / test", "difference", "parameters", "status")
+HEADER = (
+    "row",
+    "model",
+    "published valid / test",
+    "ours valid / test",
+    "difference",
+    "parameters published / ours",
+    "status",
+)
 
 
 def number(value: float | None) -> str:
-    """Two decimals at most; a dash where there is none."""
-    return "–" if value is None else f"{value:.2f}".removesuffix("0").removesuffix(".0")
+    """One decimal, or two; a dash where there is none."""
+    return "–" if value is None else f"{value:.2f}".removesuffix("0")
 
 
 def percent(value: float | None) -> str:
     """With its sign: below zero is better than published."""
-    return "–" if value is None else f"{100 * value:+.1f} %"
+    return "–" if value is None else f"{round(100 * value, 1) + 0.0:+.1f} %"
 
 
 def count(value: float | None) -> str:
@@ -52,8 +60,7 @@ def cells(state: RowState) -> tuple[str, ...]:
     printed = pair(published.valid, published.test)
     if published.values and printed == "–":
         printed = ", ".join(f"{name} {value:g}" for name, value in published.values.items())
-    ours = [entry["parameters"] for entry in state.entries]
-    sizes = count(ours[0] if ours else published.parameters)
+    sizes = [count(published.parameters), count(state.entries[0]["parameters"] if state.entries else None)]
     status = f"{state.status}: {state.why}" if state.why else state.status
     return (
         state.row.name.split("/", 2)[2],
@@ -61,7 +68,7 @@ def cells(state: RowState) -> tuple[str, ...]:
         printed,
         pair(state.ours("valid"), state.ours("test")),
         percent(main_difference(state)),
-        sizes,
+        "–" if sizes == ["–", "–"] else " / ".join(sizes),
         status,
     )
 
@@ -87,8 +94,9 @@ def listing(states: Sequence[RowState]) -> str:
     width = max(len(state.row.name) for state in states)
     for state in states:
         published, ours = (pair(*each) for each in _pairs(state))
-        status = f"{state.status}: {state.why}" if state.why else f"{state.status} ({percent(main_difference(state))})"
-        lines.append(f"{state.row.name:{width}}  {published:>15}  {ours:>17}  {status}")
+        difference = main_difference(state)
+        more = f": {state.why}" if state.why else "" if difference is None else f" ({percent(difference)})"
+        lines.append(f"{state.row.name:{width}}  {published:>15}  {ours:>17}  {state.status}{more}")
     head = f"{'row':{width}}  {'published':>15}  {'ours':>17}  status"
     return "\n".join([head, *lines, "", f"{summary(states)} (perplexities: validation / test)"])
 

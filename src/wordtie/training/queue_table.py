@@ -44,7 +44,7 @@ class Progress:
         """What the table shows."""
         left = "" if self.seconds_left is None or self.state in ("ended", "failed") else f"{clock(self.seconds_left)}"
         numbers = ["" if each is None else f"{each:.2f}" for each in (self.valid_perplexity, self.best_perplexity)]
-        return self.name, self.state, f"{self.epoch}/{self.epochs}", *numbers, left
+        return self.name, self.state, f"{self.epoch}/{self.epochs}" if self.epochs else "", *numbers, left
 
 
 COLUMNS = ("run", "state", "epoch", "validation", "best", "time left")
