@@ -1,0 +1,37 @@
+"""The linear map L between the core and the output matrix, and its penalty.
+
+Gulordava, Aina & Boleda (2018): the query is h L with L of shape (H, E), so that hidden and embedding size are free.
+Press & Wolf (2017), section 3.2, have the same map as P, square, with the penalty lambda * |P|. The code that they
+released adds 1/2 |P|^2 / (6.5 B) to a loss averaged over the B streams, which is 0.15 * 1/2 |P|^2 against the loss
+summed over all tokens of a window. Both penalties are on that scale, and |P| is the Frobenius norm.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+
+class Projection(nn.Module):
+    """A map without a bias, (N, H) to (N, E)."""
+
+    def __init__(
+        self, hidden: int, size: int, strength: float = 0.0, form: Literal["squared_norm", "norm"] = "squared_norm"
+    ) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(hidden, size))
+        self.strength = strength
+        self.form = form
+
+    def forward(self, hidden_NH: Tensor) -> Tensor:
+        """h L."""
+        return hidden_NH @ self.weight
+
+    def penalty(self) -> Tensor | float:
+        """In nats, to be added to the loss summed over a window's tokens."""
+        if self.strength == 0:
+            return 0.0
+        norm: Tensor = torch.linalg.vector_norm(self.weight)
+        return self.strength * (norm if self.form == "norm" else norm.square() / 2)

@@ -1,0 +1,55 @@
+"""The augmented loss with cross-entropy in the place of the divergence (Inan & Khosravi 2016, section 3.2).
+
+    CE(y~, y^) = KL(y~ || y^) + H(y~),        y~ = softmax(L u / tau)
+
+so that the loss in this form is the one with the divergence, readable or fast, plus the entropy of the similar words.
+That entropy depends on the target word only; it is worked out once per distinct word. Where no gradient flows through
+y~ it is a constant, and both forms train alike.
+
+Shapes: N tokens, V words, E embedding size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from wordtie.losses.cross_entropy import LossSum
+from wordtie.losses.loss import Loss
+
+
+@dataclass(frozen=True)
+class CrossEntropyForm:
+    """`with_divergence`, and `weight` times the entropy of each token's similar words."""
+
+    with_divergence: Loss
+    weight: float
+    """alpha, that of the divergence: gamma * tau."""
+    temperature: float
+    gradient_through_target: bool = True
+
+    def __call__(
+        self,
+        query_NE: Tensor,
+        output_VE: Tensor,
+        bias_V: Tensor | None,
+        targets_N: Tensor,
+        input_VE: Tensor,
+        drawn_NE: Tensor | None = None,
+    ) -> LossSum:
+        """Sum over the N tokens, in nats."""
+        loss = self.with_divergence(query_NE, output_VE, bias_V, targets_N, input_VE, drawn_NE)
+        entropy = entropy_of_similar_words(
+            input_VE if self.gradient_through_target else input_VE.detach(), targets_N, self.temperature
+        )
+        return replace(loss, total=loss.total + self.weight * entropy)
+
+
+def entropy_of_similar_words(input_VE: Tensor, targets_N: Tensor, temperature: float) -> Tensor:
+    """Sum over the tokens of H(softmax(L u / tau)), in nats."""
+    words_M, tokens_M = targets_N.unique(return_counts=True)
+    log_MV = F.log_softmax(input_VE[words_M] @ input_VE.T / temperature, dim=1)
+    entropy_M: Tensor = -(log_MV.exp() * log_MV).sum(1)
+    return (entropy_M * tokens_M).sum()
