@@ -1,0 +1,170 @@
+"""The word2vec kernels against the reference: the same draws, the same loss, the same vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.reference import word2vec as reference
+from wordtie.config import SettingsError
+from wordtie.errors import DataError
+from wordtie.kernels import word2vec as kernel
+from wordtie.kernels.word2vec_draws import ALWAYS, alias_table, below, negative
+from wordtie.models.word2vec import Word2Vec, keep_thresholds, noise_weights, padded
+from wordtie.models.word2vec_settings import Word2VecSettings
+
+WORDS, EOS, UNK = 9, 0, 8
+TOKENS = np.array([1, 2, 3, 2, 0, 4, 5, 0, 0, 1, 8, 1, 6, 7, 3, 0, 2], np.int32)
+"""With an empty sentence, one with a word twice in a window, one with an unknown word, and one of a single word."""
+COUNTS = np.array([0, 3, 3, 2, 1, 1, 1, 1, 0])
+SENTENCES = [[1, 2, 3, 2], [4, 5], [1, 1, 6, 7, 3], [2]]
+
+
+class Draws:
+    """The kernel's own random choices, in the order in which it makes them."""
+
+    def __init__(self, model: Word2Vec, state: NDArray[np.uint64]) -> None:
+        self.model, self.state = model, state.copy()
+
+    def reach(self) -> int:
+        return self.model.settings.window - int(below(self.state, self.model.settings.window))
+
+    def negatives(self, target: int) -> list[int]:
+        drawn = [int(negative(self.state, self.model.threshold_V, self.model.alias_V))
+                 for _ in range(self.model.settings.negative)]  # fmt: skip
+        return [word for word in drawn if word != target]
+
+
+def predictions(model: Word2Vec, draws: Draws) -> Iterator[reference.Prediction]:
+    for sentence in SENTENCES:
+        for context, target in reference.windows(sentence, iter(draws.reach, None)):
+            if model.settings.algorithm == "cbow":
+                if context:
+                    yield reference.Prediction(context, target, draws.negatives(target))
+            else:
+                for word in context:
+                    yield reference.Prediction([word], target, draws.negatives(target))
+
+
+def model_of(**settings: Any) -> Word2Vec:
+    model = Word2Vec(Word2VecSettings(vector_size=5, window=3, sample=0, **settings), COUNTS)
+    rng = np.random.default_rng(3)
+    for matrix in (model.input_VP, model.output_VP):
+        matrix[:, :5] = rng.normal(size=(WORDS, 5))
+    return model
+
+
+def start() -> NDArray[np.uint64]:
+    return np.array([12345], np.uint64)
+
+
+@pytest.mark.parametrize("mean", [True, False], ids=["mean", "sum"])
+@pytest.mark.parametrize("head", ["untied", "tied"])
+@pytest.mark.parametrize("algorithm", ["skipgram", "cbow"])
+def test_equals_the_reference(algorithm: str, head: str, mean: bool) -> None:
+    model = model_of(algorithm=algorithm, head=head, cbow_mean=mean, negative=4)
+    inputs = model.input_VP[:, :5].tolist()
+    output = inputs if head == "tied" else model.output_VP[:, :5].tolist()
+    made = predictions(model, Draws(model, start()))
+    expected = [reference.step(each, inputs, output, 0.3, mean or algorithm == "skipgram") for each in made]
+    arguments = (
+        *(TOKENS, EOS, model.keep_V, model.threshold_V, model.alias_V, model.input_VP, model.output_VP),
+        *(3, 4, 0.3, 0.3, start()),
+    )
+    run = kernel.skipgram if algorithm == "skipgram" else kernel.cbow
+    nats, count = run(*arguments) if algorithm == "skipgram" else run(*arguments, mean)
+    assert count == len(expected)
+    assert nats == pytest.approx(sum(expected), rel=1e-5)
+    np.testing.assert_allclose(model.input_VP[:, :5], inputs, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(model.output_VP[:, :5], output, rtol=1e-4, atol=1e-5)
+    assert not model.input_VP[:, 5:].any()
+
+
+@pytest.mark.parametrize("same", [False, True], ids=["other target", "target is context"])
+def test_a_tied_step_is_the_gradient(same: bool) -> None:
+    """The step over both roles of the one matrix is minus alpha times the derivative of the loss."""
+    rng = np.random.default_rng(0)
+    matrix = rng.normal(size=(4, 3)).tolist()
+    made = reference.Prediction([1], 1 if same else 0, [2, 3])
+
+    def loss(rows: list[list[float]]) -> float:
+        return reference.loss_of(rows[1], rows, made.target, made.negatives)
+
+    moved = [list(row) for row in matrix]
+    reference.step(made, moved, moved, 1e-6, True)
+    for row in range(4):
+        for e in range(3):
+            up, down = ([list(each) for each in matrix] for _ in range(2))
+            up[row][e] += 1e-5
+            down[row][e] -= 1e-5
+            slope = (loss(up) - loss(down)) / 2e-5
+            assert (moved[row][e] - matrix[row][e]) / -1e-6 == pytest.approx(slope, abs=1e-4)
+
+
+def test_large_scores_have_a_finite_loss() -> None:
+    matrix = np.array([[80, 0], [1, 0], [-1, 0]], np.float32)
+    step, error = np.empty(3, np.float32), np.empty(2, np.float32)
+    words = np.array([2, 1, 1])
+    nats = kernel.predict(matrix[0].copy(), matrix, words, 3, np.float32(0), step, error)
+    assert nats == pytest.approx(240, rel=1e-6)
+
+
+def test_negatives_follow_their_distribution() -> None:
+    weight = noise_weights(COUNTS, 0.75)
+    threshold, alias = alias_table(weight)
+    column = threshold / ALWAYS
+    share = (column + np.bincount(alias, 1 - column, WORDS)) / WORDS
+    np.testing.assert_allclose(share, weight / weight.sum(), atol=1e-6)
+    state = start()
+    drawn = np.bincount([negative(state, threshold, alias) for _ in range(20_000)], minlength=WORDS) / 20_000
+    np.testing.assert_allclose(drawn, weight / weight.sum(), atol=0.015)
+    assert drawn[EOS] == drawn[UNK] == 0
+
+
+def test_reaches_are_even() -> None:
+    state = start()
+    drawn = np.bincount([below(state, 5) for _ in range(20_000)], minlength=5) / 20_000
+    np.testing.assert_allclose(drawn, 0.2, atol=0.015)
+
+
+def test_frequent_words_are_thinned_out_as_in_gensim() -> None:
+    counts = np.array([0, 600, 300, 99, 1])
+    keep = keep_thresholds(counts, 0.01) / ALWAYS
+    limit = 0.01 * 1000
+    expected = [0, *(min((np.sqrt(c / limit) + 1) * (limit / c), 1) for c in (600, 300, 99, 1))]
+    np.testing.assert_allclose(keep, expected, rtol=1e-6)
+    assert (keep_thresholds(counts, 0) == [0, *[ALWAYS] * 4]).all()
+
+
+def test_starts_as_gensim_does_and_stores_each_matrix_once() -> None:
+    model = Word2Vec(Word2VecSettings(vector_size=20), np.array([5, 3, 0]))
+    assert padded(20) == model.input_VP.shape[1] == 32
+    assert 0.5 / 20 < np.abs(model.input_VP).max() <= 1 / 20
+    assert not model.output_VP.any()
+    assert model.parameter_count() == 2 * 3 * 20
+    tied = Word2Vec(Word2VecSettings(vector_size=20, head="tied"), np.array([5, 3, 0]))
+    assert tied.output_VP is tied.input_VP
+    assert set(tied.tensors()) == {"embedding.weight", "counts"}
+    linear = Word2Vec(Word2VecSettings(vector_size=20, head="tied_linear"), np.array([5, 3, 0]))
+    assert linear.parameter_count() == 3 * 20 + 400
+    assert linear.linear_PP is not None
+    np.testing.assert_allclose(linear.linear_PP[:20, :20] @ linear.linear_PP[:20, :20].T, np.eye(20), atol=1e-5)
+
+
+def test_refuses_a_text_without_words() -> None:
+    with pytest.raises(DataError, match="fewer than two words"):
+        Word2Vec(Word2VecSettings(), np.array([0, 7, 0]))
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [{"window": 0}, {"negative": 0}, {"sample": 1.0}, {"alpha": 0.0}, {"min_alpha": 0.1}, {"seed": -1}, {"epochs": 0}],
+    ids=str,
+)
+def test_refuses_settings_that_mean_nothing(setting: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match=f"word2vec.{next(iter(setting))} must"):
+        Word2VecSettings(**setting)
