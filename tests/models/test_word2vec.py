@@ -75,7 +75,7 @@ def test_equals_the_reference(algorithm: str, head: str, mean: bool) -> None:
         *(TOKENS, EOS, model.keep_V, model.threshold_V, model.alias_V, model.input_VP, model.output_VP),
         *(3, 4, 0.3, 0.3, start()),
     )
-    run = kernel.skipgram if algorithm == "skipgram" else kernel.cbow
+    run: Any = kernel.skipgram if algorithm == "skipgram" else kernel.cbow
     nats, count = run(*arguments) if algorithm == "skipgram" else run(*arguments, mean)
     assert count == len(expected)
     assert nats == pytest.approx(sum(expected), rel=1e-5)

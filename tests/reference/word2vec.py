@@ -1,4 +1,4 @@
-"""word2vec written out: one prediction after the other, in lists of floats, from Mikolov et al. (2013) and gulordava-2018.
+"""word2vec written out, one prediction after the other, in lists of floats (Mikolov et al. 2013, gulordava-2018).
 
 The choices (which words are kept, how far a window reaches, which negatives) are handed in, and so shared with what is
 tested; nothing else is. A prediction is (the context words' ids, target, negatives).
@@ -33,11 +33,7 @@ def windows(sentence: Sequence[int], reaches: Iterator[int]) -> Iterator[tuple[l
     """(context, target) of each word, whose window reaches as far as the next of `reaches`."""
     for place, target in enumerate(sentence):
         reach = next(reaches)
-        context = [
-            word
-            for other, word in enumerate(sentence)
-            if other != place and abs(other - place) <= reach
-        ]
+        context = [word for other, word in enumerate(sentence) if other != place and abs(other - place) <= reach]
         yield context, target
 
 

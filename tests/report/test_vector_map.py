@@ -1,0 +1,50 @@
+"""The picture: one page, everything in it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wordtie.errors import DataError
+from wordtie.models.word_vectors import WordVectors
+from wordtie.report.vector_map import pca, write_page
+
+
+def vectors(name: str, seed: int) -> WordVectors:
+    words = ["<unk>", "a&b", *(f"word{n}" for n in range(30))]
+    return WordVectors(words, np.random.default_rng(seed).normal(size=(32, 6)).astype(np.float32), name=name)
+
+
+def test_the_page_opens_offline_and_shows_both_sides(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "map.html"
+    write_page(path, [vectors("run:input", 0), vectors("run:output", 1)], ["word3", "a&b"], most=20, top=4)
+    page = path.read_text()
+    assert not re.search(r"https?://|src=|@import|url\(", page)
+    assert page.count("<svg") == 2
+    assert page.count("<text") == 2 * 19  # `<unk>` is not drawn
+    assert "run:input" in page
+    assert "a&amp;b" in page
+    assert "a&b" not in page
+    rows = re.findall(r"<tr><th>(.*?)</th>(.*?)</tr>", page)
+    assert [row[0] for row in rows[1:]] == ["word3", "a&amp;b"]
+    assert all(row[1].count("class='cosine'") == 8 for row in rows[1:])
+
+
+def test_an_unknown_word_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no vector of 'gone'"):
+        write_page(tmp_path / "map.html", [vectors("v", 0)], ["gone"], most=5, top=2)
+    assert not (tmp_path / "map.html").exists()
+
+
+@pytest.mark.parametrize("shape", [(5, 4), (1, 3), (3, 1)])
+def test_pca_finds_the_directions_of_most_variance(shape: tuple[int, int]) -> None:
+    points = np.random.default_rng(2).normal(size=shape).astype(np.float32)
+    places, how = pca(points)
+    assert places.shape == (shape[0], 2)
+    assert how.startswith("by PCA")
+    if shape == (5, 4):
+        variance = np.linalg.eigvalsh(np.cov(points.T.astype(np.float64)))[::-1][:2]
+        np.testing.assert_allclose(places.var(axis=0, ddof=1), variance, rtol=1e-5)

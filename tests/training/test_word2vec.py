@@ -1,0 +1,128 @@
+"""Training word2vec: blocks of tied+L against the reference, threads, seeds, run folders."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.models.test_word2vec import COUNTS, EOS, TOKENS, Draws, predictions
+from tests.reference import word2vec as reference
+from wordtie.config import DataSettings
+from wordtie.errors import DivergedError, RunFolderError
+from wordtie.models.word2vec import Word2Vec
+from wordtie.models.word2vec_settings import Word2VecSettings
+from wordtie.training import word2vec
+from wordtie.training.run_folder import read_model
+from wordtie.training.word2vec import fit, train_piece
+from wordtie.training.word2vec_run import train_word2vec
+
+TEXT = "the cat sat on the mat\nthe dog sat on the rug\na cat and a dog met\n"
+
+
+@pytest.mark.parametrize("mean", [True, False], ids=["mean", "sum"])
+@pytest.mark.parametrize("algorithm", ["skipgram", "cbow"])
+def test_a_tied_linear_block_equals_the_reference(algorithm: Any, mean: bool) -> None:
+    settings = Word2VecSettings(
+        algorithm, "tied_linear", vector_size=5, window=3, sample=0, negative=4, alpha=0.2, min_alpha=0.2, epochs=1,
+        cbow_mean=mean, precision="fp32", linear_rate=3.0,
+    )  # fmt: skip
+    model = Word2Vec(settings, COUNTS)
+    rng = np.random.default_rng(3)
+    model.input_VP[:, :5] = rng.normal(size=(9, 5))
+    assert model.linear_PP is not None
+    model.linear_PP[:5, :5] += 0.3 * rng.normal(size=(5, 5))
+    matrix, linear = model.input_VP[:, :5].tolist(), model.linear_PP[:5, :5].tolist()
+    state = np.random.SeedSequence([1, 0, 0]).generate_state(1, np.uint64) | np.uint64(1)
+    made = list(predictions(model, Draws(model, state)))
+    expected = reference.linear_block(made, matrix, linear, 0.2, 3.0, mean or algorithm == "skipgram")
+    nats, count = train_piece(model, TOKENS, EOS, 0, 0)
+    assert count == len(made)
+    assert nats == pytest.approx(expected, rel=1e-5)
+    np.testing.assert_allclose(model.input_VP[:, :5], matrix, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(model.linear_PP[:5, :5], linear, rtol=1e-4, atol=1e-4)
+
+
+def text(words: int = 30_000) -> tuple[Any, Any]:
+    """A text with something to learn: even words stand beside even ones."""
+    rng = np.random.default_rng(0)
+    start = 1 + np.minimum(rng.zipf(1.3, words // 10), 149) * 2
+    ids = (start[:, None] + 2 * rng.integers(0, 5, (words // 10, 10)) + rng.integers(0, 2, (words // 10, 1))).ravel()
+    ids[9::10] = 0
+    ids = ids.astype(np.int32)
+    counts = np.bincount(ids, minlength=ids.max() + 1)
+    counts[0] = 0
+    return ids, counts
+
+
+def trained(algorithm: Any, head: Any, workers: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Word2Vec, list[float]]:
+    monkeypatch.setattr(word2vec, "PIECE", 3000)
+    monkeypatch.setattr(word2vec, "BLOCK", 500)
+    ids, counts = text()
+    settings = Word2VecSettings(algorithm, head, vector_size=20, workers=workers, epochs=3, sample=0.01, alpha=0.05)
+    model = Word2Vec(settings, counts)
+    return model, [nats / count for nats, count in fit(model, ids, 0)]
+
+
+@pytest.mark.parametrize("head", ["untied", "tied", "tied_linear"])
+@pytest.mark.parametrize("algorithm", ["skipgram", "cbow"])
+def test_one_thread_gives_the_same_bits_and_two_about_the_same_loss(
+    algorithm: str, head: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, losses = trained(algorithm, head, 1, monkeypatch)
+    again, same = trained(algorithm, head, 1, monkeypatch)
+    assert losses == same
+    for name, tensor in first.tensors().items():
+        assert tensor.equal(again.tensors()[name])
+    assert losses[-1] < losses[0]
+    _, threaded = trained(algorithm, head, 2, monkeypatch)
+    assert threaded[-1] == pytest.approx(losses[-1], rel=0.03)
+
+
+def test_the_loss_is_over_every_prediction() -> None:
+    """Before anything is learnt each of the 1 + k scores is 0 or about 0: (1 + k) log 2 nats a prediction."""
+    ids, counts = text(2000)
+    model = Word2Vec(Word2VecSettings(vector_size=8, negative=1, alpha=1e-9, min_alpha=0, epochs=1), counts)
+    ((nats, count),) = fit(model, ids, 0)
+    rows = sum(1 for _ in model.count_V)
+    assert rows == len(counts)
+    assert 0.9 * 2 * np.log(2) < nats / count <= 2 * np.log(2)  # a negative that is the target is left out
+
+
+def test_a_text_on_disk_is_never_read_whole(tmp_path: Path) -> None:
+    ids, counts = text()
+    np.save(tmp_path / "ids.npy", ids)
+    settings = Word2VecSettings(vector_size=8, epochs=1, workers=1)
+    mapped = fit(Word2Vec(settings, counts), np.load(tmp_path / "ids.npy", mmap_mode="r"), 0)
+    assert mapped == fit(Word2Vec(settings, counts), ids, 0)
+
+
+def test_divergence_is_said() -> None:
+    ids, counts = text(2000)
+    with pytest.raises(DivergedError, match=r"not a number in epoch 1: lower word2vec\.alpha"):
+        fit(Word2Vec(Word2VecSettings(vector_size=8, alpha=1e30, min_alpha=1e30), counts), ids, 0)
+
+
+def test_a_run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "text.txt").write_text(TEXT * 40)
+    data = DataSettings(corpus=str(tmp_path / "text.txt"))
+    settings = Word2VecSettings(head="tied_linear", vector_size=8, epochs=2, workers=1)
+    result = train_word2vec(data, settings, tmp_path / "run")
+    assert result.words_read % 2 == 0
+    assert 1400 < result.words_read < 1600  # nine tenths of 40 * 21, twice
+    assert result.parameters == 8 * (result.vocabulary + 2) + 64
+    config, tensors, tokenizer = read_model(tmp_path / "run", "word2vec")
+    assert config["settings"]["word2vec"]["head"] == "tied_linear"
+    assert tensors["embedding.weight"].shape == (len(tokenizer.vocabulary), 8)
+    assert set(tensors) == {"embedding.weight", "head.linear", "counts"}
+    assert int(tensors["counts"][tokenizer.vocabulary.id("the")]) >= 140
+    assert int(tensors["counts"][tokenizer.vocabulary.eos_id]) == 0
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["losses"] == list(result.losses)
+    with pytest.raises(RunFolderError, match="holds a run already"):
+        train_word2vec(data, settings, tmp_path / "run")
+    again = train_word2vec(data, settings, tmp_path / "run", overwrite=True)
+    assert again.weights_sha256 == result.weights_sha256

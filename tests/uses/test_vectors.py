@@ -1,0 +1,174 @@
+"""Word vectors: in and out of files, out of run folders, neighbours and analogies."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from wordtie import cli
+from wordtie.errors import DataError, RunFolderError
+from wordtie.models.word_vectors import WordVectors
+from wordtie.text.tokenisation import Tokenisation
+from wordtie.text.tokenizer import Tokenizer
+from wordtie.text.vocabulary import Vocabulary
+from wordtie.training.run_folder import write_model
+from wordtie.uses.vector_files import Format, read_vectors, write_vectors
+from wordtie.uses.vectors import open_vectors, sides, vectors_of
+
+WORDS = ["the", "König", "queen", "10"]
+FORMATS: list[Format] = ["text", "binary", "npy"]
+
+
+def some(counts: bool = True) -> WordVectors:
+    matrix = np.random.default_rng(1).normal(size=(4, 3)).astype(np.float32)
+    return WordVectors(WORDS, matrix, [9, 5, 2, 1] if counts else None)
+
+
+def run_folder(path: Path, kind: str = "word2vec", tied: bool = False) -> Path:
+    words = ("the", "<eos>", "cat", "<unk>")
+    tensors = {"embedding.weight": torch.arange(8.0).reshape(4, 2)}
+    if not tied:
+        tensors["head.weight"] = -torch.arange(8.0).reshape(4, 2)
+    if kind == "word2vec":
+        tensors["counts"] = torch.tensor([7, 0, 3, 0])
+    write_model(path, kind, {}, tensors, Tokenizer(Tokenisation("space"), Vocabulary(words)))
+    return path
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("counts", [True, False], ids=["counts", "no counts"])
+def test_what_is_written_is_read(form: Format, counts: bool, tmp_path: Path) -> None:
+    path = tmp_path / ("v.npy" if form == "npy" else "v")
+    written = write_vectors(some(counts), path, form)
+    assert written[0] == path
+    assert len(written) == (2 if counts or form == "npy" else 1)
+    back = read_vectors(path)
+    assert list(back.words) == WORDS
+    np.testing.assert_array_equal(back.matrix_VE, some().matrix_VE)
+    assert back.counts == ([9, 5, 2, 1] if counts else None)
+
+
+@pytest.mark.parametrize("form", ["text", "binary"])
+def test_gensim_reads_them_and_we_read_gensims(form: Format, tmp_path: Path) -> None:
+    models = pytest.importorskip("gensim.models")
+    path = tmp_path / "v"
+    binary = form == "binary"
+    write_vectors(some(), path, form)
+    found = models.KeyedVectors.load_word2vec_format(path, fvocab=f"{path}.vocab", binary=binary)
+    assert found.index_to_key == WORDS
+    np.testing.assert_array_equal(found.vectors, some().matrix_VE)
+    assert [found.get_vecattr(word, "count") for word in WORDS] == [9, 5, 2, 1]
+    found.save_word2vec_format(tmp_path / "theirs", binary=binary)
+    back = read_vectors(tmp_path / "theirs")
+    assert list(back.words) == WORDS
+    np.testing.assert_allclose(back.matrix_VE, some().matrix_VE, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"2 3\na 1 2 3\nb 1 2\n", "line 3: 2 numbers, but line 1 promises 3"),
+        (b"2 3\na 1 2 3\nb 1 2 3 4\n", "line 3: 4 numbers"),
+        (b"a 1 2 3\nb 1 2 3\n", "line 1: must be the number of words and the vector size"),
+        (b"", "line 1: must be"),
+        (b"0 3\n", "line 1: must be"),
+        (b"3 3\na 1 2 3\nb 1 2 3\n", "2 rows, but line 1 promises 3"),
+        (b"1 3\na 1 2 3\nb 1 2 3\n", "line 3: more rows than the 1"),
+        (b"2 3\na 1 2 3\na 1 2 3\n", "'a' comes twice"),
+        (b"2 3\na 1 2 3\nb 1 nan 3\n", "line 3: the vector of 'b' has NaN"),
+        (b"2 3\na 1 2 3\nb 1 2e3e 3\n", "line 3: could not convert"),
+        (b"99999999 300\na 1 2\n", "more than the file can hold"),
+        (b"2 3\n" + b"a " + np.arange(3, dtype="<f4").tobytes(), "cut off"),
+        (b"2 3\n" + b"a " + np.full(3, np.nan, "<f4").tobytes() + b"b " + bytes(12), "'a' has numbers that are NaN"),
+        (b"1 3\n" + b"a " + np.arange(3, dtype="<f4").tobytes() + b"b " + bytes(12), "goes on after"),
+    ],
+)
+def test_a_bad_file_is_named_in_one_line(content: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.vec"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=message) as error:
+        read_vectors(path)
+    assert str(path) in str(error.value)
+
+
+def test_a_bad_npy_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "bad.npy"
+    path.write_bytes(b"no")
+    with pytest.raises(DataError, match=r"not an \.npy file"):
+        read_vectors(path)
+    np.save(path, np.arange(6))
+    with pytest.raises(DataError, match="must be a matrix of floats"):
+        read_vectors(path)
+    np.save(path, np.ones((2, 3)))
+    with pytest.raises(DataError, match="cannot be read"):
+        read_vectors(path)
+    Path(f"{path}.vocab").write_text("a 1\n")
+    with pytest.raises(DataError, match="1 words for 2 rows"):
+        read_vectors(path)
+    Path(f"{path}.vocab").write_text("a 1\nb\n")
+    with pytest.raises(DataError, match="line 2: must be a word"):
+        read_vectors(path)
+
+
+def test_sides_of_a_model(tmp_path: Path) -> None:
+    run = run_folder(tmp_path / "run")
+    first, second = sides(run)
+    assert list(first.words) == ["the", "cat"]
+    assert first.counts == [7, 3]
+    assert first.matrix_VE.tolist() == [[0, 1], [4, 5]]
+    assert second.matrix_VE.tolist() == [[0, -1], [-4, -5]]
+    np.testing.assert_array_equal(open_vectors(f"{run}:output").matrix_VE, second.matrix_VE)
+    with pytest.raises(DataError, match="is not tied"):
+        vectors_of(run, "tied")
+    tied = run_folder(tmp_path / "tied", "language_model", tied=True)
+    (only,) = sides(tied)
+    assert only.counts is None
+    assert list(only.words) == ["the", "<eos>", "cat", "<unk>"]
+    np.testing.assert_array_equal(vectors_of(tied, "output").matrix_VE, only.matrix_VE)
+
+
+def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no such vectors file or run folder"):
+        open_vectors(str(tmp_path / "gone"))
+    with pytest.raises(RunFolderError, match="no run folder"):
+        open_vectors(str(tmp_path))
+    with pytest.raises(RunFolderError, match="no word vectors that this version knows"):
+        open_vectors(str(run_folder(tmp_path / "run", kind="table")))
+
+
+def test_neighbours_and_analogies() -> None:
+    words = ["king", "Queen", "man", "woman", "zero"]
+    matrix = np.array([[1, 0, 1], [0, 1, 1], [1, 0, 0], [0, 1, 0], [0, 0, 0]], np.float32)
+    vectors = WordVectors(words, matrix)
+    assert vectors.neighbours("king", 1)[0][0] == "man"
+    assert vectors.neighbours("king", 1)[0][1] == pytest.approx(0.5**0.5)
+    assert vectors.analogy("man", "king", "woman", 1)[0][0] == "Queen"
+    assert vectors.neighbours("queen", 1)[0][0] == "woman"  # without regard to case, where that is the only one
+    assert len(vectors.neighbours("king", 99)) == 4
+    with pytest.raises(DataError, match="has no vector of 'prince'"):
+        vectors.neighbours("prince")
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_folder(tmp_path / "run")
+
+    def out(*arguments: str) -> str:
+        assert cli.main(["vectors", *arguments]) == 0
+        return capsys.readouterr().out
+
+    assert out("run") == "run.txt\nrun.txt.vocab\n"
+    assert Path("run.txt").read_text() == "2 2\nthe 0 1\ncat 4 5\n"
+    assert Path("run.txt.vocab").read_text() == "the 7\ncat 3\n"
+    assert out("run", "--side", "output", "--format", "binary") == "run.bin\nrun.bin.vocab\n"
+    assert out("run.txt", "--neighbours", "the").splitlines() == ["word\tcosine", "cat\t0.780869"]
+    found: Any = json.loads(out("run", "--analogy", "the", "the", "the", "--json"))
+    assert [each["word"] for each in found] == ["cat"]
+    assert out("run", "--picture", "map.html", "--words", "the") == "map.html\n"
+    assert cli.main(["vectors", "run.txt", "--side", "input"]) == 2
+    assert "--side is for run folders" in capsys.readouterr().err
