@@ -1,0 +1,18 @@
+"""One file per claim of speed or memory; `wordtie bench` runs them.
+
+`CLAIM_FILES` is every file, in the order of docs/performance.md; each has a tuple `CLAIMS`.
+"""
+
+CLAIM_FILES = (
+    "small_real",
+    "small_vd_lstm",
+    "medium_real",
+    "small_dropout_lstm",
+    "loss_memory",
+    "scoring",
+    "vocabulary",
+    "start_up",
+    "gpu_large_real",
+    "gpu_side_by_side",
+    "gpu_growth",
+)

@@ -1,0 +1,64 @@
+"""Peak memory of a piece of work, in a process of its own so that nothing before it counts.
+
+Linux keeps the peak of a process in /proc/self/status (`VmHWM`) and lets it be set back to what is in use now; that
+is exact and costs nothing while the work runs. (`ru_maxrss` would not do: a new process inherits its parent's.)
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+import numba
+import torch
+
+from benchmarks.harness import UnavailableError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+STATUS = Path("/proc/self/status")
+MEMORY = Path("/proc/meminfo")
+
+
+def in_fresh_process(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call a module's function in a new interpreter with as many threads as this one, and give its result."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, context, initializer=set_threads, initargs=(torch.get_num_threads(),)) as pool:
+        return pool.submit(work, *args, **kwargs).result()
+
+
+def set_threads(threads: int) -> None:
+    """Of matrix products and of compiled loops; numba cannot go beyond the machine's cores."""
+    torch.set_num_threads(threads)
+    numba.set_num_threads(min(threads, os.cpu_count() or 1))
+
+
+def extra_peak(work: Callable[[], object]) -> int:
+    """Bytes that the work needed at its peak beyond what was in use before."""
+    Path("/proc/self/clear_refs").write_text("5")
+    before = peak()
+    work()
+    return peak() - before
+
+
+def peak() -> int:
+    """Most bytes that this process has had in memory. Raises `UnavailableError` outside Linux."""
+    return _kilobytes(STATUS, "VmHWM") * 1024
+
+
+def available() -> int:
+    """Bytes that the machine could still give. Raises `UnavailableError` outside Linux."""
+    return _kilobytes(MEMORY, "MemAvailable") * 1024
+
+
+def _kilobytes(path: Path, name: str) -> int:
+    found = re.search(rf"^{name}:\s+(\d+) kB$", path.read_text() if path.exists() else "", re.MULTILINE)
+    if not found:
+        raise UnavailableError(f"peak memory is read from {path}, which is not here")
+    return int(found[1])

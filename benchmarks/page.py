@@ -1,0 +1,94 @@
+"""The table of docs/performance.md, and the same in the terminal, from the records of `benchmarks.runner`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from wordtie.errors import DataError
+from wordtie.text.files import write_text
+
+Record = dict[str, Any]
+
+PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
+BEGIN, END = "<!-- wordtie bench: begin -->", "<!-- wordtie bench: end -->"
+HEADER = ("claim", "alternative", "ours", "ratio", "goal", "reached", "spread", "measured ÷ floor", "remarks")
+
+
+def reached(record: Record) -> str:
+    """In a word."""
+    if record["ratio"] is None or record["goal"] is None:
+        return "-"
+    return "yes" if record["ratio"] >= record["goal"] else "**no**"
+
+
+def cells(record: Record) -> list[str]:
+    """One row, in the order of `HEADER`."""
+    goal = "-" if record["goal"] is None else f"≥ {record['goal']:g}×"
+    if record["ratio"] is None:
+        return [record["what"], "-", "-", "-", goal, "-", "-", "-", record["note"]]
+    floor = record["measured_over_floor"]
+    remarks = f"{record['note']}; quick look, not a figure to quote" if record["quick"] else record["note"]
+    return [
+        record["what"],
+        _quantity(record["alternative"], record["unit"]),
+        _quantity(record["ours"], record["unit"]),
+        f"**{record['ratio']:.2f}×**",
+        goal,
+        reached(record),
+        f"{record['spread']:.0%}",
+        "-" if floor is None else f"{floor:.1f}",
+        remarks,
+    ]
+
+
+def markdown(records: Sequence[Record]) -> str:
+    """The table, and what it was measured on."""
+    rows = [HEADER, ["---"] * len(HEADER), *(cells(record) for record in records)]
+    table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    machines = dict.fromkeys(machine(record) for record in records if record["ratio"] is not None)
+    return f"{table}\n\n" + "\n".join(f"Measured on {each}." for each in machines)
+
+
+def machine(record: Record) -> str:
+    """Machine, versions and threads in one line."""
+    found, versions = record["machine"], record["versions"]
+    parts = [
+        found["processor"],
+        f"{found['cores']} cores",
+        *found["instructions"],
+        f"{found['memory_gb']} GB",
+        *([found["gpu"]] if found["gpu"] else []),
+        found["system"],
+        f"{record['threads']} threads",
+    ]
+    return ", ".join(parts) + " (" + ", ".join(f"{name} {number}" for name, number in versions.items()) + ")"
+
+
+def text(record: Record) -> str:
+    """One claim in the terminal."""
+    goal = "" if record["goal"] is None else f" (goal {record['goal']:g}×)"
+    if record["ratio"] is None:
+        return f"{record['name']:24} not measured{goal}: {record['note']}"
+    floor = record["measured_over_floor"]
+    return (
+        f"{record['name']:24} {record['ratio']:.2f}×{goal}, spread {record['spread']:.0%}"
+        + ("" if floor is None else f", measured ÷ floor {floor:.1f}")
+        + f": {_quantity(record['ours'], record['unit'])} against {_quantity(record['alternative'], record['unit'])}"
+        + (f"; {record['note']}" if record["note"] else "")
+    )
+
+
+def write(records: Sequence[Record], page: Path = PAGE) -> None:
+    """Put the table between the markers. Raises `DataError` where the page has lost them."""
+    before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise DataError(f"{page}: the lines `{BEGIN}` and `{END}` are missing; put them where the table belongs")
+    write_text(page, f"{before}{BEGIN}\n{markdown(records)}\n{END}{after}")
+
+
+def _quantity(value: float, unit: str) -> str:
+    digits = 0 if value >= 100 else 1 if value >= 10 else 2
+    return f"{value:,.{digits}f} {unit}"

@@ -1,0 +1,140 @@
+"""Forward scoring of a long text, one stream, fp32: words a second against naive, and memory against length.
+
+Naive scores windows of 35 words with a Python loop over time and N x V logits. Memory is that of one text against
+that of another `LONGER` times as long: growth in proportion is 1, none at all is `LONGER`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from tests.reference.naive import NaiveModel, State, naive_score, naive_surprisal
+
+from benchmarks.harness import Claim, Effort, MatrixProbe, Measurement, compare
+from benchmarks.memory import extra_peak, in_fresh_process
+from benchmarks.steps import zipf_ids
+from wordtie.config import ModelSettings
+from wordtie.evaluation.perplexity import evaluate, token_scores
+from wordtie.models.language_model import LanguageModel
+from wordtie.text.batches import Ids, batches
+from wordtie.text.tokenisation import Tokenisation
+from wordtie.text.tokenizer import Tokenizer
+from wordtie.text.vocabulary import EOS, UNK, Vocabulary
+from wordtie.uses.surprisal import surprisal
+
+WORDS, UNITS, LAYERS = 10_000, 200, 2
+STEPS = 35
+LONGER = 8
+LINE = 20
+"""Words a line of the text whose surprisal is asked for."""
+
+NaiveWindow = Callable[[NaiveModel, torch.Tensor, torch.Tensor, State], tuple[Any, State]]
+
+
+def fast_model() -> LanguageModel:
+    """Small RE, as `wordtie.load` opens it."""
+    model = LanguageModel(ModelSettings(hidden=UNITS, layers=LAYERS), WORDS)
+    return model.use(fused=True).requires_grad_(False).eval()
+
+
+def naive_contender(ids: Ids, score: NaiveWindow) -> Callable[[], object]:
+    """Window by window."""
+    model = NaiveModel(WORDS, UNITS, LAYERS, tied=True, output_bias=False)
+
+    def run() -> None:
+        state = model.initial_state(1)
+        for inputs_TB, targets_TB in batches(ids, 1, STEPS, eos_id=0, drop=False):
+            _, state = score(model, torch.from_numpy(inputs_TB), torch.from_numpy(targets_TB), state)
+
+    return run
+
+
+def measure(score: NaiveWindow, ours: Callable[[LanguageModel, Ids], object], effort: Effort) -> Measurement:
+    """Both over the same text."""
+    ids = zipf_ids(2_000 if effort.quick else 10_000, WORDS)
+    model = fast_model()
+    found = compare(
+        alternative=naive_contender(ids, score),
+        ours=lambda: ours(model, ids),
+        multiply_adds=float(len(ids)) * (8 * UNITS**2 * LAYERS + WORDS * UNITS),
+        probe=MatrixProbe(torch.float32),
+        rounds=max(2, effort.rounds // 3),
+    )
+    return replace(found, note=f"{1e3 * len(ids) / found.ours:,.0f} words/s")
+
+
+def evaluate_extra(tokens: int, folder: str) -> int:
+    """Bytes that `evaluate` needs at its peak for a memory-mapped text."""
+    path = Path(folder) / f"{tokens}.npy"
+    np.save(path, zipf_ids(tokens, WORDS))
+    model, ids = fast_model(), np.load(path, mmap_mode="r")
+    evaluate(model, ids[:2_000], 0)
+    return extra_peak(lambda: evaluate(model, ids, 0))
+
+
+def surprisal_extra(tokens: int, folder: str) -> int:
+    """Bytes that `surprisal` needs at its peak for lines that come one by one and rows that nobody keeps."""
+    vocabulary = Vocabulary([EOS, UNK, *(f"w{n}" for n in range(WORDS - 2))])
+    tokenizer = Tokenizer(Tokenisation("space", lowercase=False, sentences=True), vocabulary)
+    model = fast_model()
+
+    def lines(count: int) -> Iterator[str]:
+        for number in range(count):
+            yield " ".join(vocabulary.words[word] for word in zipf_ids(LINE, WORDS, seed=number))
+
+    def run(count: int) -> None:
+        for _ in surprisal(model, tokenizer, lines(count), reset="never"):
+            pass
+
+    run(100)
+    return extra_peak(lambda: run(tokens // LINE))
+
+
+def measure_memory(extra: Callable[[int, str], int], effort: Effort) -> Measurement:
+    """A text, and one `LONGER` times as long."""
+    short = 4_000 if effort.quick else 20_000
+    with tempfile.TemporaryDirectory() as folder:
+        low, high = (max(in_fresh_process(extra, tokens, folder), 1) for tokens in (short, short * LONGER))
+    return Measurement(
+        ratio=LONGER * low / high,
+        spread=0.0,
+        alternative=LONGER * low / 1e6,
+        ours=high / 1e6,
+        unit="MB",
+        note=f"{low / 1e6:.1f} MB extra for {short:,} words, {high / 1e6:.1f} MB for {short * LONGER:,}",
+    )
+
+
+CONSTANT = 0.9 * LONGER
+CLAIMS = (
+    Claim(
+        "scoring",
+        "words/s of `evaluate` over a long text, against naive",
+        3.0,
+        lambda effort: measure(naive_score, lambda model, ids: evaluate(model, ids, 0), effort),
+    ),
+    Claim(
+        "surprisal",
+        "words/s of `surprisal` over a long text, against naive",
+        3.0,
+        lambda effort: measure(naive_surprisal, lambda model, ids: list(token_scores(model, ids, 0)), effort),
+    ),
+    Claim(
+        "scoring-memory",
+        f"extra memory of `evaluate`, of a text {LONGER} times as long, against growth in proportion",
+        CONSTANT,
+        lambda effort: measure_memory(evaluate_extra, effort),
+    ),
+    Claim(
+        "surprisal-memory",
+        f"extra memory of `surprisal`, of a text {LONGER} times as long, against growth in proportion",
+        CONSTANT,
+        lambda effort: measure_memory(surprisal_extra, effort),
+    ),
+)

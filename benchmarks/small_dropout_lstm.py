@@ -1,0 +1,107 @@
+"""A small tied LSTM with ordinary dropout against the same model on `torch.nn.LSTM` and `cross_entropy`.
+
+Ordinary dropout draws anew at every step, where the papers' variational masks stay for a window; it is what
+`torch.nn.LSTM` offers, so that this is the fairest look at the library's own fast path. Both drop the word vectors,
+what goes from layer to layer, and what goes to the softmax. Ours is the package's LSTM kernel and loss; the dropout
+between them is `torch.nn.functional.dropout`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import cycle
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from benchmarks.harness import Claim, Effort, MatrixProbe, Measurement, compare
+from benchmarks.steps import Setup, Window, multiply_adds, windows_of
+from wordtie.config import LossSettings, ModelSettings
+from wordtie.losses.build import build_loss
+from wordtie.models.language_model import LanguageModel
+from wordtie.nn.lstm import LSTMLayer
+from wordtie.training.optim import OPTIMISERS, clip_global_norm
+
+DROPOUT = 0.3
+SETUP = Setup(ModelSettings(hidden=200, input_dropout=0.0, hidden_dropout=0.0), LossSettings(kind="cross_entropy"))
+
+
+def library_contender(setup: Setup, windows: Iterator[Window]) -> Callable[[], float]:
+    """`nn.Embedding`, `nn.LSTM`, `F.linear` with the same matrix, `F.cross_entropy`, `torch.optim.SGD`."""
+    settings, training = setup.model, setup.training
+    torch.manual_seed(1)
+    embedding = nn.Embedding(setup.words, settings.hidden)
+    core = nn.LSTM(settings.hidden, settings.hidden, settings.layers, dropout=DROPOUT)
+    parameters = [*embedding.parameters(), *core.parameters()]
+    for parameter in parameters:
+        nn.init.uniform_(parameter, -settings.init, settings.init)
+    optimiser = torch.optim.SGD(parameters, training.lr)
+    zeros = torch.zeros(settings.layers, training.streams, settings.hidden)
+    state = (zeros, zeros)
+
+    def step() -> float:
+        nonlocal state
+        inputs_TB, targets_TB = next(windows)
+        outputs_TBH, state = core(F.dropout(embedding(inputs_TB), DROPOUT), state)
+        state = (state[0].detach(), state[1].detach())
+        logits = F.linear(F.dropout(outputs_TBH, DROPOUT).flatten(0, 1), embedding.weight)
+        loss = F.cross_entropy(logits, targets_TB.flatten(), reduction="sum")
+        optimiser.zero_grad()
+        torch.autograd.backward(loss / training.streams)
+        nn.utils.clip_grad_norm_(parameters, training.clip)
+        optimiser.step()
+        return loss.item()
+
+    return step
+
+
+def fast_contender(setup: Setup, windows: Iterator[Window]) -> Callable[[], float]:
+    """The package's layers, with dropout between them, and its loss."""
+    training = setup.training
+    torch.manual_seed(1)
+    model = LanguageModel(setup.model, setup.words).use(True, setup.precision).train()
+    layers = [layer for layer in model.core.layers if isinstance(layer, LSTMLayer)]
+    loss = build_loss(setup.loss, True, setup.precision)
+    optimiser = OPTIMISERS[training.optimiser](model.parameters(), training.lr)
+    state = model.initial_state(training.streams)
+
+    def step() -> float:
+        nonlocal state
+        inputs_TB, targets_TB = next(windows)
+        outputs_TBH = F.dropout(model.embedding(inputs_TB), DROPOUT)
+        carried = []
+        for layer, layer_state in zip(layers, state, strict=True):
+            outputs_TBH, (hidden, cell) = model.core.run_layer(layer, outputs_TBH, layer_state, None)
+            carried.append((hidden.detach(), cell.detach()))
+            outputs_TBH = F.dropout(outputs_TBH, DROPOUT)
+        state = carried
+        query = model.head(outputs_TBH.flatten(0, 1))
+        result = loss(query, model.output_matrix, None, targets_TB.flatten(), model.embedding.weight)
+        torch.autograd.backward(result.total / training.streams)
+        clip_global_norm(model.parameters(), training.clip)
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+        return float(result.cross_entropy)
+
+    return step
+
+
+def measure(setup: Setup, effort: Effort) -> Measurement:
+    """Ours against the library's."""
+    windows = windows_of(setup)
+    return compare(
+        alternative=library_contender(setup, cycle(windows)),
+        ours=fast_contender(setup, cycle(windows)),
+        multiply_adds=multiply_adds(setup, windows),
+        probe=MatrixProbe(setup.precision),
+        rounds=effort.rounds,
+        note=f"ours in {str(setup.precision).removeprefix('torch.')}",
+    )
+
+
+WHAT = "training step of a small tied LSTM with ordinary dropout, against torch.nn.LSTM and cross_entropy"
+CLAIMS = (
+    Claim("small-dropout-lstm", WHAT, 2.0, lambda effort: measure(SETUP, effort)),
+    Claim("small-dropout-lstm-fp32", f"{WHAT}, fp32 forced", 1.3, lambda effort: measure(SETUP.in_fp32(), effort)),
+)

@@ -1,0 +1,82 @@
+"""`wordtie bench`: the claims of speed and memory, measured on this machine."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import wordtie
+from wordtie.commands._shared import Parser, UsageError, whole_number
+
+HELP = """\
+Measure the claims of speed and memory.
+
+Each claim runs ours and its alternative in turn, in one process, and prints the median ratio (how many times
+better, for memory too), its spread (distance of the quartiles over the median), and measured ÷ floor: the time
+taken over that of the multiply-adds alone, at the rate of a matrix product in the same run.
+
+It needs a checkout, since the measurements are in its folders benchmarks/ and tests/. What came out is kept in
+results/bench/, that of --quick is not. `growth` is a plot and not a claim: it runs only when it is named.
+
+examples:
+  wordtie bench                           every claim, about half an hour on an idle machine
+  wordtie bench small-real medium-real    some of them
+  wordtie bench --list                    their names and goals
+  wordtie bench --quick --json            few rounds; one JSON object a line
+  wordtie bench growth                    seconds per million words and peak memory, into docs/figures/
+  wordtie bench --write-docs              measure nothing; write docs/performance.md from results/bench/
+"""
+
+
+def main(argv: list[str]) -> None:
+    """Measure, print, keep."""
+    parser = Parser("bench", HELP)
+    parser.add_argument("names", metavar="NAME", nargs="*", help="a claim, or `growth` (none: every claim)")
+    parser.add_argument("--list", action="store_true", help="list the claims and their goals, and stop")
+    parser.add_argument("--quick", action="store_true", help="few rounds: to see that it runs, not what it is worth")
+    parser.add_argument("--threads", type=whole_number, default=2, help="CPU threads (2, which the goals are for)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object a line")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="write docs/performance.md from what is kept, at the end"
+    )
+    arguments = parser.parse_args(argv)
+
+    runner = load_benchmarks("runner")
+    claims = runner.chosen(arguments.names)
+    if arguments.list:
+        for claim in claims:
+            goal = "no goal" if claim.goal is None else f">= {claim.goal:g}x"
+            print(f"{claim.name:24} {goal:8} {claim.what}")
+        print(f"{runner.GROWTH:24} {'plot':8} seconds per million words and peak memory against V, H and corpus length")
+        return
+    load_benchmarks("memory").set_threads(arguments.threads)
+    how = runner.effort(arguments.quick)
+    page = load_benchmarks("page")
+    if arguments.names or not arguments.write_docs:
+        for claim in claims:
+            print(f"measuring {claim.name}", file=sys.stderr)
+            record = runner.run(claim, how)
+            if not arguments.quick:
+                runner.save(record)
+            print(json.dumps(runner.public(record), ensure_ascii=False) if arguments.json else page.text(record))
+    if runner.GROWTH in arguments.names:
+        load_benchmarks("growth").run(how, arguments.json)
+    if arguments.write_docs:
+        page.write(runner.saved(runner.all_claims()))
+
+
+def load_benchmarks(name: str) -> Any:
+    """A module of the checkout's benchmarks/. Raises `UsageError` where wordtie does not run from a checkout."""
+    checkout = Path(wordtie.__file__).parents[2]
+    for needed in ("benchmarks/runner.py", "tests/reference/naive.py"):
+        if not (checkout / needed).is_file():
+            raise UsageError(
+                f"`wordtie bench` needs a checkout of the repository, installed with `pip install -e .`: "
+                f"{checkout / needed} is not there"
+            )
+    if str(checkout) not in sys.path:
+        sys.path.insert(0, str(checkout))
+    return importlib.import_module(f"benchmarks.{name}")
