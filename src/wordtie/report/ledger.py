@@ -91,12 +91,15 @@ def configuration(settings: Settings) -> dict[str, Any]:
 
 
 def same_configuration(entry: Entry, settings: Settings) -> bool:
-    """Whether an entry's run had these settings; one that its version did not know had what is its default now."""
+    """Whether an entry's run had these settings; one that its version did not know had what is its default now.
+
+    What was counted rather than trained has settings of its text alone.
+    """
     try:
-        before = from_dict(entry["configuration"])
+        before, now = configuration(from_dict(entry["configuration"])), configuration(settings)
     except SettingsError:
         return False
-    return configuration(before) == configuration(settings)
+    return bool(before["data"] == now["data"] if set(entry["configuration"]) == {"data"} else before == now)
 
 
 def is_stale(entry: Entry, row: Row) -> bool:

@@ -62,6 +62,6 @@ def run_many(rows: Sequence[Row], seed: int, place: Place, side_by_side: int) ->
 def command(row: Row, seed: int, place: Place, seconds: float) -> list[str]:
     """The command line of one row's process."""
     options = ["--seed", seed, "--runs", place.runs, "--results", place.results, "--threads", place.threads, "--one"]
-    options += [] if math.isinf(seconds) else ["--max_time", f"{seconds:.0f}s"]
+    options += [] if math.isinf(seconds) else ["--max_time", f"{max(1.0, seconds):.1f}s"]
     options += ["--again"] if place.again else []
     return [sys.executable, "-c", START, "reproduce", row.name, *map(str, options)]

@@ -131,7 +131,7 @@ def trained(settings: Settings, data: PreparedData, folder: Path, place: Place) 
     overwrite = place.again and result is not None and _last_version(log) != versions()["code_version"]
     if result is not None and not overwrite:
         return result
-    limit = None if math.isinf(place.max_seconds) else f"{max(1.0, place.max_seconds):.0f}s"
+    limit = None if math.isinf(place.max_seconds) else f"{max(0.01, place.max_seconds):.2f}s"
     limited = _with(settings.training, threads=place.threads, max_time=limit)
     folder.mkdir(parents=True, exist_ok=True)
     lines: list[dict[str, Any]] = [{**versions(), "machine": machine()}]

@@ -1,0 +1,91 @@
+"""The rows against what the papers print, and against the settings that the ledger's runs were trained with."""
+
+from __future__ import annotations
+
+import pytest
+
+from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, SettingsError, TrainingSettings
+from wordtie.papers.registry import ROWS, select
+from wordtie.papers.row import Published, Row
+
+NAMED = [
+    *(f"inan-2017/table-1/ptb-small-{model}" for model in ("base", "al", "re", "real")),
+    *(f"press-wolf-2017/table-6/{model}" for model in ("small", "wt", "pr", "wt-pr")),
+    *(f"inan-khosravi-2016/table-1/{model}" for model in ("base", "tying", "al", "both")),
+    *(f"gulordava-2018/table-1/200-200-{model}" for model in ("non-tied", "tied", "tied-l")),
+    *("gulordava-2018/table-1/400-200-non-tied", "gulordava-2018/table-1/400-200-tied-l"),
+    *(
+        f"kong-2019/table-2/ptb-512-{model}"
+        for model in ("untied", "tied", "dn-li", "dn-kn", "vs-li", "vs-kn", "vs-elementwise")
+    ),
+]
+
+
+def test_the_rows_that_others_refer_to_are_there() -> None:
+    assert set(NAMED) <= set(ROWS)
+    assert all(ROWS[name].kind == "train" for name in NAMED)
+
+
+def test_small_real_and_base_are_what_a_bare_train_command_trains() -> None:
+    """`wordtie train ptb --training.epochs 60`, and with `--model.head untied --loss.kind cross_entropy`."""
+    data, training = DataSettings(corpus="ptb"), TrainingSettings(epochs=60)
+    assert ROWS["inan-2017/table-1/ptb-small-real"].settings() == Settings(data=data, training=training)
+    assert ROWS["inan-2017/table-1/ptb-small-base"].settings() == Settings(
+        data=data,
+        model=ModelSettings(head="untied"),
+        loss=LossSettings(kind="cross_entropy"),
+        training=training,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "valid", "test", "parameters"),
+    [
+        ("inan-2017/table-1/ptb-small-real", 86.3, 82.7, None),
+        ("inan-2017/table-1/ptb-large-real", 71.1, 68.5, 51e6),
+        ("inan-2017/table-2/part-2-base", 163.19, 148.6, None),
+        ("press-wolf-2017/table-6/wt-pr", 104.9, 100.9, 2.69e6),
+        ("press-wolf-2017/table-7/bbc-pr", 104.9, 108.7, None),
+        ("inan-khosravi-2016/table-1/both", None, 90.0, None),
+        ("gulordava-2018/table-1/600-400-tied-l", 79.0, 76.0, 9.5e6),
+        ("kong-2019/table-2/ptb-512-vs-elementwise", 70.5, 66.8, 9e6),
+        ("kong-2019/table-2/wikitext-2-1024-vs-li", 80.5, 76.6, 50e6),
+        ("baselines/kneser-ney-5/ptb", None, 141.2, None),
+    ],
+)
+def test_published_numbers(name: str, valid: float | None, test: float, parameters: float | None) -> None:
+    published = ROWS[name].published
+    assert (published.valid, published.test, published.parameters) == (valid, test, parameters)
+
+
+@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.kind in ("train", "kneser_ney")])
+def test_a_row_builds_its_settings_or_says_what_it_needs(name: str) -> None:
+    row = ROWS[name]
+    if row.missing():
+        with pytest.raises(SettingsError, match="does not have"):
+            row.settings()
+    else:
+        assert row.settings(seed=7).training.seed == 7
+
+
+def test_names_are_paper_table_row_and_every_row_says_what_it_is() -> None:
+    for name, row in ROWS.items():
+        assert name == row.name
+        assert len(name.split("/")) == 3
+        assert row.label
+        assert set(row.drawn_from) <= set(ROWS)
+        assert (row.kind == "other") == bool(row.not_run)
+
+
+def test_a_group_is_what_begins_so_and_a_name_in_full_is_one_row() -> None:
+    assert [row.name for row in select(["inan-2017/table-1/ptb-small"])] == NAMED[:4]
+    assert [row.name for row in select(["press-wolf-2017/table-6/wt"])] == ["press-wolf-2017/table-6/wt"]
+    assert len(select([])) == len(ROWS)
+    with pytest.raises(SettingsError, match="did you mean inan-2017/table-1/ptb-small-real"):
+        select(["inan-2017/table-1/ptb-smal-real"])
+
+
+def test_a_row_names_the_settings_that_this_version_lacks() -> None:
+    changes = {"model.head": "knotted", "model.hidden": 3, "magic.wand": True, "data.corpus": "nowhere"}
+    row = Row("a/b/c", "c", Published(), changes)
+    assert row.missing() == ["model.head", "magic.wand", "the corpus nowhere"]

@@ -1,0 +1,77 @@
+"""Figures are drawn from results and say from which; the page opens offline."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.report.test_ledger import made_up
+from wordtie import cli
+from wordtie.papers.registry import ROWS
+from wordtie.report import document, plots
+from wordtie.report.ledger import read_all, write_entry
+from wordtie.report.run_row import Place
+from wordtie.report.status import RowState, states
+
+SMALL = [f"inan-2017/table-1/ptb-small-{model}" for model in ("base", "real")]
+PHRASE = "merieux said the government 's minister of industry science and"
+
+
+@pytest.fixture
+def rows(place: Place) -> list[RowState]:
+    """Two of the small models have ended."""
+    for name, valid in zip(SMALL, (92.0, 86.0), strict=True):
+        predictions = {phrase: [["technology", 0.25], ["<unk>", 0.5]] for phrase in _phrases()}
+        entry = {**made_up(ROWS[name], valid=valid, test=valid - 4), "measures": {"predictions": predictions}}
+        write_entry(place.results, entry)
+    return states(read_all(place.results))
+
+
+def _phrases() -> list[str]:
+    from wordtie.report.measures import PHRASES
+
+    return list(PHRASES)
+
+
+def test_a_figure_is_there_once_there_are_results(rows: list[RowState]) -> None:
+    (figure,) = plots.figures(rows)
+    assert figure.name == "inan-2017-figure-2-small"
+    assert figure.lines["VD-LSTM"] == ([1, 2, 3], [29.0, 92.0, 93.0])
+    assert plots.figures(states([])) == []
+
+
+def test_a_drawing_carries_what_it_is_drawn_from(rows: list[RowState], tmp_path: Path) -> None:
+    (figure,) = plots.figures(rows)
+    path = tmp_path / "figure.svg"
+    path.write_text(plots.svg(figure))
+    assert plots.digest_in(path) == figure.digest
+    assert plots.svg(figure) == path.read_text(), "the same numbers give the same drawing"
+    other = dataclasses.replace(figure, lines={"VD-LSTM": ([1], [2.0])})
+    assert plots.digest_in(path) != other.digest
+
+
+def test_the_document_has_the_figure_and_a_check_misses_it(rows: list[RowState], place: Place) -> None:
+    page = Path("reproduction.md")
+    page.write_text(f"{document.BEGIN}\n{document.END}")
+    document.update(page, place.results)
+    drawing = Path("figures", "inan-2017-figure-2-small.svg")
+    assert str(drawing) in page.read_text()
+    assert document.check(page, place.results) == []
+    drawing.write_text("")
+    assert "is not drawn from" in document.check(page, place.results)[0]
+
+
+def test_the_page_has_tables_figures_and_predictions_and_needs_no_network(
+    rows: list[RowState], place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["reproduce", "--report", "--page", "page.html"]) == 0
+    html = Path("page.html").read_text()
+    assert html.count("<table>") > 15
+    assert "<svg" in html
+    assert f"{PHRASE.replace(chr(39), '&#x27;')} <b class=next>technology</b>" in html
+    assert "<b class=next>technology 0.25</b>" in html
+    assert "&lt;unk&gt; 0.50" in html
+    assert not re.search(r'(src|href)="https?:', html)

@@ -1,0 +1,150 @@
+"""What was edited by hand shows; what the document says is what the results say."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from wordtie import cli
+from wordtie.papers.registry import ROWS
+from wordtie.papers.row import Published, Row
+from wordtie.report import document
+from wordtie.report.ledger import Entry, LedgerError, configuration, read_all, read_entry, write_entry
+from wordtie.report.run_row import Place
+from wordtie.report.status import states
+from wordtie.report.tables import listing, markdown
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def made_up(row: Row, seed: int = 1, valid: float = 20.0, test: float = 20.0) -> Entry:
+    """An entry as a run of the row would leave it."""
+    return {
+        "row": row.name,
+        "seed": seed,
+        "configuration": configuration(row.settings(seed)),
+        "code_version": "1.0",
+        "machine": {"cpu": "a CPU", "cores": 2, "gpu": None},
+        "epochs": 3,
+        "best_epoch": 2,
+        "seconds": 400.0,
+        "parameters": 2_650_000,
+        "valid_nats": 10 * math.log(valid),
+        "valid_tokens": 10,
+        "valid_perplexity": valid,
+        "test_nats": 10 * math.log(test),
+        "test_tokens": 10,
+        "test_perplexity": test,
+        "curve": {"train": [30.0, 25.0, 22.0], "valid": [29.0, valid, valid + 1]},
+    }
+
+
+def edit(path: Path, **changes: object) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}, indent=2))
+
+
+def test_an_edited_number_is_found(row: Row, place: Place) -> None:
+    path = write_entry(place.results, made_up(row))
+    assert read_entry(path)["test_perplexity"] == 20.0
+    edit(path, test_perplexity=19.0)
+    with pytest.raises(LedgerError, match="changed by hand"):
+        read_entry(path)
+
+
+def test_an_entry_in_the_wrong_place_is_found(row: Row, place: Place) -> None:
+    path = write_entry(place.results, made_up(row))
+    with pytest.raises(LedgerError, match="put it back"):
+        read_entry(path.rename(path.with_name("small.seed-2.json")))
+    (place.results / "x.seed-1.json").write_text("{}")
+    with pytest.raises(LedgerError, match="not a result"):
+        read_entry(place.results / "x.seed-1.json")
+
+
+def test_a_perplexity_must_be_that_of_its_nats(row: Row, place: Place) -> None:
+    path = write_entry(place.results, {**made_up(row), "valid_nats": 1.0})
+    with pytest.raises(LedgerError, match="exp"):
+        read_entry(path)
+
+
+@pytest.mark.parametrize(
+    ("tests", "status"), [([20.3], "reached"), ([20.5], "not reached"), ([20.5, 20.1], "reached"), ([], "not run")]
+)
+def test_reached_is_within_two_percent_over_the_seeds(row: Row, place: Place, tests: list[float], status: str) -> None:
+    for seed, test in enumerate(tests, 1):
+        write_entry(place.results, made_up(row, seed, test=test))
+    (state,) = states(read_all(place.results) if tests else [], None, [row])
+    assert state.status == status
+    assert state.as_json()["published"] == 20.0
+    assert state.as_json()["ours"] == (pytest.approx(sum(tests) / len(tests)) if tests else None)
+
+
+def test_a_result_of_other_settings_is_not_the_rows(row: Row, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_entry(place.results, made_up(row))
+    changed = Row(row.name, row.label, row.published, {**row.changes, "model.hidden": 9})
+    monkeypatch.setitem(ROWS, row.name, changed)
+    (state,) = states(read_all(place.results), None, [changed])
+    assert state.status == "not run"
+
+
+def test_a_run_that_has_begun_is_running(row: Row, place: Place) -> None:
+    folder = place.folder(row, 1)
+    folder.mkdir(parents=True)
+    (folder / "settings.yaml").write_text("")
+    (folder / "metrics.jsonl").write_text('{"epoch": 1, "valid_perplexity": 31.5, "seconds": 62}\n{"epoch": 2, "va')
+    (state,) = states([], place.runs, [row])
+    assert (state.status, state.why) == ("running", "epoch 1, best validation 31.50, 0:01:02 trained")
+
+
+def test_tables(row: Row, place: Place) -> None:
+    for seed, test in ((1, 19.0), (2, 20.0)):
+        write_entry(place.results, made_up(row, seed, test=test))
+    found = states(read_all(place.results), None, [row])
+    line = "| small | small, with &lt;unk> | 20.0 / 20.0 | 20.00 ± 0.00 / 19.50 ± 0.71 | -2.5 % | – / 2.65M | reached |"
+    assert line in markdown(found)
+    assert "seed 2, 3 epochs (best 2), 0.1 h on a CPU" in markdown(found)
+    assert "reached (-2.5 %)" in listing(found)
+
+
+def test_the_document_follows_the_results_and_a_check_finds_where_it_does_not(row: Row, place: Place) -> None:
+    write_entry(place.results, made_up(row))
+    page = Path("reproduction.md")
+    assert not document.update(page, place.results)
+    page.write_text(f"before\n{document.BEGIN}\n{document.END}\nafter\n")
+    assert len(document.check(page, place.results)) == 1
+    assert document.update(page, place.results)
+    assert document.check(page, place.results) == []
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("\nafter\n")
+    page.write_text(text.replace("20.00 / 20.00", "19.00 / 19.00"))
+    assert len(document.check(page, place.results)) == 1
+    page.write_text(text)
+    edit(place.results / f"{row.name}.seed-1.json", test_perplexity=1.0)
+    assert "changed by hand" in document.check(page, place.results)[0]
+
+
+def test_the_command_finds_what_was_edited(row: Row, place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_entry(place.results, made_up(row))
+    page = Path("reproduction.md")
+    page.write_text(f"{document.BEGIN}\n{document.END}")
+    document.update(page, place.results)
+    check = ["reproduce", "--check", "--document", str(page)]
+    assert cli.main(check) == 0
+    edit(path, test_perplexity=1.0)
+    assert cli.main(check) == LedgerError.exit_code
+    assert "changed by hand" in capsys.readouterr().err
+
+
+def test_a_row_with_no_published_number_is_run(row: Row, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_entry(place.results, made_up(row))
+    bare = Row(row.name, row.label, Published(), row.changes)
+    monkeypatch.setitem(ROWS, row.name, bare)
+    assert states(read_all(place.results), None, [bare])[0].status == "run"
+
+
+def test_this_repositorys_ledger_stands() -> None:
+    problems = document.check(REPOSITORY / "docs" / "reproduction.md", REPOSITORY / "results")
+    assert [problem.replace(str(REPOSITORY), "") for problem in problems] == []

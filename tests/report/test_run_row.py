@@ -1,0 +1,113 @@
+"""A row is trained once, gone on with, taken over from `wordtie train`, and trained anew when it must be."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from wordtie import cli
+from wordtie.errors import RunFolderError
+from wordtie.papers.row import Published, Row
+from wordtie.report import machine, run_row
+from wordtie.report.ledger import Entry, read_entry
+from wordtie.report.run_row import Place
+
+
+def entry_of(row: Row, place: Place, seed: int = 1) -> Entry:
+    return read_entry(place.results / f"{row.name}.seed-{seed}.json")
+
+
+def test_an_entry_says_what_a_reader_needs(row: Row, place: Place) -> None:
+    assert run_row.run_row(row, 1, place) == "done"
+    entry = entry_of(row, place)
+    result = json.loads((place.folder(row, 1) / "result.json").read_text())
+    for name in ("test_perplexity", "test_nats", "valid_tokens", "parameters", "weights_sha256", "epochs", "precision"):
+        assert entry[name] == result[name]
+    assert (entry["row"], entry["seed"], entry["test_tokens"]) == ("tests/table-1/small", 1, 28)
+    assert set(entry["data"]) == {"corpus", "train", "valid", "test"}
+    assert entry["configuration"]["model"]["hidden"] == 6
+    assert len(entry["curve"]["valid"]) == 2
+    assert entry["machine"]["cores"] >= 1
+    assert entry["code_version"]
+    assert entry["torch"]
+
+
+def test_it_is_not_trained_twice(row: Row, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run_row.run_row(row, 1, place) == "done"
+    monkeypatch.setattr(run_row, "train", lambda *arguments, **options: pytest.fail("trained again"))
+    assert run_row.run_row(row, 1, place) == "already"
+    (place.results / f"{row.name}.seed-1.json").unlink()
+    assert run_row.run_row(row, 1, place) == "done", "a lost entry comes from the finished run folder"
+
+
+def test_other_settings_or_another_text_are_another_run(row: Row, place: Place) -> None:
+    run_row.run_row(row, 1, place)
+    wider = dataclasses.replace(row, changes={**row.changes, "model.hidden": 7})
+    with pytest.raises(RunFolderError, match=r"model\.hidden"):
+        run_row.run_row(wider, 1, place)
+    longer = dataclasses.replace(row, changes={**row.changes, "training.epochs": 3})
+    assert run_row.run_row(longer, 1, place) == "done"
+    assert entry_of(row, place)["epochs"] == 3
+    path = Path(str(row.changes["data.corpus"])) / "test.txt"
+    path.write_text(path.read_text() + "the dog sat\n")
+    with pytest.raises(RunFolderError, match="text of test"):
+        run_row.run_row(longer, 1, place)
+
+
+def test_another_version_trains_anew_only_when_told(row: Row, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_row.run_row(row, 1, place)
+    monkeypatch.setattr(machine, "code_version", lambda: "2.0")
+    assert run_row.run_row(row, 1, place) == "already"
+    again = dataclasses.replace(place, again=True)
+    assert run_row.run_row(row, 1, again) == "done"
+    assert entry_of(row, place)["code_version"] == "2.0"
+    assert run_row.run_row(row, 1, again) == "already"
+
+
+def test_out_of_time_it_stops_and_goes_on_to_the_same_bits(row: Row, place: Place) -> None:
+    elsewhere = dataclasses.replace(place, runs=Path("elsewhere"), results=Path("other-results"))
+    assert run_row.run_row(row, 1, elsewhere) == "done"
+    in_haste = dataclasses.replace(place, max_seconds=0.2)
+    while run_row.run_row(row, 1, in_haste) == "stopped":
+        assert not (place.results / f"{row.name}.seed-1.json").exists()
+    assert entry_of(row, place)["weights_sha256"] == entry_of(row, elsewhere)["weights_sha256"]
+
+
+def test_a_run_of_wordtie_train_is_taken_over(row: Row, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = [f"--{name}={value}" for name, value in row.changes.items()]
+    folder = place.folder(row, 1)
+    assert cli.main(["train", *options, "--training.threads", "1", "--out", str(folder)]) == 0
+    monkeypatch.setattr(run_row, "train", lambda *arguments, **options: pytest.fail("trained again"))
+    assert run_row.run_row(row, 1, place) == "done"
+    assert entry_of(row, place)["trained_by"] == "wordtie train"
+    (folder / "model.safetensors").write_bytes(b"flipped")
+    (place.results / f"{row.name}.seed-1.json").unlink()
+    with pytest.raises(RunFolderError, match="damaged"):
+        run_row.run_row(row, 1, place)
+
+
+def test_a_second_session_is_trained_where_the_first_fell_short(row: Row, place: Place) -> None:
+    twice = dataclasses.replace(row, second_session=True, published=Published(1.01, 1.01))
+    assert run_row.run_row(twice, 1, place) == "done"
+    entry = entry_of(row, place)
+    assert len(entry["sessions"]) == 2
+    assert entry["valid_perplexity"] == min(each["valid_perplexity"] for each in entry["sessions"])
+    settings = yaml.safe_load((place.folder(row, 1, stage=2) / "settings.yaml").read_text())
+    assert settings["training"]["start_from"] == str(place.folder(row, 1))
+    assert run_row.run_row(twice, 1, place) == "already"
+    enough = dataclasses.replace(row, second_session=True, published=Published(1e9, 1e9))
+    assert run_row.run_row(enough, 2, place) == "done"
+    assert "sessions" not in entry_of(row, place, seed=2)
+
+
+def test_kneser_ney_is_counted(row: Row, place: Place) -> None:
+    counted = dataclasses.replace(row, kind="kneser_ney")
+    assert run_row.run_row(counted, 1, place) == "done"
+    entry = entry_of(row, place)
+    assert entry["test_tokens"] == 28
+    assert 1 < entry["test_perplexity"] < 3
+    assert run_row.run_row(counted, 1, place) == "already"

@@ -1,0 +1,94 @@
+"""The queue: so many at a time, stopped cleanly, failures told."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from wordtie.training.queue import Job, run_jobs
+from wordtie.training.queue_table import Progress
+
+TRAINS = """
+import json, pathlib, sys, time
+folder = pathlib.Path(sys.argv[1]); folder.mkdir(parents=True, exist_ok=True)
+with (folder / "metrics.jsonl").open("a") as file:
+    file.write(json.dumps({"epoch": 1, "valid_perplexity": 50.0, "seconds": 2.0}) + "\\n")
+(folder / "begun").write_text(str(time.time()))
+time.sleep(float(sys.argv[2]))
+(folder / "ended").write_text(str(time.time()))
+"""
+
+
+def job(folder: Path, seconds: float = 0.2, program: str = TRAINS) -> Job:
+    command = [sys.executable, "-S", "-c", program, str(folder), str(seconds)]
+    return Job(folder.name, lambda left: command, folder, epochs=4)
+
+
+def time_in(path: Path) -> float:
+    return float(path.read_text())
+
+
+def test_jobs_run_side_by_side_and_no_more_than_allowed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = [job(tmp_path / name, 1.0) for name in "abc"]
+    run_jobs(jobs, side_by_side=2, threads=1, max_seconds=60)
+    assert [each.state for each in jobs] == ["ended"] * 3
+    begun = sorted(time_in(each.folder / "begun") for each in jobs)
+    ended = sorted(time_in(each.folder / "ended") for each in jobs)
+    assert begun[1] < ended[0], "two at a time"
+    assert begun[2] > ended[0], "the third had to wait"
+    assert "a  ended  epoch 1/4  validation 50.00  best 50.00" in capsys.readouterr().err
+
+
+def test_a_job_that_fails_says_why_and_the_others_go_on(tmp_path: Path) -> None:
+    failing, fine = (
+        job(tmp_path / "bad", program="print('all went well'); raise SystemExit('no text')"),
+        job(tmp_path / "a"),
+    )
+    run_jobs([failing, fine], side_by_side=1, threads=1, max_seconds=60)
+    assert (failing.state, failing.message) == ("failed", "no text")
+    assert fine.state == "ended"
+
+
+def test_a_job_is_told_how_long_it_has_and_none_is_started_too_late(tmp_path: Path) -> None:
+    told: list[float] = []
+    late = Job("late", lambda left: pytest.fail("started"), tmp_path / "late", 1)
+
+    def command(left: float) -> list[str]:
+        told.append(left)
+        return [sys.executable, "-S", "-c", "import time; time.sleep(1.5)"]
+
+    first = Job("first", command, tmp_path / "first", 1)
+    run_jobs([first, late], side_by_side=1, threads=1, max_seconds=1.0)
+    assert 0.9 < told[0] <= 1.0
+    assert (first.state, late.state) == ("stopped", "waiting")
+
+
+def test_a_signal_is_passed_on(tmp_path: Path) -> None:
+    jobs = [job(tmp_path / name, 30) for name in "ab"]
+
+    def interrupt() -> None:
+        while not (tmp_path / "a" / "begun").exists():
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        run_jobs(jobs, side_by_side=1, threads=1, max_seconds=60)
+    assert jobs[0].state != "running"
+    assert not (tmp_path / "a" / "ended").exists()
+    assert jobs[1].state == "waiting"
+
+
+def test_progress_reads_whole_lines_only(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text(
+        '{"epoch": 1, "valid_perplexity": 60, "seconds": 10}\n{"epoch": 2, "valid_perplexity": 70, "seconds": 20}\n{"ep'
+    )
+    progress = Progress.of("row", "running", tmp_path, 5)
+    assert progress.cells() == ("row", "running", "2/5", "70.00", "60.00", "0:00:30")
+    assert Progress.of("row", "waiting", tmp_path / "none", 5).cells() == ("row", "waiting", "0/5", "", "", "")
