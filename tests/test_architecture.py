@@ -19,7 +19,6 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
     "errors",
-    "config_noise",  # a part of config
     "config",
     "text",
     "noise",

@@ -14,10 +14,10 @@ from typing import Any
 from wordtie.config.data import DataSettings as DataSettings
 from wordtie.config.loss import LossSettings as LossSettings
 from wordtie.config.model import ModelSettings as ModelSettings
+from wordtie.config.noise import NoiseSettings as NoiseSettings
 from wordtie.config.training import MAY_CHANGE_ON_RESUME as MAY_CHANGE_ON_RESUME
 from wordtie.config.training import TrainingSettings as TrainingSettings
 from wordtie.config.training import parse_time as parse_time
-from wordtie.config_noise import NoiseSettings as NoiseSettings
 from wordtie.errors import SettingsError as SettingsError
 from wordtie.errors import require
 

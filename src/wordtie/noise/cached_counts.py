@@ -27,7 +27,7 @@ def training_counts(ids_N: Ids, vocabulary_size: int) -> NeighbourCounts:
     folder = Path(name).parent
     made_from = hashlib.sha256((folder / INFO).read_bytes()).hexdigest()
     try:
-        with np.load(folder / COUNTS, allow_pickle=False) as found:
+        with (folder / COUNTS).open("rb") as file, np.load(file, allow_pickle=False) as found:
             if str(found["made_from"]) == made_from and found["counts"].shape == (3, vocabulary_size):
                 return NeighbourCounts(*found["counts"])
     except (OSError, ValueError, KeyError, zipfile.BadZipFile):

@@ -1,7 +1,4 @@
-"""Settings of the noise: which words are replaced while training, and what predicts in the end.
-
-A part of `wordtie.config`, which is where to import it from.
-"""
+"""Settings of the noise: which words are replaced while training, and what predicts in the end."""
 
 from __future__ import annotations
 

@@ -1,0 +1,57 @@
+"""Settings of the noise that mean nothing stop before anything is read."""
+
+from typing import Any
+
+import pytest
+
+from wordtie.config import ModelSettings, NoiseSettings, Settings, SettingsError, from_dict, to_dict
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"gamma": 1.1}, "in \\[0, 1\\]"),
+        ({"gamma": -0.1}, "in \\[0, 1\\]"),
+        ({"gamma": float("nan")}, "in \\[0, 1\\]"),
+        ({"l2": -1e-4}, "l2 must not be negative"),
+        ({"samples": 0}, "at least 1"),
+        ({"input_dropout": 1.0}, "share dropped"),
+        ({"output_dropout": -0.5}, "share dropped"),
+        ({"elementwise": True}, "needs a distribution"),
+        ({"elementwise": True, "kind": "blank", "scheme": "data_noising"}, "needs a distribution"),
+        ({"elementwise": True, "kind": "kneser_ney", "scheme": "data_noising"}, "data noising cannot"),
+        ({"kind": "blank"}, "no distribution to smooth with"),
+        ({"prediction": "mean"}, "needs a noise.kind"),
+        ({"prediction": "sampling"}, "needs a noise.kind"),
+    ],
+)
+def test_refuses(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        NoiseSettings(**values)
+
+
+def test_smoothing_needs_one_matrix() -> None:
+    untied = ModelSettings(head="untied")
+    with pytest.raises(SettingsError, match="one matrix"):
+        Settings(model=untied, noise=NoiseSettings(kind="kneser_ney"))
+    Settings(model=untied, noise=NoiseSettings(kind="kneser_ney", scheme="data_noising"))
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({}, "mode"),
+        ({"kind": "kneser_ney"}, "mean"),
+        ({"kind": "kneser_ney", "scheme": "data_noising"}, "mode"),
+        ({"kind": "kneser_ney", "scheme": "data_noising", "prediction": "mean"}, "mean"),
+        ({"kind": "kneser_ney", "prediction": "sampling"}, "sampling"),
+    ],
+)
+def test_what_predicts(values: dict[str, Any], expected: str) -> None:
+    assert NoiseSettings(**values).predicts_with == expected
+
+
+def test_settings_from_before_there_was_noise() -> None:
+    values = to_dict(Settings())
+    del values["noise"]
+    assert from_dict(values) == Settings()
