@@ -10,24 +10,25 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from wordtie.kernels.numba_math import exp
+from wordtie.kernels.numba_math import compiled, exp
 
-_FAST = {"reassoc", "contract", "nsz", "arcp"}
 _ONE = np.float32(1)
 _TWO = np.float32(2)
+_HIGHEST = np.float32(87)
+"""Comes first in `min`, so that a NaN passes through."""
 
 
-@njit(inline="always", error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(inline="always", error_model="numpy")
 def _sigmoid(x: Any) -> Any:
-    return _ONE / (_ONE + exp(min(-x, np.float32(87))))
+    return _ONE / (_ONE + exp(min(_HIGHEST, -x)))
 
 
-@njit(inline="always", error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(inline="always", error_model="numpy")
 def _tanh(x: Any) -> Any:
-    return _TWO / (_ONE + exp(min(-_TWO * x, np.float32(87)))) - _ONE
+    return _TWO / (_ONE + exp(min(_HIGHEST, -_TWO * x))) - _ONE
 
 
-@njit(fastmath=_FAST, error_model="numpy", nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def cell_forward(gates: Any, cell: Any, mask: Any, next_cell: Any, squashed: Any, hidden: Any, masked: Any) -> None:
     """Gates (B, 4H) become their activations; writes c_t, tanh c_t, h_t and m * h_t, each (B, H)."""
     streams, units = cell.shape
@@ -46,7 +47,7 @@ def cell_forward(gates: Any, cell: Any, mask: Any, next_cell: Any, squashed: Any
             masked[b, u] = h * mask[b, u]
 
 
-@njit(fastmath=_FAST, error_model="numpy", nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def cell_backward(
     d_output: Any, d_next: Any, d_last: Any, mask: Any, gates: Any, cell: Any, squashed: Any, d_cell: Any, d_gates: Any
 ) -> None:

@@ -1,21 +1,47 @@
-"""What numba lacks for vectorised softmaxes: exp without a library call, and bfloat16 as uint16.
+"""What numba lacks for vectorised softmaxes: exp without a library call, and bfloat16 held as uint16.
 
-`exp` is the Cephes polynomial after range reduction, within 2 units in the last place of float32; LLVM
-vectorises it, which it cannot do with a call to libm.
+`exp` is a polynomial after range reduction (minimax of degree 6, within 2 units in the last place of float32);
+LLVM vectorises it, which it cannot do with a call to libm. The order of a float is that of an integer made from
+its bits: so a row's maximum vectorises without fast-math flags that would let a NaN slip through.
+
+numba's cache notices changes of the file that holds a compiled function, not of this one: after a change here, empty
+the `__pycache__` beside it.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
 from numba.extending import intrinsic
 
+Compiled: TypeAlias = Callable[..., Any]
+
+FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
+"""What lets sums vectorise; neither `nnan` nor `ninf`, which would let the compiler lose a NaN."""
+
+
+def compiled(function: Compiled) -> Compiled:
+    """Compile on first use, outside Python's lock, and keep the machine code on disk where a place can be written."""
+    settings: dict[str, Any] = {"fastmath": FASTMATH, "error_model": "numpy", "nogil": True}
+    try:
+        made: Compiled = njit(cache=True, **settings)(function)
+    except RuntimeError:  # numba found no writable folder
+        made = njit(**settings)(function)
+    return made
+
+
+def _instructions(typing: Compiled) -> Compiled:
+    """A function that the compiler is told in its own instructions."""
+    made: Compiled = intrinsic(typing)
+    return made
+
 
 def _bitcast(source: Any, target: Any, llvm_target: Any) -> Any:
-    @intrinsic  # type: ignore[untyped-decorator]
+    @_instructions
     def cast(typing_context: Any, value: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return builder.bitcast(arguments[0], llvm_target)
@@ -25,25 +51,95 @@ def _bitcast(source: Any, target: Any, llvm_target: Any) -> Any:
     return cast
 
 
+_I16, _I32 = ir.IntType(16), ir.IntType(32)
 _float_of_bits = _bitcast(types.int32, types.float32, ir.FloatType())
-_bits_of_float = _bitcast(types.float32, types.int32, ir.IntType(32))
+
+
+@_instructions
+def load(typing_context: Any, value: Any) -> Any:
+    """A score, bfloat16 in a uint16 or float32, as float32."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if value == types.float32:
+            return arguments[0]
+        bits = builder.shl(builder.zext(arguments[0], _I32), ir.Constant(_I32, 16))
+        return builder.bitcast(bits, ir.FloatType())
+
+    return types.float32(value), codegen
+
+
+@_instructions
+def store(typing_context: Any, value: Any, row: Any) -> Any:
+    """A finite float32 as `row` holds it: as it is, or rounded to the nearest bfloat16, ties to even."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if row.dtype == types.float32:
+            return arguments[0]
+        bits = builder.bitcast(arguments[0], _I32)
+        odd = builder.and_(builder.lshr(bits, ir.Constant(_I32, 16)), ir.Constant(_I32, 1))
+        rounded = builder.add(builder.add(bits, ir.Constant(_I32, 0x7FFF)), odd)
+        return builder.trunc(builder.lshr(rounded, ir.Constant(_I32, 16)), _I16)
+
+    return row.dtype(types.float32, row), codegen
+
+
+@_instructions
+def rank(typing_context: Any, value: Any) -> Any:
+    """A float32 (or a bfloat16 in a uint16) as a signed integer with the same order; `value_of_rank` undoes it."""
+    wide = value == types.float32
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind, width, mask = (_I32, 32, 0x7FFFFFFF) if wide else (_I16, 16, 0x7FFF)
+        bits = builder.bitcast(arguments[0], kind)
+        sign = builder.ashr(bits, ir.Constant(kind, width - 1))
+        return builder.xor(bits, builder.and_(sign, ir.Constant(kind, mask)))
+
+    return (types.int32 if wide else types.int16)(value), codegen
+
+
+@_instructions
+def value_of_rank(typing_context: Any, order: Any) -> Any:
+    """The float32 whose `rank` is `order`."""
+    wide = order == types.int32
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind, width, mask = (_I32, 32, 0x7FFFFFFF) if wide else (_I16, 16, 0x7FFF)
+        sign = builder.ashr(arguments[0], ir.Constant(kind, width - 1))
+        bits = builder.xor(arguments[0], builder.and_(sign, ir.Constant(kind, mask)))
+        if not wide:
+            bits = builder.shl(builder.zext(bits, _I32), ir.Constant(_I32, 16))
+        return builder.bitcast(bits, ir.FloatType())
+
+    return types.float32(order), codegen
+
+
+def _choose(comparison: str) -> Any:
+    @_instructions
+    def chosen(typing_context: Any, a: Any, b: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.select(builder.icmp_signed(comparison, *arguments), *arguments)
+
+        return a(a, b), codegen
+
+    return chosen
+
+
+larger, smaller = _choose(">"), _choose("<")
+"""Of two integers of one type, in that type (numba itself would widen them)."""
 
 _LOG2E = np.float32(1.44269504088896341)
 _LN2_HIGH = np.float32(0.693359375)
 _LN2_LOW = np.float32(-2.12194440e-4)
-_P = tuple(
-    np.float32(p)
-    for p in (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
-)
+_P = tuple(np.float32(p) for p in (1.38144647e-3, 8.36874893e-3, 4.16683877e-2, 1.66665203e-1, 4.99999930e-1))
 _ONE = np.float32(1)
 _HALF = np.float32(0.5)
 _LOWEST = np.float32(-87)
 
 
-@njit(inline="always", error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(inline="always", error_model="numpy")
 def exp(x: Any) -> Any:
-    """e^x in float32 for x <= 88; below -87 the result is e^-87."""
-    x = max(x, _LOWEST)
+    """e^x in float32 for x <= 88; below -87 the result is e^-87. A NaN stays one: it is `max`'s second argument."""
+    x = max(_LOWEST, x)
     k = np.floor(x * _LOG2E + _HALF)
     r = x - k * _LN2_HIGH - k * _LN2_LOW
     p = _P[0]
@@ -51,31 +147,5 @@ def exp(x: Any) -> Any:
     p = p * r + _P[2]
     p = p * r + _P[3]
     p = p * r + _P[4]
-    p = p * r + _P[5]
     p = p * r * r + r + _ONE
     return p * _float_of_bits((np.int32(k) + np.int32(127)) << np.int32(23))
-
-
-@njit(inline="always")  # type: ignore[untyped-decorator]
-def load_bf16(value: Any) -> Any:
-    """bfloat16 held in a uint16, to float32."""
-    return _float_of_bits(np.int32(value) << np.int32(16))
-
-
-@njit(inline="always")  # type: ignore[untyped-decorator]
-def store_bf16(value: Any) -> Any:
-    """float32 to bfloat16 in a uint16, rounded to nearest even."""
-    bits = np.uint32(_bits_of_float(np.float32(value)))
-    return np.uint16((bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16))
-
-
-@njit(inline="always")  # type: ignore[untyped-decorator]
-def load_fp32(value: Any) -> Any:
-    """float32 as it is."""
-    return value
-
-
-@njit(inline="always")  # type: ignore[untyped-decorator]
-def store_fp32(value: Any) -> Any:
-    """float32 as it is."""
-    return np.float32(value)

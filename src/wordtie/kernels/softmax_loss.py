@@ -18,11 +18,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from wordtie.kernels import softmax_rows
+from wordtie.kernels import softmax_rows_torch
+from wordtie.kernels.backend import numba_serves
+from wordtie.kernels.drawn_targets import DrawnTargets
 
 CHUNK_ELEMENTS = 5_500_000
 """Scores held at a time: about 550 rows of a 10,000-word vocabulary."""
@@ -37,11 +38,24 @@ class Pull:
     through_target: bool
 
 
-def as_numpy(rows: Tensor) -> Any:
-    """The tensor's memory as the row kernels take it: float32, or bfloat16 seen as uint16."""
-    if rows.dtype == torch.bfloat16:
-        return rows.view(torch.int16).numpy().view(np.uint16)
-    return rows.numpy()
+def _rows_for(operand: Tensor, precision: torch.dtype) -> Any:
+    """The module that does the row work for such operands."""
+    if precision in (torch.float32, torch.bfloat16) and numba_serves(operand):
+        from wordtie.kernels import softmax_rows_numba
+
+        return softmax_rows_numba
+    return softmax_rows_torch
+
+
+def _distinct(targets_N: Tensor) -> tuple[Tensor, Tensor]:
+    """(M target words, which of them each token aims at), from sorted targets.
+
+    On a GPU each token brings a word of its own: a little more work, but shapes that do not wait for the data.
+    """
+    if targets_N.is_cuda:
+        return targets_N, torch.arange(len(targets_N), device=targets_N.device)
+    words, word_of_N = targets_N.unique_consecutive(return_inverse=True)
+    return words, word_of_N
 
 
 class _Chunks:
@@ -53,125 +67,97 @@ class _Chunks:
         self.output = output.to(precision)
         self.words = self.output if tied else words.to(precision)
         self.tied = tied
-        self.bias = None if bias is None else bias.numpy()
-        self.no_bias = np.zeros(output.shape[0], np.float32) if bias is None else self.bias
+        self.bias = bias
         self.query = query.to(precision)
+        self.kernels = _rows_for(query, precision)
         self.d_query = torch.empty_like(query)
         self.d_output = torch.zeros_like(output)
         self.d_words = self.d_output if tied else torch.zeros_like(words)
         self.d_bias = None if bias is None else torch.zeros_like(bias)
-        self.bf16 = precision == torch.bfloat16
-        self.nats = 0.0
-        self.divergence = 0.0
-        self.drawn: Tensor | None = None
-        self.d_drawn: Tensor | None = None
+        self.nats = torch.zeros((), dtype=torch.float64, device=query.device)
+        self.divergence = torch.zeros_like(self.nats)
+        self.drawn: DrawnTargets | None = None
 
-    def use_drawn(self, drawn: Tensor) -> None:
-        """Score each target by its token's own vector instead of the target's row."""
-        self.drawn = drawn
-        self.d_drawn = torch.empty_like(drawn)
-
-    def put_drawn(self, rows: Tensor, start: int, targets: Any) -> None:
-        """The targets' scores, before the row kernels."""
+    def cross_entropy(self, here: slice, targets: Tensor) -> None:
+        rows = self.query[here] @ self.output.T
         if self.drawn is not None:
-            own = slice(start, start + len(targets))
-            scores = (self.query[own] * self.drawn[own]).sum(1, keepdim=True)
-            rows.scatter_(1, torch.from_numpy(targets)[:, None], scores.to(rows.dtype))
-
-    def take_drawn(self, rows: Tensor, targets: Any) -> Tensor | None:
-        """The targets' gradients, taken out of the rows after the row kernels: they are not the matrix's."""
-        if self.drawn is None:
-            return None
-        own = torch.from_numpy(targets)[:, None]
-        d_scores = rows.gather(1, own).to(self.drawn.dtype)
-        rows.scatter_(1, own, 0)
-        return d_scores
-
-    def collect_drawn(self, d_scores: Tensor | None, start: int, stop: int) -> None:
-        """Through the drawn vectors; after `d_query` of these tokens is there."""
-        if self.drawn is not None and self.d_drawn is not None and d_scores is not None:
-            d_scores = d_scores - 1  # of p - onehot, in fp32
-            self.d_query[start:stop] += d_scores * self.drawn[start:stop]
-            self.d_drawn[start:stop] = d_scores * self.query[start:stop]
-
-    def cross_entropy(self, start: int, stop: int, targets: Any) -> None:
-        rows = self.query[start:stop] @ self.output.T
-        self.put_drawn(rows, start, targets)
-        nats = np.empty(stop - start)
-        kernel = softmax_rows.cross_entropy_rows_bf16 if self.bf16 else softmax_rows.cross_entropy_rows_fp32
-        kernel(as_numpy(rows), self.no_bias, targets, nats)
-        self.nats += nats.sum()
+            self.drawn.put(rows, self.query, targets, here)
+        nats, predicted = self.kernels.cross_entropy_rows(rows, self.bias, targets)
+        self.nats += nats
         if self.d_bias is not None:
-            self.d_bias += rows.sum(0, dtype=torch.float32)
-        d_drawn_scores = self.take_drawn(rows, targets)
-        self.collect(rows, start, stop)
-        self.collect_drawn(d_drawn_scores, start, stop)
+            self.d_bias += predicted
+        if self.drawn is not None:
+            self.drawn.take(rows, self.query, targets, here)
+        self.collect(rows, here)
 
-    def augmented(self, start: int, stop: int, targets: Any, pull: Pull) -> None:
-        tokens = stop - start
-        distinct, first = np.unique(targets, return_index=True)
-        first = np.append(first, tokens).astype(np.int64)
-        distinct_ids = torch.from_numpy(distinct)
-        vectors = self.words[distinct_ids]
-        rows = vectors.new_empty(tokens + len(distinct), self.output.shape[0])
-        operands = torch.cat([self.query[start:stop], vectors])
-        if self.tied:
-            torch.mm(operands, self.output.T, out=rows)
-        else:
-            torch.mm(operands[:tokens], self.output.T, out=rows[:tokens])
+    def augmented(self, here: slice, targets: Tensor, pull: Pull) -> None:
+        tokens = len(targets)
+        distinct, word_of_N = _distinct(targets)
+        vectors = self.words[distinct]
+        operands = torch.cat([self.query[here], vectors]) if self.tied else self.query[here]
+        rows = operands.new_empty(tokens + len(distinct), self.output.shape[0])
+        torch.mm(operands, self.output.T, out=rows[: len(operands)])
+        if not self.tied:
             torch.mm(vectors, self.words.T, out=rows[tokens:])
-        self.put_drawn(rows[:tokens], start, targets)
-        sums = np.empty((len(distinct), 2))
-        predicted = np.zeros((len(distinct), 0 if self.d_bias is None else self.d_bias.numel()), np.float32)
-        kernel = softmax_rows.augmented_rows_bf16 if self.bf16 else softmax_rows.augmented_rows_fp32
-        kernel(
-            as_numpy(rows),
-            self.no_bias,
-            targets,
-            first,
-            np.float32(1 / pull.temperature),
-            np.float32(pull.gamma),
-            pull.through_target,
-            sums,
-            predicted,
+        if self.drawn is not None:
+            self.drawn.put(rows, self.query, targets, here)
+        nats, divergence, predicted = self.kernels.augmented_rows(
+            rows, self.bias, targets, word_of_N, pull.temperature, pull.gamma
         )
+        self.nats += nats
+        self.divergence += divergence
         if self.d_bias is not None:
-            self.d_bias += torch.from_numpy(predicted).sum(0)
-        self.nats += sums[:, 0].sum()
-        self.divergence += sums[:, 1].sum()
-        d_drawn_scores = self.take_drawn(rows[:tokens], targets)
+            self.d_bias += predicted
+        if self.drawn is not None:
+            self.drawn.take(rows, self.query, targets, here)
         if self.tied and pull.through_target:
             back = rows @ self.output
-            self.d_query[start:stop] = back[:tokens]
+            self.d_query[here] = back[:tokens]
             self.d_output += rows.T @ operands
-            self.d_words.index_add_(0, distinct_ids, back[tokens:].to(self.d_words.dtype))
-            self.collect_drawn(d_drawn_scores, start, stop)
+            self.d_words.index_add_(0, distinct, back[tokens:].to(self.d_words.dtype))
             return
-        self.collect(rows[:tokens], start, stop)
-        self.collect_drawn(d_drawn_scores, start, stop)
+        self.collect(rows[:tokens], here)
         if pull.through_target:
             word_rows = rows[tokens:]
             self.d_words += word_rows.T @ vectors
-            self.d_words.index_add_(0, distinct_ids, (word_rows @ self.words).to(self.d_words.dtype))
+            self.d_words.index_add_(0, distinct, (word_rows @ self.words).to(self.d_words.dtype))
 
-    def collect(self, rows: Tensor, start: int, stop: int) -> None:
-        self.d_query[start:stop] = rows @ self.output
-        self.d_output += rows.T @ self.query[start:stop]
+    def collect(self, rows: Tensor, here: slice) -> None:
+        self.d_query[here] = rows @ self.output
+        self.d_output += rows.T @ self.query[here]
 
     def targets_themselves(self, targets: Tensor) -> None:
         """The -1 of p - onehot, in fp32: rounding p - 1 to bf16 would lose what p says."""
-        if self.drawn is None:  # else `collect_drawn` has done it
+        if self.drawn is not None:
+            self.d_query += self.drawn.d_query_NE
+        else:
             self.d_query -= self.output[targets]
             self.d_output.index_add_(0, targets, self.query.to(self.d_output.dtype), alpha=-1)
         if self.d_bias is not None:
-            self.d_bias -= torch.bincount(targets, minlength=self.d_bias.numel())
+            self.d_bias.index_add_(0, targets, self.d_bias.new_ones(len(targets)), alpha=-1)
+
+
+def _bounds(tokens: int, words: int, augmented: bool) -> list[slice]:
+    """Even pieces of the tokens, whose rows of scores stay within `CHUNK_ELEMENTS`."""
+    rows = max(1, CHUNK_ELEMENTS // words)
+    chunk = max(1, rows * 2 // 3) if augmented else rows
+    pieces = -(-tokens // chunk)
+    return [slice(tokens * piece // pieces, tokens * (piece + 1) // pieces) for piece in range(pieces)]
+
+
+def _scaled(gradient: Tensor | None, factor: Tensor) -> Tensor | None:
+    """factor * gradient: in place, unless the graph is kept and will ask for it again."""
+    if gradient is None:
+        return None
+    kept = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", lambda: True)
+    return gradient * factor if kept() else gradient.mul_(factor)
 
 
 class SoftmaxLossFunction(torch.autograd.Function):
     """Returns (total, cross-entropy); only the total carries gradient."""
 
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx: Any,
         query: Tensor,
         output: Tensor,
@@ -186,34 +172,30 @@ class SoftmaxLossFunction(torch.autograd.Function):
         order = targets.argsort(stable=True)
         targets = targets[order]
         work = _Chunks(query[order], output, bias, output if words is None else words, words is None, precision)
-        if drawn is not None:
-            work.use_drawn(drawn[order])
-        ids = targets.numpy()
-        rows = max(1, CHUNK_ELEMENTS // output.shape[0])
-        chunk = max(1, rows * 2 // 3) if pull else rows
-        pieces = -(-len(ids) // chunk)
-        bounds = np.linspace(0, len(ids), pieces + 1).astype(int)
-        for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
+        work.drawn = None if drawn is None else DrawnTargets(drawn[order])
+        for here in _bounds(len(targets), len(output), pull is not None):
             if pull is None:
-                work.cross_entropy(start, stop, ids[start:stop])
+                work.cross_entropy(here, targets[here])
             else:
-                work.augmented(start, stop, ids[start:stop], pull)
+                work.augmented(here, targets[here], pull)
         work.targets_themselves(targets)
         d_query = torch.empty_like(work.d_query)
         d_query[order] = work.d_query
-        d_drawn = None
-        if work.d_drawn is not None:
-            d_drawn = torch.empty_like(work.d_drawn)
-            d_drawn[order] = work.d_drawn
-        ctx.save_for_backward(d_query, work.d_output, work.d_bias, None if work.tied else work.d_words, d_drawn)
+        d_words, d_drawn = None if work.tied else work.d_words, None
+        if work.drawn is not None:
+            d_drawn = torch.empty_like(work.drawn.d_drawn_NE)
+            d_drawn[order] = work.drawn.d_drawn_NE
+        ctx.save_for_backward(d_query, work.d_output, work.d_bias, d_words, d_drawn)
         total = work.nats + (pull.gamma * pull.temperature * work.divergence if pull else 0.0)
-        return query.new_tensor(total), query.new_tensor(work.nats)
+        nats = work.nats.to(query.dtype)
+        ctx.mark_non_differentiable(nats)
+        return total.to(query.dtype), nats
 
     @staticmethod
-    def backward(ctx: Any, d_total: Tensor, d_nats: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, d_total: Tensor, d_nats: Tensor) -> Any:
         """Gradients in the order of `forward`'s arguments."""
-        scaled = [None if g is None else g.mul_(d_total) for g in ctx.saved_tensors]
-        return scaled[0], scaled[1], scaled[2], None, scaled[3], None, None, scaled[4]
+        d_query, d_output, d_bias, d_words, d_drawn = (_scaled(gradient, d_total) for gradient in ctx.saved_tensors)
+        return d_query, d_output, d_bias, None, d_words, None, None, d_drawn
 
 
 def softmax_loss(
@@ -226,7 +208,10 @@ def softmax_loss(
     precision: torch.dtype,
     drawn: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """(total, cross-entropy), summed nats. `words is output` means tied; `drawn` replaces the targets' own rows."""
+    """(total, cross-entropy), summed nats. `words is output` means tied; `drawn` (N, E) stands for the targets' rows.
+
+    A score, bias or vector that is not finite gives NaN.
+    """
     separate = None if words is output else words
-    total, nats = SoftmaxLossFunction.apply(query, output, bias, targets, separate, pull, precision, drawn)
-    return total, nats.detach()
+    total, nats = SoftmaxLossFunction.apply(query, output, bias, targets, separate, pull, precision, drawn)  # type: ignore[no-untyped-call]
+    return total, nats

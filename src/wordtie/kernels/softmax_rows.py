@@ -1,8 +1,12 @@
 """Row work of the fast losses, compiled by numba: scores become their gradient in place.
 
-See `wordtie.kernels.augmented` for the formulas. Tokens come sorted by target, so that all tokens of one
-target word stand together: the word's row of similarities is worked out once and stays in cache while
-its tokens pass over it.
+See `wordtie.kernels.softmax_loss` for the formulas; `softmax_rows_torch` is the same in torch. Rows are float32, or
+bfloat16 seen as uint16: one source, a version of machine code each. Tokens come sorted by target, so that all tokens
+of one target word stand together: the word's row of similarities is worked out once and stays in cache while its
+tokens pass over it. A row with a score that is not finite gives a NaN loss and NaN gradients.
+
+With y the similarities, r = sum over the word's tokens of (s - z), l the log-normalisers at temperature tau, the
+divergence of a word's c tokens is y . r / tau + sum l(z / tau) - c l(s / tau).
 """
 
 from __future__ import annotations
@@ -10,132 +14,205 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
 
-from wordtie.kernels.numba_math import exp, load_bf16, load_fp32, store_bf16, store_fp32
+from wordtie.kernels.numba_math import compiled, exp, larger, load, rank, smaller, store, value_of_rank
+
+_TWENTY = np.float32(20)
 
 
-def _make(load: Any, store: Any) -> Any:
-    @njit(fastmath={"reassoc", "contract", "nsz", "arcp", "nnan"}, nogil=True, cache=True)  # type: ignore[untyped-decorator]
-    def similar_row(scores: Any, similar: Any, inverse_temperature: Any) -> Any:
-        words = scores.shape[0]
-        best = np.float32(-np.inf)
-        for v in range(words):
-            best = max(best, load(scores[v]))
-        total = np.float32(0)
-        for v in range(words):
-            e = exp((load(scores[v]) - best) * inverse_temperature)
-            similar[v] = e
-            total += e
-        inverse = np.float32(1) / total
-        for v in range(words):
-            similar[v] *= inverse
-        return np.float64(best * inverse_temperature) + np.log(np.float64(total))
+@compiled
+def _highest(row: Any) -> Any:
+    """A row's maximum; NaN where a score is NaN or infinite."""
+    high = low = rank(row[0])
+    for v in range(row.shape[0]):
+        order = rank(row[v])
+        high = larger(high, order)
+        low = smaller(low, order)
+    if not (np.isfinite(value_of_rank(high)) and np.isfinite(value_of_rank(low))):
+        return np.float32(np.nan)
+    return value_of_rank(high)
 
-    @njit(fastmath={"reassoc", "contract", "nsz", "arcp", "nnan"}, nogil=True, cache=True)  # type: ignore[untyped-decorator]
-    def augmented_row(
-        row: Any, bias: Any, target: Any, similar: Any, summed: Any, sharp: Any, inverse_temperature: Any, gamma: Any,
-        predicted: Any
-    ) -> Any:
-        """One token: -> (cross-entropy, log-normaliser at temperature tau, similar . scores / tau)."""
-        words = row.shape[0]
-        best = np.float32(-np.inf)
-        best_logit = np.float32(-np.inf)
-        for v in range(words):
-            z = load(row[v])
-            best = max(best, z)
-            best_logit = max(best_logit, z + bias[v])
-        target_logit = load(row[target]) + bias[target]
-        total = np.float32(0)
-        total_soft = np.float32(0)
-        dot = np.float32(0)
-        for v in range(words):
-            z = load(row[v])
-            e = exp(z + bias[v] - best_logit)
-            sharp[v] = e
-            total += e
-            total_soft += exp((z - best) * inverse_temperature)
-            dot += similar[v] * z
-            summed[v] += z
-        inverse = np.float32(1) / total
-        gamma_soft = gamma / total_soft
-        for v in range(words):
-            soft = exp((load(row[v]) - best) * inverse_temperature)
-            row[v] = store(sharp[v] * inverse + gamma_soft * soft - gamma * similar[v])
-        for v in range(predicted.shape[0]):
-            predicted[v] += sharp[v] * inverse
-        log_total = np.log(np.float64(total)) + np.float64(best_logit)
-        log_total_soft = np.log(np.float64(total_soft)) + np.float64(best * inverse_temperature)
-        return log_total - np.float64(target_logit), log_total_soft, np.float64(dot * inverse_temperature)
 
-    @njit(parallel=True, fastmath={"reassoc", "contract", "nsz", "arcp", "nnan"}, cache=True)  # type: ignore[untyped-decorator]
-    def augmented_rows(
-        rows: Any, bias: Any, targets: Any, first: Any, inverse_temperature: Any, gamma: Any, through: Any,
-        out: Any, predicted: Any
-    ) -> None:
-        """`rows`: N token rows, then M word rows. Word m owns tokens first[m] to first[m + 1].
+@compiled
+def _highest_logit(row: Any, bias: Any) -> Any:
+    """The maximum of score + bias; NaN where one is not finite."""
+    high = low = rank(load(row[0]) + bias[0])
+    for v in range(row.shape[0]):
+        order = rank(load(row[v]) + bias[v])
+        high = larger(high, order)
+        low = smaller(low, order)
+    if not (np.isfinite(value_of_rank(high)) and np.isfinite(value_of_rank(low))):
+        return np.float32(np.nan)
+    return value_of_rank(high)
 
-        On return token rows hold d(total)/d(score); word rows hold d(total)/d(similarity score), or zero.
-        out[m] = (cross-entropy, divergence) summed over the word's tokens; predicted[m], where it has
-        columns, is the sum of their softmax(scores + bias): what the bias learns from (equation 3.1).
-        """
-        words = rows.shape[1]
-        tokens = targets.shape[0]
-        for m in prange(first.shape[0] - 1):
-            similar = np.empty(words, np.float32)
-            sharp = np.empty(words, np.float32)
-            summed = np.zeros(words, np.float32)
-            word_row = rows[tokens + m]
-            log_normaliser = similar_row(word_row, similar, inverse_temperature)
-            own = np.float32(0)
-            for v in range(words):
-                own += similar[v] * load(word_row[v])
-            negative_entropy = np.float64(own * inverse_temperature) - log_normaliser
-            nats = 0.0
-            divergence = 0.0
-            for n in range(first[m], first[m + 1]):
-                ce, log_soft, dot = augmented_row(
-                    rows[n], bias, targets[n], similar, summed, sharp, inverse_temperature, gamma, predicted[m]
-                )
-                nats += ce
-                divergence += negative_entropy - dot + log_soft
-            out[m, 0] = nats
-            out[m, 1] = divergence
-            count = np.float32(first[m + 1] - first[m])
-            if through:
-                mean = np.float32(0)
-                for v in range(words):
-                    summed[v] = (count * load(word_row[v]) - summed[v]) * inverse_temperature
-                    mean += similar[v] * summed[v]
-                for v in range(words):
-                    word_row[v] = store(gamma * similar[v] * (summed[v] - mean))
+
+@compiled
+def _spoil(row: Any) -> None:
+    """A row of NaN: what a score that is not finite leaves behind."""
+    nan = np.float32(np.nan)
+    for v in range(row.shape[0]):
+        row[v] = store(nan, row)
+
+
+@compiled
+def _similar_row(row: Any, count: Any, inverse_temperature: Any, similar: Any, rest: Any) -> Any:
+    """A word's `similar` = exp((s - max) / tau) and `rest` = c * s: -> (sum of `similar`, log-normaliser)."""
+    best = _highest(row)
+    total = np.float32(0)
+    for v in range(row.shape[0]):
+        s = load(row[v])
+        e = exp((s - best) * inverse_temperature)
+        similar[v] = e
+        rest[v] = count * s
+        total += e
+    return total, np.float64(best) * inverse_temperature + np.log(np.float64(total))
+
+
+@compiled
+def _token_row_twenty(row: Any, target: Any, similar: Any, rest: Any, soft: Any, gamma: Any, gamma_similar: Any) -> Any:
+    """A token at tau = 20 without bias, where exp(z) is the twentieth power of exp(z / 20).
+
+    -> (cross-entropy, log-normaliser at temperature tau).
+    """
+    best = _highest(row)
+    inverse_temperature = np.float32(1) / _TWENTY
+    target_score = np.float64(load(row[target]))
+    total = np.float32(0)
+    total_soft = np.float32(0)
+    for v in range(row.shape[0]):
+        z = load(row[v])
+        e = exp((z - best) * inverse_temperature)
+        soft[v] = e
+        rest[v] -= z
+        total_soft += e
+        e2 = e * e
+        e5 = e2 * e2 * e
+        e10 = e5 * e5
+        total += e10 * e10
+    inverse = np.float32(1) / total
+    gamma_soft = gamma / total_soft
+    for v in range(row.shape[0]):
+        e = soft[v]
+        e2 = e * e
+        e5 = e2 * e2 * e
+        e10 = e5 * e5
+        row[v] = store(e10 * e10 * inverse + gamma_soft * e - gamma_similar * similar[v], row)
+    soft_normaliser = np.float64(best) * inverse_temperature + np.log(np.float64(total_soft))
+    return np.log(np.float64(total)) + np.float64(best) - target_score, soft_normaliser
+
+
+@compiled
+def _token_row(
+    row: Any, bias: Any, target: Any, similar: Any, rest: Any, soft: Any, sharp: Any, inverse_temperature: Any,
+    gamma: Any, gamma_similar: Any, predicted: Any,
+) -> Any:  # fmt: skip
+    """A token at any temperature: -> (cross-entropy, log-normaliser at temperature tau)."""
+    best = _highest(row)
+    best_logit = _highest_logit(row, bias)
+    target_logit = np.float64(load(row[target]) + bias[target])
+    total = np.float32(0)
+    total_soft = np.float32(0)
+    for v in range(row.shape[0]):
+        z = load(row[v])
+        e = exp((z - best) * inverse_temperature)
+        soft[v] = e
+        rest[v] -= z
+        total_soft += e
+        p = exp(z + bias[v] - best_logit)
+        sharp[v] = p
+        total += p
+    inverse = np.float32(1) / total
+    gamma_soft = gamma / total_soft
+    for v in range(row.shape[0]):
+        row[v] = store(sharp[v] * inverse + gamma_soft * soft[v] - gamma_similar * similar[v], row)
+    for v in range(predicted.shape[0]):
+        predicted[v] += sharp[v] * inverse
+    soft_normaliser = np.float64(best) * inverse_temperature + np.log(np.float64(total_soft))
+    return np.log(np.float64(total)) + np.float64(best_logit) - target_logit, soft_normaliser
+
+
+@compiled
+def _word_row(row: Any, similar: Any, rest: Any, total: Any, inverse_temperature: Any, gamma: Any) -> Any:
+    """The word's row becomes d(loss)/d(similarity score): -> y . r / tau."""
+    dot = np.float32(0)
+    for v in range(row.shape[0]):
+        dot += similar[v] * rest[v]
+    mean = dot / total
+    scale = gamma * inverse_temperature / total
+    for v in range(row.shape[0]):
+        row[v] = store(scale * similar[v] * (rest[v] - mean), row)
+    return np.float64(mean * inverse_temperature)
+
+
+@compiled
+def augmented_rows(
+    rows: Any, bias: Any, targets: Any, first: Any, begin: Any, end: Any, temperature: Any, gamma: Any, out: Any,
+    predicted: Any,
+) -> None:  # fmt: skip
+    """`rows`: N token rows, then a row for each word. Words `begin` to `end`; word m owns tokens first[m : m + 2].
+
+    On return token rows hold d(total)/d(score) less the target's own -1, word rows d(total)/d(similarity score), and
+    out[m] is (cross-entropy, divergence) summed over the word's tokens. predicted[m], where it has columns, is the
+    sum of their softmax(scores + bias): what the bias learns from (it takes no part in the rest, equation 3.1).
+    `bias` has no element where there is none and the temperature is 20, zeros for other temperatures.
+    """
+    words = rows.shape[1]
+    tokens = targets.shape[0]
+    similar, rest, soft = np.empty(words, np.float32), np.empty(words, np.float32), np.empty(words, np.float32)
+    sharp = np.empty(bias.shape[0], np.float32)
+    inverse_temperature = np.float32(1) / temperature
+    for m in range(begin, end):
+        count = np.float32(first[m + 1] - first[m])
+        total, normaliser = _similar_row(rows[tokens + m], count, inverse_temperature, similar, rest)
+        gamma_similar = gamma / total
+        nats = 0.0
+        divergence = -np.float64(count) * normaliser
+        for n in range(first[m], first[m + 1]):
+            if bias.shape[0] == 0:
+                ce, log_soft = _token_row_twenty(rows[n], targets[n], similar, rest, soft, gamma, gamma_similar)
             else:
-                for v in range(words):
-                    word_row[v] = store(np.float32(0))
+                ce, log_soft = _token_row(
+                    rows[n], bias, targets[n], similar, rest, soft, sharp, inverse_temperature, gamma, gamma_similar,
+                    predicted[m],
+                )  # fmt: skip
+            nats += ce
+            divergence += log_soft
+        out[m, 0] = nats
+        out[m, 1] = divergence + _word_row(rows[tokens + m], similar, rest, total, inverse_temperature, gamma)
+        if not np.isfinite(nats + out[m, 1]):
+            for n in range(first[m], first[m + 1]):
+                _spoil(rows[n])
+            _spoil(rows[tokens + m])
 
-    @njit(parallel=True, fastmath={"reassoc", "contract", "nsz", "arcp", "nnan"}, cache=True)  # type: ignore[untyped-decorator]
-    def cross_entropy_rows(rows: Any, bias: Any, targets: Any, out: Any) -> None:
-        """Token rows become softmax(scores + bias); out[n] is the token's cross-entropy."""
-        words = rows.shape[1]
-        for n in prange(rows.shape[0]):
-            row = rows[n]
-            best = np.float32(-np.inf)
+
+@compiled
+def cross_entropy_rows(rows: Any, bias: Any, targets: Any, begin: Any, end: Any, out: Any) -> None:
+    """Token rows `begin` to `end` become softmax(scores + bias); out[n] is the token's cross-entropy.
+
+    `bias` has no element where there is none.
+    """
+    words = rows.shape[1]
+    sharp = np.empty(words, np.float32)
+    for n in range(begin, end):
+        row = rows[n]
+        total = np.float32(0)
+        if bias.shape[0] == 0:
+            best = _highest(row)
+            target_logit = np.float64(load(row[targets[n]]))
             for v in range(words):
-                best = max(best, load(row[v]) + bias[v])
-            target_logit = load(row[targets[n]]) + bias[targets[n]]
-            sharp = np.empty(words, np.float32)
-            total = np.float32(0)
+                e = exp(load(row[v]) - best)
+                sharp[v] = e
+                total += e
+        else:
+            best = _highest_logit(row, bias)
+            target_logit = np.float64(load(row[targets[n]]) + bias[targets[n]])
             for v in range(words):
                 e = exp(load(row[v]) + bias[v] - best)
                 sharp[v] = e
                 total += e
-            inverse = np.float32(1) / total
-            for v in range(words):
-                row[v] = store(sharp[v] * inverse)
-            out[n] = np.log(np.float64(total)) + np.float64(best) - np.float64(target_logit)
-
-    return augmented_rows, cross_entropy_rows
-
-
-augmented_rows_bf16, cross_entropy_rows_bf16 = _make(load_bf16, store_bf16)
-augmented_rows_fp32, cross_entropy_rows_fp32 = _make(load_fp32, store_fp32)
+        inverse = np.float32(1) / total
+        for v in range(words):
+            row[v] = store(sharp[v] * inverse, row)
+        out[n] = np.log(np.float64(total)) + np.float64(best) - target_logit
+        if not np.isfinite(out[n]):
+            _spoil(row)

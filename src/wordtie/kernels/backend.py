@@ -1,0 +1,51 @@
+"""Which form of the row and cell work serves: numba's on the CPU in float32, else plain torch in the same chunks.
+
+numba is optional (`pip install "wordtie[fast]"`) and takes most of a second to import, so it is looked for when the
+first gradient is asked for, not before.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+import torch
+from torch import Tensor
+
+
+@cache
+def have_numba() -> bool:
+    """Whether numba can be imported; a broken installation counts as none."""
+    try:
+        import numba  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def numba_serves(operand: Tensor) -> bool:
+    """Whether numba's form can work on tensors such as this one."""
+    return operand.device.type == "cpu" and operand.dtype == torch.float32 and have_numba()
+
+
+@cache
+def _pool(process: int, threads: int) -> ThreadPoolExecutor:
+    """Kept between calls; a forked child makes its own, as its parent's threads are not in it."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="wordtie-rows")
+
+
+def in_parts(work: Callable[[int, int], None], count: int) -> None:
+    """`work(begin, end)` over parts of `range(count)`, on as many threads as torch uses.
+
+    For work that lets go of Python's lock; what item n computes must not depend on the other items, so that the
+    result is the same for any number of threads.
+    """
+    parts = min(torch.get_num_threads(), count)
+    bounds = [count * part // parts for part in range(parts + 1)] if parts else [0]
+    rest = [_pool(os.getpid(), parts - 1).submit(work, *bounds[part : part + 2]) for part in range(1, parts)]
+    if parts:
+        work(*bounds[:2])
+    for future in rest:
+        future.result()

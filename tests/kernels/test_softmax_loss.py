@@ -1,0 +1,251 @@
+"""The fused losses, in each of their forms, against their definitions: value and gradient."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.reference.losses import literal_loss
+from wordtie.kernels import backend, softmax_loss
+from wordtie.kernels.softmax_loss import Pull
+
+FORMS = [
+    pytest.param("numba", marks=pytest.mark.skipif(not backend.have_numba(), reason="numba is not installed")),
+    "torch",
+]
+
+
+@pytest.fixture(params=FORMS)
+def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both forms of the row work, whether or not numba is there."""
+    if request.param == "torch":
+        monkeypatch.setattr(backend, "have_numba", lambda: False)
+    return str(request.param)
+
+
+@dataclass(frozen=True)
+class Case:
+    tokens: int = 7
+    words: int = 11
+    size: int = 3
+    tied: bool = True
+    bias: bool = False
+    pull: Pull | None = None
+    distinct: int | None = None
+    """Targets come from so many words."""
+
+    def operands(self, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor, Tensor | None, Tensor, Tensor]:
+        """query, output, bias, targets, words; `words is output` where tied."""
+        generator = torch.Generator().manual_seed(self.tokens * self.words)
+
+        def randn(*shape: int) -> Tensor:
+            return torch.randn(*shape, generator=generator, dtype=torch.float64).to(dtype).requires_grad_()
+
+        output = randn(self.words, self.size)
+        words = output if self.tied else randn(self.words, self.size)
+        targets = torch.randint(self.distinct or self.words, (self.tokens,), generator=generator)
+        return randn(self.tokens, self.size), output, randn(self.words) if self.bias else None, targets, words
+
+
+def gradients(total: Tensor, *leaves: Tensor | None) -> list[Tensor]:
+    """In the order of the leaves; zeros where one takes no part."""
+    wanted = [leaf for leaf in leaves if leaf is not None]
+    found = torch.autograd.grad(2.5 * total, wanted, allow_unused=True)
+    return [torch.zeros_like(leaf) if g is None else g for leaf, g in zip(wanted, found, strict=True)]
+
+
+def fused(case: Case, precision: torch.dtype, dtype: torch.dtype = torch.float32) -> list[Tensor]:
+    """total, cross-entropy, gradients."""
+    query, output, bias, targets, words = case.operands(dtype)
+    total, nats = softmax_loss.softmax_loss(query, output, bias, targets, words, case.pull, precision)
+    return [total.detach(), nats, *gradients(total, query, output, bias, None if case.tied else words)]
+
+
+def literal(case: Case) -> list[Tensor]:
+    """The same from the definition, in float64."""
+    query, output, bias, targets, words = case.operands(torch.float64)
+    pull = case.pull or Pull(1.0, 0.0, False)
+    total, nats = literal_loss(
+        query, output, bias, targets, words, pull.temperature, pull.gamma, pull.through_target
+    )  # fmt: skip
+    return [total.detach(), nats.detach(), *gradients(total, query, output, bias, None if case.tied else words)]
+
+
+def assert_close(found: list[Tensor], expected: list[Tensor], tolerance: float) -> None:
+    """Relative to each array's largest entry: a small entry is the difference of large ones."""
+    for one, other in zip(found, expected, strict=True):
+        scale = max(1.0, other.abs().max().item()) if other.numel() else 1.0
+        torch.testing.assert_close(one.to(other.dtype), other, rtol=0, atol=tolerance * scale)
+
+
+PULLS = [None, Pull(20.0, 0.65, True), Pull(20.0, 0.65, False), Pull(3.0, 1.5, True), Pull(20.0, 0.0, True)]
+
+
+@pytest.mark.parametrize("pull", PULLS, ids=["ce", "tau20", "tau20-fixed", "tau3", "gamma0"])
+@pytest.mark.parametrize("bias", [False, True], ids=["no-bias", "bias"])
+@pytest.mark.parametrize("tied", [False, True], ids=["untied", "tied"])
+def test_equals_the_definition(form: str, tied: bool, bias: bool, pull: Pull | None) -> None:
+    case = Case(tied=tied, bias=bias, pull=pull)
+    assert_close(fused(case, torch.float32), literal(case), 3e-6)
+
+
+SHAPES = {
+    "one token": Case(tokens=1),
+    "two words": Case(words=2, tokens=5),
+    "one token, two words, size 1": Case(tokens=1, words=2, size=1),
+    "one distinct target": Case(tokens=9, distinct=1),
+    "repeated targets": Case(tokens=40, distinct=3),
+    "more words than a vector register": Case(tokens=5, words=75, size=13),
+}
+
+
+@pytest.mark.parametrize("pull", [None, Pull(20.0, 0.65, True)], ids=["ce", "augmented"])
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_odd_shapes(form: str, shape: Case, pull: Pull | None) -> None:
+    for bias in (False, True):
+        case = Case(shape.tokens, shape.words, shape.size, True, bias, pull, shape.distinct)
+        assert_close(fused(case, torch.float32), literal(case), 3e-6)
+
+
+@pytest.mark.parametrize("elements", [1, 11 * 3, 11 * 7])
+@pytest.mark.parametrize("pull", [None, Pull(20.0, 0.65, True)], ids=["ce", "augmented"])
+def test_chunks_do_not_show(form: str, pull: Pull | None, elements: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunk borders fall between tokens of one target too."""
+    case = Case(tokens=17, distinct=2, pull=pull, bias=True, tied=False)
+    expected = literal(case)
+    monkeypatch.setattr(softmax_loss, "CHUNK_ELEMENTS", elements)
+    assert_close(fused(case, torch.float32), expected, 3e-6)
+
+
+@pytest.mark.parametrize("tied", [False, True], ids=["untied", "tied"])
+@pytest.mark.parametrize("pull", [None, Pull(20.0, 0.65, True)], ids=["ce", "augmented"])
+def test_bf16_is_near(form: str, pull: Pull | None, tied: bool) -> None:
+    """bfloat16 holds 8 bits: scores of size 3 are off by 0.01, gradients by 1 in 100 of their largest entry."""
+    case = Case(tokens=60, words=50, size=16, tied=tied, bias=True, pull=pull)
+    assert case.operands()[0].abs().max() > 2
+    assert_close(fused(case, torch.bfloat16), literal(case), 1e-2)
+
+
+@pytest.mark.skipif(not backend.have_numba(), reason="numba is not installed")
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+def test_the_two_forms_agree(precision: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the same rounded scores they differ by sums' order alone, and where a bfloat16 falls the other way."""
+    case = Case(tokens=30, words=40, size=8, bias=True, pull=Pull(20.0, 0.65, True))
+    with_numba = fused(case, precision)
+    monkeypatch.setattr(backend, "have_numba", lambda: False)
+    assert_close(with_numba, fused(case, precision), 2e-6 if precision == torch.float32 else 3e-3)
+
+
+@pytest.mark.parametrize("pull", [None, Pull(20.0, 0.65, True), Pull(2.0, 0.65, True)], ids=["ce", "tau20", "tau2"])
+@pytest.mark.parametrize("tied", [False, True], ids=["untied", "tied"])
+def test_gradients_in_float64(pull: Pull | None, tied: bool) -> None:
+    """`gradcheck`: numerical differences of the fused function itself; it also runs backward twice."""
+    query, output, bias, targets, words = Case(4, 5, 2, tied, True, pull).operands(torch.float64)
+
+    def total(query: Tensor, output: Tensor, bias: Tensor, words: Tensor) -> Tensor:
+        words = output if tied else words
+        return softmax_loss.softmax_loss(query, output, bias, targets, words, pull, torch.float64)[0]
+
+    assert bias is not None
+    others = words.detach().clone().requires_grad_(not tied)
+    assert torch.autograd.gradcheck(total, [query, output, bias, others])
+
+
+def test_a_kept_graph_gives_the_same_gradient_again(form: str) -> None:
+    query, output, bias, targets, words = Case(pull=PULLS[1]).operands()
+    total, _ = softmax_loss.softmax_loss(query, output, bias, targets, words, PULLS[1], torch.float32)
+    first = torch.autograd.grad(3 * total, (query, output), retain_graph=True)
+    kept = [gradient.clone() for gradient in first]
+    second = torch.autograd.grad(3 * total, (query, output))
+    assert all(map(torch.equal, kept, second))
+    assert all(map(torch.equal, kept, first))
+
+
+def test_only_the_total_is_differentiable(form: str) -> None:
+    query, output, bias, targets, words = Case().operands()
+    total, nats = softmax_loss.softmax_loss(query, output, bias, targets, words, None, torch.float32)
+    assert total.requires_grad
+    assert not nats.requires_grad
+
+
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("pull", PULLS[:2], ids=["ce", "augmented"])
+@pytest.mark.parametrize("bias", [False, True], ids=["no-bias", "bias"])
+def test_extreme_scores(form: str, bias: bool, pull: Pull | None, precision: torch.dtype) -> None:
+    """Scores of 0, 1e4 and -1e4 (a target at either end), and a row whose scores are all equal."""
+    output = torch.tensor([[1.0], [-1.0], [0.0], [0.0]], requires_grad=True)
+    query = torch.tensor([[1e4], [1e4], [-1e4], [0.0]], requires_grad=True)
+    offset = torch.tensor([5.0, -5.0, 100.0, -100.0]) if bias else None
+    targets = torch.tensor([0, 1, 2, 3])
+    words = torch.tensor([[0.5], [-100.0], [0.0], [100.0]], requires_grad=True)
+    total, nats = softmax_loss.softmax_loss(query, output, offset, targets, words, pull, precision)
+    found = gradients(total, query, output, words)
+    operands = [t.to(precision).double().detach().requires_grad_() for t in (query, output, words)]
+    wide = None if offset is None else offset.double()
+    setting = pull or Pull(1.0, 0.0, False)
+    expected, expected_nats = literal_loss(
+        operands[0], operands[1], wide, targets, operands[2], setting.temperature, setting.gamma
+    )  # fmt: skip
+    assert_close([total.detach(), nats], [expected.detach(), expected_nats.detach()], 1e-6)
+    assert_close(found, gradients(expected, *operands), 1e-5 if precision == torch.float32 else 1e-2)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), -float("nan"), float("inf"), -float("inf")], ids=str)
+@pytest.mark.parametrize("where", ["query", "output", "bias", "words"])
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("pull", [None, PULLS[1], PULLS[3]], ids=["ce", "tau20", "tau3"])
+def test_what_is_not_finite_shows(form: str, pull: Pull | None, precision: torch.dtype, where: str, bad: float) -> None:
+    """Divergence is noticed by a loss that is not finite: a NaN anywhere must reach it."""
+    for row in (0, 10):  # the first word is a target, the last is not
+        query, output, bias, targets, words = Case(words=50, tied=False, bias=True, distinct=9).operands()
+        place = {"query": query, "output": output, "bias": bias, "words": words}[where]
+        assert place is not None
+        with torch.no_grad():
+            place[min(row, len(place) - 1)] = bad
+        total, nats = softmax_loss.softmax_loss(
+            query, output, bias if where == "bias" else None, targets, words, pull, precision
+        )  # fmt: skip
+        if where == "words":
+            assert pull is None or not total.isfinite()
+        elif where != "bias" or bad != -float("inf") or row == 0:  # a bias of -inf rules a word out, which is sound
+            assert not total.isfinite()
+            assert not nats.isfinite()
+
+
+def test_threads_do_not_change_a_bit() -> None:
+    """Of the row work; torch's own products may add up in another order, so they stay out of this."""
+    from wordtie.kernels.softmax_loss import _rows_for
+
+    case = Case(tokens=23, words=500)
+    targets = case.operands()[3].sort().values
+    distinct, word_of_N = targets.unique_consecutive(return_inverse=True)
+    rows = torch.randn(len(targets) + len(distinct), case.words)
+    kernels = _rows_for(rows, torch.float32)
+    before = torch.get_num_threads()
+    results = []
+    for threads in (1, 2, 3):
+        torch.set_num_threads(threads)
+        here = rows.clone()
+        nats, divergence, _ = kernels.augmented_rows(here, None, targets, word_of_N, 20.0, 0.65)
+        results.append((nats, divergence, here))
+    torch.set_num_threads(before)
+    assert all(torch.equal(a, b) for other in results[1:] for a, b in zip(results[0], other, strict=True))
+
+
+def test_a_gpu_gives_each_token_a_word_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Same result without looking for repeated targets, so that shapes do not depend on the data."""
+    case = Case(tokens=12, distinct=2, pull=PULLS[1], bias=True)
+    expected = literal(case)
+    monkeypatch.setattr(backend, "have_numba", lambda: False)
+    monkeypatch.setattr(softmax_loss, "_distinct", lambda targets: (targets, torch.arange(len(targets))))
+    assert_close(fused(case, torch.float32), expected, 3e-6)
+
+
+def test_no_token_at_all(form: str) -> None:
+    query, output, bias, targets, words = Case(tokens=0, bias=True).operands()
+    total, nats = softmax_loss.softmax_loss(query, output, bias, targets, words, PULLS[1], torch.float32)
+    assert total.item() == nats.item() == 0
+    assert all((g == 0).all() for g in gradients(total, query, output, bias))
