@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from wordtie import cli
-from wordtie.commands import similarity as command
 from wordtie.errors import DataError
 from wordtie.evaluation.word_similarity import (
     Benchmark,
@@ -21,6 +20,7 @@ from wordtie.evaluation.word_similarity import (
     weighted_spearman,
 )
 from wordtie.models.word_vectors import WordVectors
+from wordtie.uses.benchmarks import standard
 from wordtie.uses.vector_files import write_vectors
 
 
@@ -124,7 +124,7 @@ def test_a_benchmark_without_pairs_is_an_error(tmp_path: Path) -> None:
 
 def test_the_five_benchmarks_can_be_read() -> None:
     try:
-        files = command.standard()
+        files = standard()
     except DataError as error:
         pytest.skip(str(error))
     sizes = {name: len(read_benchmark(file).pairs) for name, file in files.items()}

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wordtie.commands._shared import Parser, print_json, print_tsv
-from wordtie.errors import DataError
 
 if TYPE_CHECKING:
     from wordtie.models.word_vectors import WordVectors
@@ -27,14 +25,6 @@ examples:
   wordtie similarity runs/tied runs/untied:output --agreement
 """
 
-BENCHMARKS = {
-    "SimLex-999": "EN-SIMLEX-999.txt",
-    "Verb-143": "EN-VERB-143.txt",
-    "MEN": "EN-MEN-TR-3k.txt",
-    "Rare-Word": "EN-RW-STANFORD.txt",
-    "MTurk-771": "EN-MTurk-771.txt",
-}
-
 
 def main(argv: list[str]) -> None:
     """Print a row for each set of vectors and benchmark, then the comparisons."""
@@ -49,6 +39,7 @@ def main(argv: list[str]) -> None:
     arguments = parser.parse_args(argv)
 
     from wordtie.evaluation.word_similarity import difference, read_benchmark, similarity
+    from wordtie.uses.benchmarks import standard
     from wordtie.uses.vectors import open_vectors
 
     files = [Path(file) for file in arguments.benchmark] if arguments.benchmark else list(standard().values())
@@ -82,13 +73,3 @@ def agreements(sets: list[WordVectors]) -> list[dict[str, object]]:
         for number, a in enumerate(sets)
         for b in sets[number + 1 :]
     ]
-
-
-def standard() -> dict[str, Path]:
-    """The five benchmarks of the papers. Raises `DataError` where they are not on this machine."""
-    roots = [Path(os.environ["WORDTIE_DATA"])] if os.environ.get("WORDTIE_DATA") else []
-    for root in [*roots, Path("..", "shared", "data")]:
-        found = {name: root / "wordsim" / file for name, file in BENCHMARKS.items()}
-        if all(file.is_file() for file in found.values()):
-            return found
-    raise DataError(f"put {', '.join(BENCHMARKS.values())} into $WORDTIE_DATA/wordsim, or give --benchmark FILE")
