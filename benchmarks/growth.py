@@ -108,6 +108,17 @@ def points(effort: Effort) -> list[Point]:
     return found
 
 
+def short(number: int) -> str:
+    """A label of an axis.
+
+    >>> short(650), short(267_735), short(10_000_000)
+    ('650', '268k', '10M')
+    """
+    if number >= 1_000_000:
+        return f"{number / 1e6:.0f}M"
+    return f"{number / 1e3:.0f}k" if number >= 10_000 else str(number)
+
+
 def plot(found: Sequence[Point], title: str, folder: Path = FIGURES) -> list[Path]:
     """Time above, memory below, one column an axis; PNG and SVG."""
     import matplotlib
@@ -123,6 +134,8 @@ def plot(found: Sequence[Point], title: str, folder: Path = FIGURES) -> list[Pat
             row[column].loglog(values, [getattr(point, name) for point in here], "o-")
             row[column].grid(True, which="major", alpha=0.3)
         rows[1][column].set_xlabel(LABELS[axis])
+        rows[1][column].set_xticks(values, [short(value) for value in values])
+        rows[1][column].xaxis.minorticks_off()
     rows[0][0].set_ylabel("seconds per million words")
     rows[1][0].set_ylabel("peak memory, MB")
     figure.suptitle(title, fontsize="medium")

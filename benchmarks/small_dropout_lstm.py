@@ -2,8 +2,7 @@
 
 Ordinary dropout draws anew at every step, where the papers' variational masks stay for a window; it is what
 `torch.nn.LSTM` offers, so that this is the fairest look at the library's own fast path. Both drop the word vectors,
-what goes from layer to layer, and what goes to the softmax. Ours is the package's LSTM kernel and loss; the dropout
-between them is `torch.nn.functional.dropout`.
+what goes from layer to layer, and what goes to the softmax (Zaremba et al. 2014).
 """
 
 from __future__ import annotations
@@ -16,15 +15,14 @@ import torch.nn.functional as F
 from torch import nn
 
 from benchmarks.harness import Claim, Effort, MatrixProbe, Measurement, compare
-from benchmarks.steps import Setup, Window, multiply_adds, windows_of
+from benchmarks.steps import Setup, Window, fast_contender, multiply_adds, windows_of
 from wordtie.config import LossSettings, ModelSettings
-from wordtie.losses.build import build_loss
-from wordtie.models.language_model import LanguageModel
-from wordtie.nn.lstm import LSTMLayer
-from wordtie.training.optim import OPTIMISERS, clip_global_norm
 
 DROPOUT = 0.3
-SETUP = Setup(ModelSettings(hidden=200, input_dropout=0.0, hidden_dropout=0.0), LossSettings(kind="cross_entropy"))
+SETUP = Setup(
+    ModelSettings(hidden=200, dropout="zaremba", input_dropout=DROPOUT, hidden_dropout=DROPOUT),
+    LossSettings(kind="cross_entropy"),
+)
 
 
 def library_contender(setup: Setup, windows: Iterator[Window]) -> Callable[[], float]:
@@ -52,37 +50,6 @@ def library_contender(setup: Setup, windows: Iterator[Window]) -> Callable[[], f
         nn.utils.clip_grad_norm_(parameters, training.clip)
         optimiser.step()
         return loss.item()
-
-    return step
-
-
-def fast_contender(setup: Setup, windows: Iterator[Window]) -> Callable[[], float]:
-    """The package's layers, with dropout between them, and its loss."""
-    training = setup.training
-    torch.manual_seed(1)
-    model = LanguageModel(setup.model, setup.words).use(True, setup.precision).train()
-    layers = [layer for layer in model.core.layers if isinstance(layer, LSTMLayer)]
-    loss = build_loss(setup.loss, True, setup.precision)
-    optimiser = OPTIMISERS[training.optimiser](model.parameters(), training.lr)
-    state = model.initial_state(training.streams)
-
-    def step() -> float:
-        nonlocal state
-        inputs_TB, targets_TB = next(windows)
-        outputs_TBH = F.dropout(model.embedding(inputs_TB), DROPOUT)
-        carried = []
-        for layer, layer_state in zip(layers, state, strict=True):
-            outputs_TBH, (hidden, cell) = model.core.run_layer(layer, outputs_TBH, layer_state, None)
-            carried.append((hidden.detach(), cell.detach()))
-            outputs_TBH = F.dropout(outputs_TBH, DROPOUT)
-        state = carried
-        query = model.head(outputs_TBH.flatten(0, 1))
-        result = loss(query, model.output_matrix, None, targets_TB.flatten(), model.embedding.weight)
-        torch.autograd.backward(result.total / training.streams)
-        clip_global_norm(model.parameters(), training.clip)
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
-        return float(result.cross_entropy)
 
     return step
 

@@ -20,12 +20,15 @@ from tests.reference.naive import NaiveLoss, NaiveModel, naive_step
 from torch import Tensor
 
 from benchmarks.harness import Claim, Effort, MatrixProbe, Measurement, compare
-from wordtie.config import LossSettings, ModelSettings, TrainingSettings
+from wordtie.config import LossSettings, ModelSettings, NoiseSettings, TrainingSettings
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
+from wordtie.models.noisy_reading import Noise
 from wordtie.text.batches import batches
-from wordtie.training.optim import OPTIMISERS, clip_global_norm
+from wordtie.training.optim import OPTIMISERS
 from wordtie.training.precision import resolve_precision
+from wordtie.training.run_state import RunState
+from wordtie.training.step import Step
 
 Window = tuple[Tensor, Tensor]
 WINDOWS = 20
@@ -105,26 +108,20 @@ def naive_contender(setup: Setup, windows: Iterator[Window]) -> Callable[[], flo
 
 
 def fast_contender(setup: Setup, windows: Iterator[Window]) -> Callable[[], float]:
-    """What `wordtie train` does with a window: forward, loss, backward, clip, update."""
+    """What `wordtie train` does with a window."""
     training = setup.training
     torch.manual_seed(1)
     model = LanguageModel(setup.model, setup.words).to(setup.device)
     model.use(training.fused, setup.precision).train()
-    loss = build_loss(setup.loss, training.fused, setup.precision)
     optimiser = OPTIMISERS[training.optimiser](model.parameters(), training.lr)
-    state = model.initial_state(training.streams)
+    now = RunState(model, optimiser, model.initial_state(training.streams))
+    loss = build_loss(setup.loss, training.fused, setup.precision)
+    train_on = Step(loss, training.clip, Noise(NoiseSettings()))
 
     def step() -> float:
-        nonlocal state
-        inputs_TB, targets_TB = next(windows)
-        query, state = model(inputs_TB, state)
-        state = [(hidden.detach(), cell.detach()) for hidden, cell in state]
-        result = loss(query, model.output_matrix, model.head.bias, targets_TB.flatten(), model.embedding.weight)
-        torch.autograd.backward(result.total / training.streams)
-        clip_global_norm(model.parameters(), training.clip)
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
-        return float(result.cross_entropy)
+        before = now.position.nats
+        train_on(now, *next(windows))
+        return now.position.nats - before
 
     return step
 

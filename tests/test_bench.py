@@ -10,11 +10,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
-from benchmarks import page, runner
+from benchmarks import growth, page, runner
 from benchmarks.harness import Claim, Effort, MatrixProbe, Measurement, UnavailableError, alternate, compare, spread
 from benchmarks.loss_memory import fast_work_fp32, naive_work
+from benchmarks.small_dropout_lstm import library_contender
 from benchmarks.steps import Setup, fast_contender, multiply_adds, naive_contender, windows_of, zipf_ids
 
 import wordtie
@@ -121,11 +123,11 @@ def test_the_contenders_of_the_memory_claim_compute_the_same() -> None:
 
 
 def test_contenders_train() -> None:
-    """Both lose nats on ids that repeat, at a rate that is far too high for anything else to move them."""
+    """On one window, over and over, all of them lose nats."""
     model = ModelSettings(hidden=8, input_dropout=0.1, hidden_dropout=0.1)
     setup = Setup(model, LossSettings(), TrainingSettings(streams=4, steps=5, precision="fp32"), words=11)
     window = windows_of(setup, 1)
-    for contender in (naive_contender, fast_contender):
+    for contender in (naive_contender, fast_contender, library_contender):
         step = contender(setup, iter(window * 12))
         seen = [step() for _ in range(12)]
         assert min(seen[-3:]) < seen[0]
@@ -258,6 +260,25 @@ def test_an_unknown_claim_is_one_line(capsys: Capture) -> None:
     assert capsys.readouterr().err == "wordtie: error: no claim `small-rael`; did you mean small-real?\n"
     assert cli.main(["bench", "xyzzy"]) == 2
     assert "`wordtie bench --list` lists them" in capsys.readouterr().err
+
+
+def test_growth_is_plotted(tmp_path: Path) -> None:
+    found = [growth.Point(axis, value, 10.0, 500.0) for axis, values in growth.AXES.items() for value in values]
+    written = growth.plot(found, "made up", tmp_path)
+    assert [path.name for path in written] == ["growth.png", "growth.svg"]
+    assert written[0].read_bytes().startswith(b"\x89PNG")
+    assert [growth.short(number) for number in (650, 267_735, 10_000_000)] == ["650", "268k", "10M"]
+
+
+def test_growth_takes_windows_from_all_over_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "train.npy"
+    growth.write_ids(path, 1_000, WORDS)
+    setup = Setup(ModelSettings(), LossSettings(), TrainingSettings(streams=4, steps=10))
+    windows = list(growth.windows_all_over(path, setup, 5))
+    ids_LB = torch.from_numpy(np.load(path).reshape(4, 250).T.astype(np.int64))
+    assert len(windows) == 5
+    torch.testing.assert_close(windows[0][1], ids_LB[:10])
+    torch.testing.assert_close(windows[-1][1], ids_LB[230:240])
 
 
 def test_list_names_every_claim(capsys: Capture) -> None:
