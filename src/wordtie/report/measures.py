@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from wordtie.evaluation.subspace import subspace_distance
+from wordtie.training import checkpoint
+from wordtie.training.run_folder import CHECKPOINT
 from wordtie.uses.open_run import load
 
 PHRASES = {
@@ -26,5 +29,15 @@ def predictions(folder: Path) -> dict[str, list[list[Any]]]:
     }
 
 
-MEASURES: Mapping[str, Callable[[Path], Any]] = {"predictions": predictions}
+def subspace(folder: Path) -> dict[str, float]:
+    """Distance of the spaces of input and output vectors after the last epoch (inan-2017, Figure 1).
+
+    Not of the exported model: that is the best on the validation text, and this experiment fits the training text.
+    """
+    tensors, _ = checkpoint.load(folder / CHECKPOINT)
+    matrices = (tensors[f"model.{name}.weight"].float().cpu().numpy() for name in ("embedding", "head"))
+    return {"distance": round(subspace_distance(*matrices), 6)}
+
+
+MEASURES: Mapping[str, Callable[[Path], Any]] = {"predictions": predictions, "subspace": subspace}
 """By the names that rows use; what they return goes into the ledger as it is, so it must be plain JSON."""

@@ -19,10 +19,9 @@ body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; margin: .5rem 0 1.5rem; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .25rem .7rem .25rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-td.number { text-align: right; white-space: nowrap; }
-th.number { text-align: right; }
+.number { text-align: right; white-space: nowrap; }
 .reached { color: var(--good); font-weight: 600; } .not-reached { color: var(--bad); font-weight: 600; }
-.not-run { opacity: .6; } .running { font-style: italic; }
+tr.not-run { opacity: .6; } td:first-child { white-space: nowrap; } .running { font-style: italic; }
 figure { margin: 1rem 0 2rem; background: #fff; padding: .5rem; width: fit-content; max-width: 100%; }
 figure svg { max-width: 100%; height: auto; } figcaption { color: #2e3440; font-size: 14px; }
 nav a { margin-right: 1rem; } b.next { color: var(--good); }

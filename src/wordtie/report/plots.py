@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from wordtie.report.status import RowState
@@ -44,6 +45,10 @@ def figures(rows: Sequence[RowState]) -> list[Figure]:
                           "Validation perplexity by epoch, small models on PTB (inan-2017, Figure 2a)"),
         validation_curves(rows, "inan-2017", "figure-2-large", "inan-2017/table-1/ptb-large-",
                           "Validation perplexity by epoch, large models on PTB (inan-2017, Figure 2b)"),
+        subspace_curve(rows, "figure-1a", "inan-2017/figure-1/a-beta-", "β",
+                       "Subspace distance of input and output vectors against β, τ = 10 (inan-2017, Figure 1a)"),
+        subspace_curve(rows, "figure-1b", "inan-2017/figure-1/b-tau-", "τ",
+                       "Subspace distance of input and output vectors against τ, β = 1 (inan-2017, Figure 1b)"),
         gamma_curve(rows, "figure-1", "kong-2019/figure-1/gamma-",
                     "Validation perplexity against γ, VS: Kneser-Ney, 512 units (kong-2019, Figure 1)"),
         gamma_curve(rows, "figure-1-scaled-down", "kong-2019/scaled-down/figure-1-gamma-",
@@ -62,6 +67,24 @@ def validation_curves(rows: Sequence[RowState], paper: str, name: str, prefix: s
     return Figure(f"{paper}-{name}", title, "epoch", "validation perplexity", lines)
 
 
+def subspace_curve(rows: Sequence[RowState], name: str, prefix: str, x: str, title: str) -> Figure:
+    """One line: the distance that each setting came to, the mean over its seeds."""
+    found = [
+        (
+            float(state.row.name.removeprefix(prefix)),
+            fmean(e["measures"]["subspace"]["distance"] for e in state.entries),
+        )
+        for state in rows
+        if state.row.name.startswith(prefix) and state.entries
+    ]
+    return Figure(f"inan-2017-{name}", title, x, "subspace distance", _line(found))
+
+
+def _line(points: list[tuple[float, float]]) -> dict[str, tuple[list[float], list[float]]]:
+    """Ours, by rising x; nothing where one point is all there is."""
+    return {"ours": ([x for x, _ in sorted(points)], [y for _, y in sorted(points)])} if len(points) > 1 else {}
+
+
 def gamma_curve(rows: Sequence[RowState], name: str, prefix: str, title: str) -> Figure:
     """One line: the validation perplexity that each gamma came to."""
     found = [
@@ -69,8 +92,7 @@ def gamma_curve(rows: Sequence[RowState], name: str, prefix: str, title: str) ->
         for state in rows
         if state.row.name.startswith(prefix) and (mean := state.ours("valid"))
     ]
-    lines = {"ours": ([x for x, _ in sorted(found)], [y for _, y in sorted(found)])} if len(found) > 1 else {}
-    return Figure(f"kong-2019-{name}", title, "γ", "validation perplexity", lines)
+    return Figure(f"kong-2019-{name}", title, "γ", "validation perplexity", _line(found))
 
 
 def svg(figure: Figure) -> str:
@@ -86,7 +108,9 @@ def svg(figure: Figure) -> str:
         for (label, (x, y)), colour in zip(figure.lines.items(), COLOURS * len(figure.lines), strict=False):
             axes.plot(x, y, label=label, color=colour, marker="o" if len(x) < 20 else "", markersize=3.5)
         values = sorted(value for _, y in figure.lines.values() for value in y)
-        if len(values) > 4:  # the first epochs would press all that matters into a corner
+        if figure.y == "subspace distance":
+            axes.set_ylim(0, 1.02)
+        elif len(values) > 4:  # the first epochs would press all that matters into a corner
             axes.set_ylim(values[0] * 0.98, min(values[-1] * 1.02, values[0] * 1.6))
         axes.set(xlabel=figure.x, ylabel=figure.y)
         axes.grid(color="#d8dee9", linewidth=0.6)

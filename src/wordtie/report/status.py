@@ -28,6 +28,11 @@ class Mean:
     """Standard deviation; 0 of one seed."""
     seeds: int
 
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Mean:
+        """Of one value or more."""
+        return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0, len(values))
+
     def __str__(self) -> str:
         return f"{self.mean:.2f} ± {self.spread:.2f}" if self.seeds > 1 else f"{self.mean:.2f}"
 
@@ -44,9 +49,7 @@ class RowState:
     def ours(self, name: str) -> Mean | None:
         """`valid` or `test` perplexity over the seeds."""
         values = [float(entry[f"{name}_perplexity"]) for entry in self.entries]
-        if not values:
-            return None
-        return Mean(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0, len(values))
+        return Mean.of(values) if values else None
 
     def difference(self, name: str) -> float | None:
         """Ours less the published one, as a share of it."""

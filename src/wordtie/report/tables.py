@@ -22,7 +22,7 @@ HEADER = (
     "published valid / test",
     "ours valid / test",
     "difference",
-    "parameters published / ours",
+    "size printed / ours",
     "status",
 )
 
@@ -62,15 +62,24 @@ def cells(state: RowState) -> tuple[str, ...]:
         printed = ", ".join(f"{name} {value:g}" for name, value in published.values.items())
     sizes = [count(published.parameters), count(state.entries[0]["parameters"] if state.entries else None)]
     status = f"{state.status}: {state.why}" if state.why else state.status
+    ours = pair(state.ours("valid"), state.ours("test"))
+    if distance := measured(state, "subspace", "distance"):
+        ours = f"distance {distance.mean:.3f}" + (f" ± {distance.spread:.3f}" if distance.seeds > 1 else "")
     return (
         state.row.name.split("/", 2)[2],
         state.row.label,
         printed,
-        pair(state.ours("valid"), state.ours("test")),
+        ours,
         percent(main_difference(state)),
         "–" if sizes == ["–", "–"] else " / ".join(sizes),
         status,
     )
+
+
+def measured(state: RowState, measure: str, name: str) -> Mean | None:
+    """One number of a measure, over the seeds."""
+    found = [entry["measures"][measure][name] for entry in state.entries if measure in entry.get("measures", {})]
+    return Mean.of(found) if found else None
 
 
 def by_table(states: Iterable[RowState]) -> Iterator[tuple[str, str, list[RowState]]]:

