@@ -15,17 +15,17 @@ from wordtie.kernels.numba_math import compiled, exp
 _ONE = np.float32(1)
 _TWO = np.float32(2)
 _HIGHEST = np.float32(87)
-"""Comes first in `min`, so that a NaN passes through."""
+"""Comes second in `min`, so that a NaN passes through."""
 
 
 @njit(inline="always", error_model="numpy")
 def _sigmoid(x: Any) -> Any:
-    return _ONE / (_ONE + exp(min(_HIGHEST, -x)))
+    return _ONE / (_ONE + exp(min(-x, _HIGHEST)))
 
 
 @njit(inline="always", error_model="numpy")
 def _tanh(x: Any) -> Any:
-    return _TWO / (_ONE + exp(min(_HIGHEST, -_TWO * x))) - _ONE
+    return _TWO / (_ONE + exp(min(-_TWO * x, _HIGHEST))) - _ONE
 
 
 @compiled

@@ -138,8 +138,8 @@ _LOWEST = np.float32(-87)
 
 @njit(inline="always", error_model="numpy")
 def exp(x: Any) -> Any:
-    """e^x in float32 for x <= 88; below -87 the result is e^-87. A NaN stays one: it is `max`'s second argument."""
-    x = max(_LOWEST, x)
+    """e^x in float32 for x <= 88; below -87 the result is e^-87. A NaN stays one: `max` keeps its first."""
+    x = max(x, _LOWEST)
     k = np.floor(x * _LOG2E + _HALF)
     r = x - k * _LN2_HIGH - k * _LN2_LOW
     p = _P[0]
