@@ -1,4 +1,4 @@
-"""word2vec at 300 dimensions, two threads: words a second against gensim's compiled core, and of the ties against untied.
+"""word2vec at 300 dimensions, two threads: against gensim's compiled core, and the ties against untied.
 
 Both train on the same sentences of the default text with the same settings, a pass a round, and go on from where the
 round before has left them. gensim is handed lists of words, as it wants them; making them is not counted.

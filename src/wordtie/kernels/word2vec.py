@@ -70,6 +70,35 @@ def predict(query: Any, output: Any, words: Any, drawn: Any, alpha: Any, step: A
     return nats + np.log(product)
 
 
+@njit(inline="always")
+def sum_rows(matrix: Any, words: Any, first: Any, last: Any, middle: Any, total: Any) -> None:
+    """Put the sum of the rows of the words from `first` to `last`, but that in the `middle`, into `total`."""
+    for e in range(total.shape[0]):
+        total[e] = _ZERO
+    for j in range(first, last):
+        if j != middle:
+            row = np.int64(words[j])
+            for e in range(total.shape[0]):
+                total[e] += matrix[row, e]
+
+
+@njit(inline="always")
+def move_rows(matrix: Any, words: Any, first: Any, last: Any, middle: Any, step: Any) -> None:
+    """Add `step` to the same rows."""
+    for j in range(first, last):
+        if j != middle:
+            row = np.int64(words[j])
+            for e in range(step.shape[0]):
+                matrix[row, e] += step[e]
+
+
+@njit(inline="always")
+def scale_by(vector: Any, factor: Any) -> None:
+    """Multiply in place."""
+    for e in range(vector.shape[0]):
+        vector[e] *= factor
+
+
 @njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)
 def skipgram(
     tokens: Any,
@@ -145,25 +174,11 @@ def cbow(
             if last - first < 2:
                 continue
             share = _ONE / np.float32(last - first - 1)
-            for e in range(width):
-                query[e] = _ZERO
-            for j in range(first, last):
-                if j != i:
-                    source = np.int64(sentence[j])
-                    for e in range(width):
-                        query[e] += inputs[source, e]
+            sum_rows(inputs, sentence, first, last, i, query)
             drawn = draw_negatives(np.int64(sentence[i]), wanted, threshold, alias, state, words)
-            scale = share if mean else _ONE
-            for e in range(width):
-                query[e] *= scale
+            scale_by(query, share if mean else _ONE)
             nats += predict(query, output, words, drawn, alpha, step, error)
             predictions += 1
-            scale = _ONE if mean else share
-            for e in range(width):
-                error[e] *= scale
-            for j in range(first, last):
-                if j != i:
-                    source = np.int64(sentence[j])
-                    for e in range(width):
-                        inputs[source, e] += error[e]
+            scale_by(error, _ONE if mean else share)
+            move_rows(inputs, sentence, first, last, i, error)
     return nats, predictions

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from wordtie.kernels.word2vec import FASTMATH, draw_negatives, predict
+from wordtie.kernels.word2vec import FASTMATH, draw_negatives, move_rows, predict, scale_by, sum_rows
 from wordtie.kernels.word2vec_draws import below, next_sentence
 
-_ZERO, _ONE = np.float32(0), np.float32(1)
+_ONE = np.float32(1)
 
 
 @njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)
@@ -135,27 +135,13 @@ def cbow_block(
             if last - first < 2:
                 continue
             share = _ONE / np.float32(last - first - 1)
-            for e in range(width):
-                query[e] = _ZERO
-            for j in range(first, last):
-                if j != i:
-                    source = np.int64(block[j])
-                    for e in range(width):
-                        query[e] += queries[source, e]
+            sum_rows(queries, block, first, last, i, query)
             drawn = draw_negatives(np.int64(distinct[block[i]]), wanted, threshold, alias, state, words)
-            factor = share if mean else _ONE
-            for e in range(width):
-                query[e] *= factor
+            scale_by(query, share if mean else _ONE)
             nats += predict(query, matrix, words, drawn, alpha, step, error)
             predictions += 1
-            factor = scale if mean else scale * share
-            for e in range(width):
-                error[e] *= factor
-            for j in range(first, last):
-                if j != i:
-                    source = np.int64(block[j])
-                    for e in range(width):
-                        queries[source, e] += error[e]
+            scale_by(error, scale if mean else scale * share)
+            move_rows(queries, block, first, last, i, error)
         start = end
     return nats, predictions
 

@@ -91,7 +91,7 @@ def compare(name: str, runs: Mapping[str, Path], results: Path) -> None:
     sets: dict[str, WordVectors] = {}
     for run, folder in runs.items():
         if run == "untied":
-            sets |= {side: vectors_of(folder, side) for side in ("input", "output")}  # type: ignore[arg-type]
+            sets |= {side: vectors_of(folder, side) for side in ("input", "output")}
         else:
             sets[run] = vectors_of(folder)
     first = sets["input"]
