@@ -26,6 +26,8 @@ COMMANDS: dict[str, str] = {
     "word2vec": "train word vectors: skip-gram or CBOW, untied, tied, or tied with a linear map",
     "vectors": "take the word vectors out of a model: files, neighbours, analogies, a picture",
     "similarity": "judge word vectors by what people find similar",
+    "subspace": "measure how far apart the spaces of two word matrices are",
+    "compare": "list what models expect after the same phrases, side by side",
     "baseline": "measure a corpus with unigrams and Kneser-Ney n-grams",
     "reproduce": "train the rows of the papers' tables, and list how they stand",
     "bench": "measure the claims of speed and memory",

@@ -1,0 +1,89 @@
+"""`wordtie compare`: what models expect after the same phrases, side by side."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv, read_lines, whole_number
+
+if TYPE_CHECKING:
+    from wordtie.uses.open_run import LoadedModel
+
+HELP = """\
+List what models expect after the same phrases, side by side.
+
+For each phrase there is a line a rank, then a line for the word that follows in truth where it is known, then the
+probability that each model gives to <unk> and to the most frequent words together. A phrases file has a phrase a line
+(`-` is stdin), and after a tab, if you like, the word that follows. With --text, the masses before every word of a
+text are listed instead: on average, where other words came, and the share of the text that is really so.
+
+examples:
+  wordtie compare runs/base runs/real --phrase "the minister of industry science and"
+  wordtie compare runs/base runs/real --phrases phrases.tsv --top 5 --json
+  wordtie compare runs/base runs/real --text ../shared/data/ptb/test.txt
+"""
+
+
+def main(argv: list[str]) -> None:
+    """Print the predictions, or the masses over a text."""
+    arguments = parse(argv)
+    phrases = [*((phrase, None) for phrase in arguments.phrase), *read_phrases(arguments.phrases)]
+    if bool(phrases) == bool(arguments.text):
+        raise UsageError("give --phrase or --phrases, or else --text; see `wordtie compare --help`")
+
+    from wordtie.uses.open_run import load
+
+    models = {name: load(name) for name in dict.fromkeys(arguments.runs)}
+    if arguments.text:
+        show_text(models, arguments)
+        return
+
+    from wordtie.uses.compare_predictions import compare_predictions, lines
+
+    comparisons = compare_predictions(models, phrases, arguments.top, arguments.frequent)
+    if arguments.json:
+        print_json([dataclasses.asdict(each) for each in comparisons])
+    else:
+        header = ["phrase", "rank", *(column for name in models for column in (name, f"{name}:probability"))]
+        print_tsv(header, lines(comparisons, arguments.frequent))
+
+
+def parse(argv: list[str]) -> argparse.Namespace:
+    """The command line. Raises `UsageError`."""
+    parser = Parser("compare", HELP)
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="run folders of trained models")
+    parser.add_argument("--phrase", action="append", default=[], help="the words so far; may be repeated")
+    parser.add_argument("--phrases", metavar="FILE", help="a file of phrases")
+    parser.add_argument("--text", metavar="FILE", help="a text: average the masses over it")
+    parser.add_argument("--top", type=whole_number, default=10, help="how many words (10)")
+    parser.add_argument("--frequent", type=whole_number, default=50, help="how many frequent words to sum up (50)")
+    parser.add_argument("--json", action="store_true", help="print a JSON list")
+    arguments: argparse.Namespace = parser.parse_args(argv)
+    return arguments
+
+
+def read_phrases(path: str | None) -> list[tuple[str, str | None]]:
+    """(phrase, word that follows or None) of each line that is not blank."""
+    parts = [line.partition("\t") for line in read_lines(path) if line.strip()] if path else []
+    return [(phrase.strip(), following.strip() or None) for phrase, _, following in parts]
+
+
+def show_text(models: dict[str, LoadedModel], arguments: argparse.Namespace) -> None:
+    """A row for each model and group of words: the mean probability given, where it was in vain, and what came."""
+    from wordtie.evaluation.word_mass import text_mass
+    from wordtie.text.token_file import encode_file
+
+    rows: list[dict[str, object]] = []
+    for name, loaded in models.items():
+        ids, _ = encode_file(Path(arguments.text), loaded.tokenizer)
+        found = text_mass(loaded.model, loaded.tokenizer.vocabulary, ids, arguments.frequent)
+        for words, group in (("<unk>", "unk"), (f"{arguments.frequent} most frequent words", "frequent")):
+            masses = {kind: getattr(getattr(found, kind), group) for kind in ("predicted", "elsewhere", "found")}
+            rows.append({"model": name, "words": words, **masses, "tokens": found.tokens})
+    if arguments.json:
+        print_json(rows)
+    else:
+        print_tsv(list(rows[0]), rows)

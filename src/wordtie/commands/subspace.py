@@ -1,0 +1,62 @@
+"""`wordtie subspace`: how far apart the spaces are that word matrices span."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv
+
+HELP = """\
+Measure how far apart the spaces of two word matrices are.
+
+The distance is 0 where they span the same space and 1 where these are orthogonal (inan-2017, appendix B).
+SOURCE is a run folder, a side of one (runs/ptb:output), or a vectors file. One run folder alone is an untied model,
+whose input and output matrices are held against each other; the words that two sources have in common are compared.
+Unrelated matrices come to about sqrt(1 - size / words), which is printed beside the distance.
+
+examples:
+  wordtie subspace runs/ptb-untied
+  wordtie subspace runs/a:output runs/b:output
+  wordtie subspace runs/ptb-untied --json          with all principal angles
+"""
+
+
+def main(argv: list[str]) -> None:
+    """Print the distance, the ranks and the angles."""
+    parser = Parser("subspace", HELP)
+    parser.add_argument("first", metavar="SOURCE", help="a run folder, RUN:SIDE, or a vectors file")
+    parser.add_argument("second", metavar="SOURCE", nargs="?", help="what to hold it against")
+    parser.add_argument("--json", action="store_true", help="print a JSON object, with all angles in degrees")
+    arguments = parser.parse_args(argv)
+
+    import numpy as np
+
+    from wordtie.evaluation.subspace import compare_subspaces
+    from wordtie.uses.vectors import open_vectors, sides
+
+    if arguments.second:
+        sets = [open_vectors(arguments.first), open_vectors(arguments.second)]
+    elif not Path(arguments.first).is_dir():
+        raise UsageError("one run folder, or two sources to hold against each other; see `wordtie subspace --help`")
+    elif len(sets := sides(Path(arguments.first))) < 2:
+        raise UsageError(f"{arguments.first}: is tied, so both its matrices are one: name a second source")
+    first, second = sets
+    shared = [word for word in first.words if word in second.index]
+    matrices = [vectors.matrix_VE[[vectors.index[word] for word in shared]] for vectors in sets]
+    found = compare_subspaces(*matrices)
+    degrees = np.degrees(found.angles)
+    row: dict[str, object] = {
+        "first": first.name,
+        "second": second.name,
+        "words": len(shared),
+        "rank_first": found.ranks[0],
+        "rank_second": found.ranks[1],
+        "distance": found.distance,
+        "unrelated": max(0.0, 1 - min(found.ranks) / len(shared)) ** 0.5,
+        "smallest_angle": float(degrees.min()),
+        "largest_angle": float(degrees.max()),
+    }
+    if arguments.json:
+        print_json({**row, "angles": degrees.tolist()})
+    else:
+        print_tsv(list(row), [row])

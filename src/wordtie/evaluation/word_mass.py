@@ -1,0 +1,80 @@
+"""How much probability a model gives to words that say little: `<unk>` and the most frequent words.
+
+Inan, Khosravi & Socher (2017), section 6.3: models with the augmented loss and tied vectors give less of it to `<unk>`,
+which is no word in particular, and to words such as "a", "an" and "the", which resemble no other.
+
+Shapes: V words, N tokens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from wordtie.evaluation.perplexity import evaluating, log_probabilities, queries
+from wordtie.models.language_model import LanguageModel
+from wordtie.text.batches import Ids
+from wordtie.text.vocabulary import Vocabulary
+
+FREQUENT = 50
+"""How many of the most frequent words are taken together."""
+
+
+@dataclass(frozen=True)
+class WordMass:
+    """Probabilities, or shares of a text."""
+
+    unk: float
+    """Of `<unk>`."""
+    frequent: float
+    """Of the most frequent words together; `<unk>` and `<eos>` are not among them."""
+
+
+@dataclass(frozen=True)
+class TextMass:
+    """Means over the tokens of a text."""
+
+    predicted: WordMass
+    """What the model gave, before each token."""
+    found: WordMass
+    """What came."""
+    elsewhere: WordMass
+    """What the model gave where something else came: as much as was given in vain."""
+    tokens: int
+
+
+def frequent_ids(vocabulary: Vocabulary, count: int = FREQUENT) -> list[int]:
+    """Ids of the most frequent words of the training text; ids go by frequency."""
+    special = (vocabulary.unk_id, vocabulary.eos_id)
+    return [number for number in range(min(len(vocabulary), count + 2)) if number not in special][:count]
+
+
+def word_mass(probability_V: Tensor, vocabulary: Vocabulary, count: int = FREQUENT) -> WordMass:
+    """The masses in one distribution."""
+    frequent = probability_V[frequent_ids(vocabulary, count)].sum()
+    return WordMass(float(probability_V[vocabulary.unk_id]), float(frequent))
+
+
+def text_mass(model: LanguageModel, vocabulary: Vocabulary, ids: Ids, count: int = FREQUENT) -> TextMass:
+    """The masses before every token of a text of word ids, (N,): one stream, the first token predicted from `<eos>`."""
+    groups = ([vocabulary.unk_id], frequent_ids(vocabulary, count))
+    given, elsewhere = np.zeros(2), np.zeros(2)
+    came = np.array([np.isin(ids, group).sum() for group in groups], np.float64)
+    with evaluating(model) as device:
+        for query, targets in queries(model, ids, vocabulary.eos_id, 1, device):
+            first = 0
+            for log_p in log_probabilities(model, query):
+                piece = targets[first : first + len(log_p)]
+                for number, group in enumerate(groups):
+                    mass_N = log_p[:, group].exp().sum(1).double()
+                    given[number] += float(mass_N.sum())
+                    elsewhere[number] += float(mass_N[~torch.isin(piece, torch.tensor(group, device=device))].sum())
+                first += len(log_p)
+    others = np.maximum(len(ids) - came, 1)
+    predicted, found, vain = (
+        WordMass(*sums.tolist()) for sums in (given / len(ids), came / len(ids), elsewhere / others)
+    )
+    return TextMass(predicted, found, vain, len(ids))

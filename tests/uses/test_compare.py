@@ -1,0 +1,123 @@
+"""Models side by side, and the spaces of their matrices: the commands `compare` and `subspace`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wordtie import cli
+from wordtie.evaluation.subspace import subspace_distance
+from wordtie.uses.compare_predictions import compare_predictions
+from wordtie.uses.open_run import load
+from wordtie.uses.vectors import sides, vectors_of
+
+Capture = pytest.CaptureFixture[str]
+SMALL = [
+    *("--model.hidden", "6", "--training.epochs", "2", "--training.streams", "2", "--training.steps", "5"),
+    *("--training.threads", "1"),
+]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """A tied and an untied model, in the working directory."""
+    folder = tmp_path_factory.mktemp("compare")
+    text = folder / "text"
+    text.mkdir()
+    for split, times in (("train", 40), ("valid", 3), ("test", 2)):
+        (text / f"{split}.txt").write_text("the cat sat on the mat\nthe <unk> sat on the cat\n" * times)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        patch.chdir(folder)
+        for head in ("tied", "untied"):
+            kind = ["--model.head", head, "--loss.kind", "cross_entropy"]
+            assert cli.main(["train", "text", "--out", head, *kind, *SMALL]) == 0
+        yield "untied", "tied"
+
+
+def output(arguments: list[str], capsys: Capture) -> str:
+    capsys.readouterr()
+    assert cli.main(arguments) == 0
+    return capsys.readouterr().out
+
+
+def rows(table: str) -> list[dict[str, str]]:
+    header, *lines = (line.split("\t") for line in table.splitlines())
+    return [dict(zip(header, line, strict=True)) for line in lines]
+
+
+def test_predictions_are_those_of_each_model(runs: tuple[str, str]) -> None:
+    models = {name: load(name) for name in runs}
+    (found,) = compare_predictions(models, [("the cat sat", "on")], top=3, frequent=2)
+    for name, model in models.items():
+        everything = dict(model.predict("the cat sat", top=99))
+        expected = found.models[name]
+        assert list(expected.top) == model.predict("the cat sat", top=3)
+        assert expected.following == pytest.approx(everything["on"])
+        assert expected.rank == 1 + sorted(everything.values(), reverse=True).index(everything["on"])
+        assert expected.mass.unk == pytest.approx(everything["<unk>"])
+        words = [word for word in model.tokenizer.vocabulary.words if not word.startswith("<")][:2]
+        assert expected.mass.frequent == pytest.approx(sum(everything[word] for word in words))
+
+
+def test_compare_prints_ranks_then_what_follows_then_masses(runs: tuple[str, str], capsys: Capture) -> None:
+    Path("phrases.tsv").write_text("the cat sat\ton\nthe\tbird\n\nthe <unk>\n")
+    arguments = ["compare", *runs, "--phrases", "phrases.tsv", "--top", "2", "--frequent", "3"]
+    found = rows(output(arguments, capsys))
+    assert list(found[0]) == ["phrase", "rank", "untied", "untied:probability", "tied", "tied:probability"]
+    assert [row["rank"] for row in found] == ["1", "2", "follows", "mass", "mass"] * 2 + ["1", "2", "mass", "mass"]
+    assert found[2]["tied"].startswith("on (rank ")
+    assert found[3]["tied"] == "<unk>"
+    assert found[4]["tied"] == "3 most frequent words"
+    assert found[7]["tied:probability"] == found[8]["tied:probability"], "a word not known is <unk>"
+    as_json = json.loads(output([*arguments, "--json"], capsys))
+    assert [each["phrase"] for each in as_json] == ["the cat sat", "the", "the <unk>"]
+    assert f"{as_json[0]['models']['tied']['mass']['unk']:.6f}" == found[3]["tied:probability"]
+    assert as_json[0]["models"]["untied"]["top"][0] == [found[0]["untied"], pytest.approx(0, abs=1)]
+    one = rows(output(["compare", "tied", "--phrase", "the", "--phrase", "on"], capsys))
+    assert {row["phrase"] for row in one} == {"the", "on"}
+
+
+def test_compare_over_a_text(runs: tuple[str, str], capsys: Capture) -> None:
+    arguments = ["compare", *runs, "--text", "text/test.txt", "--frequent", "2"]
+    found = rows(output(arguments, capsys))
+    assert [(row["model"], row["words"]) for row in found] == [
+        (name, words) for name in runs for words in ("<unk>", "2 most frequent words")
+    ]
+    assert {row["found"] for row in found if row["words"] == "<unk>"} == {f"{2 / 28:.6f}"}
+    assert all(0 < float(row[kind]) < 1 for row in found for kind in ("predicted", "elsewhere"))
+    assert [row["tokens"] for row in json.loads(output([*arguments, "--json"], capsys))] == [28] * 4
+
+
+def test_subspace_of_one_untied_model_and_of_two(runs: tuple[str, str], capsys: Capture) -> None:
+    (row,) = rows(output(["subspace", "untied"], capsys))
+    first, second = sides(Path("untied"))
+    assert float(row["distance"]) == pytest.approx(subspace_distance(first.matrix_VE, second.matrix_VE), abs=1e-6)
+    words = len(first.words)
+    assert (row["first"], row["second"], row["words"]) == ("untied:input", "untied:output", str(words))
+    assert float(row["unrelated"]) == pytest.approx((1 - 6 / words) ** 0.5, abs=1e-6)
+    found = json.loads(output(["subspace", "tied", "untied:output", "--json"], capsys))
+    expected = subspace_distance(vectors_of(Path("tied")).matrix_VE, second.matrix_VE)
+    assert found["distance"] == pytest.approx(expected)
+    assert len(found["angles"]) == 6
+    assert np.degrees(np.arcsin(found["distance"])) <= found["largest_angle"] + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["compare", "tied"], "give --phrase or --phrases, or else --text"),
+        (["compare", "tied", "--phrase", "a", "--text", "text/test.txt"], "or else --text"),
+        (["subspace", "tied"], "is tied"),
+        (["subspace", "text/test.txt"], "one run folder, or two sources"),
+    ],
+)
+def test_what_makes_no_sense_is_said(
+    runs: tuple[str, str], arguments: list[str], message: str, capsys: Capture
+) -> None:
+    assert cli.main(arguments) == 2
+    assert message in capsys.readouterr().err
