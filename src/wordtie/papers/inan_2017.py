@@ -75,6 +75,8 @@ SECTION_6_2: Changes = {
     "training.decay": 1.0,
     "training.patience": 0,
     "training.epochs": 100,
+    "training.streams": 5,
+    "training.steps": 20,
 }
 """The experiment of Figure 1: nothing regularises, rows of the input matrix are held at norm 1, b is 0 (section 4)."""
 FIGURE_1_BETAS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
