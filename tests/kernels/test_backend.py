@@ -1,0 +1,89 @@
+"""numba is optional, is imported late, and its machine code is found again by the next process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from wordtie.kernels import backend
+from wordtie.kernels.softmax_loss import Pull, softmax_loss
+
+needs_numba = pytest.mark.skipif(not backend.have_numba(), reason="numba is not installed")
+
+WITHOUT_NUMBA = """
+import sys
+import torch
+from wordtie.kernels.lstm import fast_layer
+from wordtie.kernels.softmax_loss import Pull, softmax_loss
+from wordtie.nn.lstm import LSTMLayer
+layer = LSTMLayer(3, 3)
+for parameter in layer.parameters():
+    torch.nn.init.normal_(parameter)
+state = torch.zeros(2, 3), torch.zeros(2, 3)
+with torch.no_grad():
+    fast_layer(torch.float32)(layer, torch.randn(4, 2, 3), state, None)
+assert "numba" not in sys.modules, "prediction waits for numba"
+sys.modules["numba"] = None  # any import of it fails
+query, _ = fast_layer(torch.float32)(layer, torch.randn(4, 2, 3), state, None)
+words = torch.randn(5, 3, requires_grad=True)
+targets = torch.tensor([0, 1, 2, 3, 4, 0, 1, 2])
+for precision in (torch.float32, torch.bfloat16):
+    total, _ = softmax_loss(query.flatten(0, 1), words, None, targets, words, Pull(20.0, 0.6, True), precision)
+    total.backward(retain_graph=True)
+assert words.grad.isfinite().all()
+"""
+
+CACHED = """
+import torch
+from wordtie.kernels import softmax_rows
+from wordtie.kernels.softmax_loss import Pull, softmax_loss
+words = torch.randn(5, 3)
+for pull in (None, Pull(20.0, 0.6, True)):
+    softmax_loss(torch.randn(2, 3), words, None, torch.tensor([0, 1]), words, pull, torch.float32)
+for kernel in (softmax_rows.augmented_rows, softmax_rows.cross_entropy_rows):
+    assert kernel.stats.cache_hits and not kernel.stats.cache_misses, kernel.stats
+"""
+
+
+def run(code: str) -> None:
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_everything_works_without_numba() -> None:
+    run(WITHOUT_NUMBA)
+
+
+@needs_numba
+def test_machine_code_is_found_again() -> None:
+    words = torch.randn(5, 3)
+    for pull in (None, Pull(20.0, 0.6, True)):
+        softmax_loss(torch.randn(2, 3), words, None, torch.tensor([0, 1]), words, pull, torch.float32)
+    run(CACHED)
+
+
+def test_a_broken_numba_counts_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numba", None)
+    assert backend.have_numba.__wrapped__() is False
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("count", [0, 1, 2, 7])
+def test_parts_cover_everything_once(count: int, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    seen: list[int] = []
+    backend.in_parts(lambda begin, end: seen.extend(range(begin, end)), count)
+    assert sorted(seen) == list(range(count))
+
+
+def test_an_error_in_a_part_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+
+    def work(begin: int, end: int) -> None:
+        if begin:
+            raise ValueError("here")
+
+    with pytest.raises(ValueError, match="here"):
+        backend.in_parts(work, 4)
