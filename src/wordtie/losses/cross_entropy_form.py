@@ -51,5 +51,5 @@ def entropy_of_similar_words(input_VE: Tensor, targets_N: Tensor, temperature: f
     """Sum over the tokens of H(softmax(L u / tau)), in nats."""
     words_M, tokens_M = targets_N.unique(return_counts=True)
     log_MV = F.log_softmax(input_VE[words_M] @ input_VE.T / temperature, dim=1)
-    entropy_M: Tensor = -(log_MV.exp() * log_MV).sum(1)
-    return (entropy_M * tokens_M).sum()
+    total: Tensor = -((log_MV.exp() * log_MV).sum(1) * tokens_M).sum()
+    return total

@@ -14,11 +14,14 @@ import torch
 from torch import Tensor, nn
 
 from wordtie.config import ModelSettings
-from wordtie.heads.tied import Tied
-from wordtie.heads.untied import Untied
+from wordtie.heads.build import build_head
 from wordtie.kernels.lstm import fast_layer
+from wordtie.kernels.lstm_masked import fast_masked
+from wordtie.nn.build import build_core
+from wordtie.nn.core import State
 from wordtie.nn.embedding import WordMatrix
-from wordtie.nn.lstm import LSTM, LSTMLayer, State
+from wordtie.nn.lstm import LSTM
+from wordtie.nn.word_dropout import word_mask
 
 
 class LanguageModel(nn.Module):
@@ -29,18 +32,8 @@ class LanguageModel(nn.Module):
         self.settings = settings
         self.words = words
         self.embedding = WordMatrix(words, settings.embedding_size)
-        self.core = LSTM(
-            settings.embedding_size,
-            settings.hidden,
-            settings.layers,
-            settings.input_dropout,
-            settings.hidden_dropout,
-        )
-        self.head: Tied | Untied
-        if settings.head == "tied":
-            self.head = Tied(words, settings.has_output_bias)
-        else:
-            self.head = Untied(words, settings.hidden, settings.has_output_bias)
+        self.core = build_core(settings)
+        self.head = build_head(settings, words)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -49,14 +42,24 @@ class LanguageModel(nn.Module):
             for name, parameter in self.named_parameters():
                 if name != "head.bias":
                     parameter.uniform_(-self.settings.init, self.settings.init)
-            for layer in self.core.lstm_layers:
-                hidden = self.settings.hidden
-                layer.bias[hidden : 2 * hidden] += self.settings.forget_bias
+            for layer in self.core.stack:
+                layer.reset_biases()
+        self.constrain()
+
+    @torch.no_grad()
+    def constrain(self) -> None:
+        """Bring the parameters back to where they are held, after a step of the optimiser."""
+        if self.settings.unit_rows:
+            self.embedding.weight.div_(self.embedding.weight.norm(dim=1, keepdim=True))
 
     @property
     def output_matrix(self) -> Tensor:
         """The (V, E) matrix that scores queries; the word matrix itself when tied."""
         return self.head.output_matrix(self.embedding.weight)
+
+    def penalty(self) -> Tensor | float:
+        """What the model adds to the loss summed over a window's tokens, in nats."""
+        return self.head.penalty()
 
     def initial_state(self, streams: int) -> State:
         """What a stream starts from."""
@@ -64,10 +67,13 @@ class LanguageModel(nn.Module):
 
     def forward(self, ids_TB: Tensor, state: State) -> tuple[Tensor, State]:
         """Queries (N, E), row t * B + b for step t of stream b, and the state to carry on."""
-        return self.read(self.embedding(ids_TB), state)
+        return self.read(self.embedding(ids_TB), state, ids_TB)
 
-    def read(self, vectors_TBE: Tensor, state: State) -> tuple[Tensor, State]:
-        """`forward` from the word vectors on, for whoever draws them."""
+    def read(self, vectors_TBE: Tensor, state: State, ids_TB: Tensor | None = None) -> tuple[Tensor, State]:
+        """`forward` from the word vectors on, for whoever draws them; word dropout needs the words' ids."""
+        if self.training and ids_TB is not None:
+            mask_TB1 = word_mask(ids_TB, self.words, self.settings.word_dropout, vectors_TBE)
+            vectors_TBE = vectors_TBE if mask_TB1 is None else vectors_TBE * mask_TB1
         outputs_TBH, state = self.core(vectors_TBE, state)
         return self.head(outputs_TBH.flatten(0, 1)), state
 
@@ -77,7 +83,9 @@ class LanguageModel(nn.Module):
 
     def use(self, fused: bool, precision: torch.dtype = torch.float32) -> LanguageModel:
         """Choose the fast twins and the precision of their large products; returns itself."""
-        self.core.run_layer = fast_layer(precision) if fused else LSTMLayer.forward
+        if isinstance(self.core, LSTM):
+            self.core.run_layer = fast_layer(precision) if fused else None
+            self.core.run_masked = fast_masked(precision) if fused else None
         return self
 
     def parameter_count(self) -> int:

@@ -68,7 +68,7 @@ class Noise:
             query_NE, state = model(inputs_TB, state)
             return Reading(query_NE, state, output_VE, targets_TB.flatten(), None)
         vectors_KTBE = self._vectors(model, rows)
-        query_NE, state = model.read(vectors_KTBE[0], state)
+        query_NE, state = model.read(vectors_KTBE[0], state, inputs_TB)
         drawn_NE = vectors_KTBE[1].flatten(0, 1) if len(vectors_KTBE) == 2 else None
         if drawn_NE is not None and mask_VE is not None:
             drawn_NE = drawn_NE * mask_VE[targets_TB.flatten()]

@@ -1,11 +1,11 @@
-"""The LSTM core, with the mask sharing of Inan, Khosravi & Socher (2017), section 5.
+"""The LSTM core, with the mask sharing of Inan, Khosravi & Socher (2017), section 5, or any of `wordtie.nn.masks`.
 
     i, f, o = sigmoid(.)    g = tanh(.)        of   W_x x_t + W_h (m * h_{t-1}) + b
-    c_t = f * c_{t-1} + i * g                  h_t = o * tanh(c_t)
+    c_t = f * c_{t-1} + i * (d_t * g)          h_t = o * tanh(c_t)
 
-A layer hands m * h_t on, to itself one step later and to whatever stands above it: one mask m per
-stream, layer and window serves both places. Layer 1's input vectors have a mask of their own. The
-state that is carried to the next window is the unmasked (h, c); the next window masks it anew.
+A layer hands m' * h_t on to whatever stands above it. For `inan` m' is m: one mask per stream, layer and window
+serves both places. Layer 1's input vectors have a mask of their own. d_t drops the candidate (Semeniuta et al. 2016).
+The state that is carried to the next window is the unmasked (h, c); the next window masks it anew.
 
 Shapes: T steps, B streams, E input size, H units, 4H gate rows in the order i, f, g, o.
 """
@@ -13,95 +13,87 @@ Shapes: T steps, B streams, E input size, H units, 4H gate rows in the order i, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 
-from wordtie.nn.dropout import window_mask
-
-State = list[tuple[Tensor, Tensor]]
-"""One (h, c) a layer, each (B, H), unmasked."""
-
-
-@dataclass(frozen=True)
-class Masks:
-    """What is dropped in one window; None where nothing is."""
-
-    input: Tensor | None
-    """(B, E)"""
-    hidden: list[Tensor | None]
-    """(B, H) a layer"""
+from wordtie.nn.core import Core, Layer, LayerState
+from wordtie.nn.core import State as State
+from wordtie.nn.masks import NONE, Dropouts, LayerMasks
+from wordtie.nn.masks import Masks as Masks
 
 
-class LSTMLayer(nn.Module):
+class LSTMLayer(Layer):
     """Parameters of one layer, and the readable form of its equations."""
 
-    def __init__(self, size: int, hidden: int) -> None:
-        super().__init__()
+    state_parts = 2
+
+    def __init__(self, size: int, hidden: int, forget_bias: float = 0.0) -> None:
+        super().__init__(hidden)
+        self.forget_bias = forget_bias
         self.input_weight = nn.Parameter(torch.empty(4 * hidden, size))
         self.recurrent_weight = nn.Parameter(torch.empty(4 * hidden, hidden))
         self.bias = nn.Parameter(torch.empty(4 * hidden))
 
-    def forward(
-        self, inputs_TBE: Tensor, state: tuple[Tensor, Tensor], mask_BH: Tensor | None
-    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    def reset_biases(self) -> None:
+        """Let the forget gates start more open."""
+        self.bias[self.hidden : 2 * self.hidden] += self.forget_bias
+
+    def forward(self, inputs_TBE: Tensor, state: LayerState, masks: LayerMasks) -> tuple[Tensor, LayerState]:
         """Masked outputs (T, B, H) and the unmasked last state."""
         hidden, cell = state
         outputs = []
+        weight = masks.dropped_weights(self.recurrent_weight)
         projected = inputs_TBE @ self.input_weight.T + self.bias
-        for gates in projected:
-            recurrent = hidden if mask_BH is None else hidden * mask_BH
-            i, f, g, o = (gates + recurrent @ self.recurrent_weight.T).chunk(4, dim=1)
-            cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
+        for t, gates in enumerate(projected):
+            i, f, g, o = (gates + masks.recurring(hidden) @ weight.T).chunk(4, dim=1)
+            candidate = g.tanh() if masks.candidate is None else g.tanh() * masks.candidate[t]
+            cell = f.sigmoid() * cell + i.sigmoid() * candidate
             hidden = o.sigmoid() * cell.tanh()
-            outputs.append(hidden if mask_BH is None else hidden * mask_BH)
-        return torch.stack(outputs), (hidden, cell)
+            outputs.append(hidden)
+        return masks.going_up(torch.stack(outputs)), (hidden, cell)
+
+
+class LSTMWeights(NamedTuple):
+    """The parameters of a layer, as the fast twins take them: those of an `LSTMLayer`, or with weights dropped."""
+
+    input_weight: Tensor
+    recurrent_weight: Tensor
+    bias: Tensor
 
 
 RunLayer = Callable[[LSTMLayer, Tensor, tuple[Tensor, Tensor], Tensor | None], tuple[Tensor, tuple[Tensor, Tensor]]]
+"""A twin of a layer with one mask (B, H) for h, where it recurs and where it goes up."""
+RunMasked = Callable[[LSTMWeights, Tensor, tuple[Tensor, Tensor], LayerMasks], tuple[Tensor, tuple[Tensor, Tensor]]]
+"""A twin of a layer with masks of any kind but of weights; its outputs are not masked."""
 
 
-class LSTM(nn.Module):
+class LSTM(Core):
     """`core(inputs_TBE, state) -> (outputs_TBH, state)`."""
 
     def __init__(
-        self, size: int, hidden: int, layers: int, input_dropout: float = 0.0, hidden_dropout: float = 0.0
+        self, size: int, hidden: int, layers: int, dropouts: Dropouts = NONE, forget_bias: float = 0.0
     ) -> None:
-        super().__init__()
-        self.hidden = hidden
-        self.input_dropout = input_dropout
-        self.hidden_dropout = hidden_dropout
-        self.run_layer: RunLayer = LSTMLayer.forward
-        """The readable form; `wordtie.models` puts the fast twin here."""
-        self.layers = nn.ModuleList(LSTMLayer(size if n == 0 else hidden, hidden) for n in range(layers))
+        super().__init__((LSTMLayer(size if n == 0 else hidden, hidden, forget_bias) for n in range(layers)), dropouts)
+        self.run_layer: RunLayer | None = None
+        self.run_masked: RunMasked | None = None
+        """Fast twins, which `wordtie.models` puts here; None runs the readable form."""
 
-    @property
-    def lstm_layers(self) -> list[LSTMLayer]:
-        """The layers, bottom first."""
-        return [layer for layer in self.layers if isinstance(layer, LSTMLayer)]
-
-    def initial_state(self, streams: int) -> State:
-        """Zeros: what a stream starts from."""
-        like = next(self.parameters())
-        return [(like.new_zeros(streams, self.hidden), like.new_zeros(streams, self.hidden)) for _ in self.layers]
-
-    def draw_masks(self, inputs_TBE: Tensor) -> Masks:
-        """One draw for one window; nothing is dropped outside training."""
-        streams, size = inputs_TBE.shape[1:]
-        if not self.training:
-            return Masks(None, [None] * len(self.layers))
-        return Masks(
-            window_mask(streams, size, self.input_dropout, inputs_TBE),
-            [window_mask(streams, self.hidden, self.hidden_dropout, inputs_TBE) for _ in self.layers],
-        )
-
-    def forward(self, inputs_TBE: Tensor, state: State, masks: Masks | None = None) -> tuple[Tensor, State]:
-        """Masked outputs of the top layer (T, B, H), and the state to carry on."""
-        masks = self.draw_masks(inputs_TBE) if masks is None else masks
-        outputs = inputs_TBE if masks.input is None else inputs_TBE * masks.input
-        new_state = []
-        for layer, layer_state, mask_BH in zip(self.lstm_layers, state, masks.hidden, strict=True):
-            outputs, layer_state = self.run_layer(layer, outputs, layer_state, mask_BH)
-            new_state.append(layer_state)
-        return outputs, new_state
+    def run(self, layer: Layer, inputs_TBE: Tensor, state: LayerState, masks: LayerMasks) -> tuple[Tensor, LayerState]:
+        """One layer, by the fastest twin that knows its masks."""
+        if not isinstance(layer, LSTMLayer) or self.run_layer is None or self.run_masked is None:
+            return super().run(layer, inputs_TBE, state, masks)
+        weights = layer
+        if masks.weights is not None:
+            dropped = LSTMWeights(layer.input_weight, masks.dropped_weights(layer.recurrent_weight), layer.bias)
+            weights = cast(LSTMLayer, dropped)
+        before = (state[0], state[1])
+        if masks.candidate is None and masks.recurrent is masks.output:
+            return self.run_layer(weights, inputs_TBE, before, masks.output)
+        if masks.candidate is None and masks.recurrent is None:
+            outputs_TBH, after = self.run_layer(weights, inputs_TBE, before, None)
+        else:
+            parts = LSTMWeights(weights.input_weight, weights.recurrent_weight, weights.bias)
+            outputs_TBH, after = self.run_masked(parts, inputs_TBE, before, masks)
+        return masks.going_up(outputs_TBH), after
