@@ -77,7 +77,7 @@ def test_gradient(elementwise: bool, masked: bool) -> None:
 def test_without_noise_it_is_a_look_up() -> None:
     ids = torch.randint(6, (2, 4, 3))
     base = torch.randn(6, 5)
-    assert torch.equal(drawn_rows(base, distinct_words(ids, 6)), base[ids])
+    assert torch.equal(torch.stack(drawn_rows(base, distinct_words(ids, 6))), base[ids])
 
 
 def test_the_mask_drops_at_its_rate_and_has_mean_one() -> None:

@@ -22,11 +22,11 @@ from wordtie.noise.variational_smoothing import RowDraw
 
 
 class _DrawnRows(torch.autograd.Function):
-    """Gather rows, then coordinates, then hand them to the tokens; and the way back."""
+    """Gather rows, then coordinates, then hand them to the tokens of each side; and the way back."""
 
     @staticmethod
-    def forward(ctx: Any, matrix_VE: Tensor, draw: RowDraw, mask_ME: Tensor | None) -> Tensor:
-        """(K, T, B, E)."""
+    def forward(ctx: Any, matrix_VE: Tensor, draw: RowDraw, mask_ME: Tensor | None) -> tuple[Tensor, ...]:
+        """(T, B, E) for each of the K sides."""
         size = matrix_VE.shape[1]
         rows_ME = matrix_VE.index_select(0, draw.words_M)
         places_R, elements_R = draw.places_R, None
@@ -37,19 +37,20 @@ class _DrawnRows(torch.autograd.Function):
             rows_ME[: len(mask_ME)] *= mask_ME
         ctx.save_for_backward(places_R, elements_R, mask_ME)
         ctx.draw, ctx.shape = draw, matrix_VE.shape
-        return rows_ME.index_select(0, draw.row_KTB.flatten()).view(*draw.row_KTB.shape, size)
+        return tuple(rows_ME.index_select(0, row_TB.flatten()).view(*row_TB.shape, size) for row_TB in draw.row_KTB)
 
     @staticmethod
-    def backward(ctx: Any, d_tokens: Tensor) -> Any:
+    def backward(ctx: Any, *d_sides: Tensor) -> Any:
         """Of the matrix alone."""
         places_R, elements_R, mask_ME = ctx.saved_tensors
         draw: RowDraw = ctx.draw
         size = ctx.shape[1]
-        d_rows_ME = d_tokens.new_zeros(len(draw.words_M), size)
-        d_rows_ME.index_add_(0, draw.row_KTB.flatten(), d_tokens.reshape(-1, size))
+        d_rows_ME = d_sides[0].new_zeros(len(draw.words_M), size)
+        for row_TB, d_TBE in zip(draw.row_KTB, d_sides, strict=True):
+            d_rows_ME.index_add_(0, row_TB.flatten(), d_TBE.reshape(-1, size))
         if mask_ME is not None:
             d_rows_ME[: len(mask_ME)] *= mask_ME
-        d_matrix_VE = d_tokens.new_zeros(ctx.shape)
+        d_matrix_VE = d_rows_ME.new_zeros(ctx.shape)
         if elements_R is not None:
             d_elements_R = d_rows_ME.view(-1).index_select(0, places_R)
             d_rows_ME.view(-1)[places_R] = 0
@@ -58,7 +59,7 @@ class _DrawnRows(torch.autograd.Function):
         return d_matrix_VE, None, None
 
 
-def drawn_rows(matrix_VE: Tensor, draw: RowDraw, mask_ME: Tensor | None = None) -> Tensor:
-    """The vector of each token, (K, T, B, E). `mask_ME` multiplies the first rows, as many as it has."""
-    vectors: Tensor = _DrawnRows.apply(matrix_VE, draw, mask_ME)  # type: ignore[no-untyped-call]
+def drawn_rows(matrix_VE: Tensor, draw: RowDraw, mask_ME: Tensor | None = None) -> tuple[Tensor, ...]:
+    """The vector of each token, (T, B, E) for each side. `mask_ME` multiplies the first rows, as many as it has."""
+    vectors: tuple[Tensor, ...] = _DrawnRows.apply(matrix_VE, draw, mask_ME)  # type: ignore[no-untyped-call]
     return vectors

@@ -64,10 +64,10 @@ class Proposal:
     def draw(self, like: Tensor) -> Tensor:
         """Word ids from the proposal, independent of one another, in the shape of `like`."""
         words = len(self.alias_V)
-        draws = torch.randint(words << CELL_BITS, like.shape, device=like.device)
+        draws = torch.randint(words << CELL_BITS, (like.numel(),), device=like.device)
         cell = draws >> CELL_BITS
-        own = (draws & ((1 << CELL_BITS) - 1)) < self.threshold_V[cell]
-        return torch.where(own, cell, self.alias_V[cell])
+        own = (draws & ((1 << CELL_BITS) - 1)) < self.threshold_V.index_select(0, cell)
+        return torch.where(own, cell, self.alias_V.index_select(0, cell)).view(like.shape)
 
     def replace(self, words: Tensor) -> tuple[Tensor, Tensor]:
         """(ids with each replaced at its gamma_i, which ones were), independently of one another."""
