@@ -148,3 +148,18 @@ def test_a_row_with_no_published_number_is_run(row: Row, place: Place, monkeypat
 def test_this_repositorys_ledger_stands() -> None:
     problems = document.check(REPOSITORY / "docs" / "reproduction.md", REPOSITORY / "results")
     assert [problem.replace(str(REPOSITORY), "") for problem in problems] == []
+
+
+def test_a_row_of_other_numbers_takes_them_from_its_models_entry(row: Row, place: Place) -> None:
+    shown = Published(values={"MEN": 0.25, "Rare-Word": 0.3})
+    vectors = Row("tests/table-2/vectors", "vectors", shown, kind="drawn", drawn_from=(row.name,),
+                  shows=("measures", "similarity", "input"))  # fmt: skip
+    write_entry(place.results, made_up(row))
+    (state,) = states(read_all(place.results), None, [vectors])
+    assert (state.status, state.why) == ("not run", "tests/table-1/small was run without measuring it")
+    for seed, rho in ((1, 0.3), (2, 0.2)):
+        measures = {"similarity": {"input": {"MEN": rho, "Rare-Word": 0.31}}}
+        write_entry(place.results, {**made_up(row, seed), "measures": measures})
+    (state,) = states(read_all(place.results), None, [vectors])
+    assert state.status == "reached"
+    assert "| MEN 0.25, Rare-Word 0.3 | MEN 0.25, Rare-Word 0.31 |" in markdown([state])

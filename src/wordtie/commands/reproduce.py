@@ -13,11 +13,12 @@ from wordtie.papers.registry import select
 from wordtie.papers.row import Row
 
 HELP = """\
-Train what a row of a paper's table says, and see how far from the published number it comes.
+Train the rows of the papers' tables, and list how they stand.
 
-ROW is the name of a row, or what the names of a group of rows begin with. Every finished run is one JSON file under
-results/, with its settings, machine, texts and numbers; a row that is there already for the same settings and text is
-not trained again. A run that was stopped goes on from its run folder.
+A row has the settings of a line of a published table; what comes out is held against the published number. ROW is
+the name of a row, or what the names of a group of rows begin with. Every finished run is one JSON file under results/,
+with its settings, machine, texts and numbers; a row that is there already for the same settings and text is not
+trained again. A run that was stopped goes on from its run folder.
 
 examples:
   wordtie reproduce --list                                  every row and how it stands

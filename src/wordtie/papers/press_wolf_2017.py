@@ -97,6 +97,7 @@ def table_6() -> dict[str, Row]:
             MODELS[model][0],
             Published(valid, test, train, parameters),
             {"data.corpus": "ptb", **SMALL, **MODELS[model][1]},
+            measures={"small": ("similarity", "agreement"), "wt": ("similarity",)}.get(model, ()),
         )
         for model, (train, valid, test, parameters) in TABLE_6.items()
     ]

@@ -56,6 +56,9 @@ class Row:
     """What else is measured of the trained model: names in `wordtie.report.measures`."""
     drawn_from: tuple[str, ...] = ()
     """Rows whose results this one shows."""
+    shows: tuple[str, ...] = ()
+    """Where the numbers to hold against `published.values` stand in the entry of the row that this one is drawn from,
+    as ("measures", "similarity", "input")."""
     note: str = ""
     """What a reader should know of the settings: which of them the paper leaves open, and what was taken."""
 

@@ -6,10 +6,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from wordtie.errors import DataError
+from wordtie.evaluation.embedding_agreement import agreement
 from wordtie.evaluation.subspace import subspace_distance
+from wordtie.evaluation.word_similarity import read_benchmark
+from wordtie.evaluation.word_similarity import similarity as rank_correlation
 from wordtie.training import checkpoint
 from wordtie.training.run_folder import CHECKPOINT
+from wordtie.uses.benchmarks import standard
 from wordtie.uses.open_run import load
+from wordtie.uses.vectors import sides, vectors_of
 
 PHRASES = {
     "information international said it believes that the complaints filed in": "federal",
@@ -39,5 +45,29 @@ def subspace(folder: Path) -> dict[str, float]:
     return {"distance": round(subspace_distance(*matrices), 6)}
 
 
-MEASURES: Mapping[str, Callable[[Path], Any]] = {"predictions": predictions, "subspace": subspace}
+def similarity(folder: Path) -> dict[str, dict[str, float]]:
+    """Spearman's rho of each side's vectors with human judgements; nothing where the benchmarks are not here."""
+    try:
+        benchmarks = {name: read_benchmark(path) for name, path in standard().items()}
+    except DataError:
+        return {}
+    return {
+        vectors.name.rpartition(":")[2]: {
+            title: round(rank_correlation(vectors, each).rho, 4) for title, each in benchmarks.items()
+        }
+        for vectors in sides(folder)
+    }
+
+
+def input_output_agreement(folder: Path) -> dict[str, float]:
+    """Spearman's rho between the similarities of all pairs of words under input and output vectors (untied)."""
+    return {"rho": round(agreement(vectors_of(folder, "input"), vectors_of(folder, "output")).rho, 4)}
+
+
+MEASURES: Mapping[str, Callable[[Path], Any]] = {
+    "predictions": predictions,
+    "subspace": subspace,
+    "similarity": similarity,
+    "agreement": input_output_agreement,
+}
 """By the names that rows use; what they return goes into the ledger as it is, so it must be plain JSON."""

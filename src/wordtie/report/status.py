@@ -47,9 +47,15 @@ class RowState:
     why: str = ""
 
     def ours(self, name: str) -> Mean | None:
-        """`valid` or `test` perplexity over the seeds."""
+        """`valid` or `test` perplexity over the seeds; None for a row of other numbers."""
+        if self.row.shows:
+            return None
         values = [float(entry[f"{name}_perplexity"]) for entry in self.entries]
         return Mean.of(values) if values else None
+
+    def values(self) -> dict[str, Mean]:
+        """Numbers of another kind, by their names in `published.values`."""
+        return shown_values(self.row, self.entries)
 
     def difference(self, name: str) -> float | None:
         """Ours less the published one, as a share of it."""
@@ -74,6 +80,7 @@ class RowState:
             "seeds": [entry["seed"] for entry in self.entries],
             "published_parameters": published.parameters,
             "published_values": dict(published.values),
+            "ours_values": {name: value.mean for name, value in self.values().items()},
             "note": self.row.note,
         }
 
@@ -97,6 +104,8 @@ def _state(row: Row, of_row: dict[str, list[Entry]], runs: Path | None) -> RowSt
     if row.kind == "drawn" and len(sources) > 1:
         missing = [name for name in sources if name not in of_row]
         return RowState(row, (), "run") if not missing else RowState(row, (), "not run", f"waits for {missing[0]}")
+    if found and row.shows and not shown_values(row, found):
+        return RowState(row, (), "not run", f"{sources[0]} was run without measuring it")
     if found:
         return RowState(row, tuple(found), _verdict(row, found))
     if runs is not None and row.kind == "train" and (progress := _progress(row, runs)):
@@ -104,7 +113,23 @@ def _state(row: Row, of_row: dict[str, list[Entry]], runs: Path | None) -> RowSt
     return RowState(row, (), "not run", why_not(row, by_settings=runs is not None))
 
 
+def shown_values(row: Row, entries: Sequence[Entry]) -> dict[str, Mean]:
+    """What the entries hold where the row says, over the seeds; nothing where one lacks it."""
+    tables: list[Any] = []
+    for entry in entries if row.shows else ():
+        found: Any = entry
+        for name in row.shows:
+            found = found.get(name, {})
+        tables.append(found)
+    names = [name for name in row.published.values if tables and all(name in table for table in tables)]
+    return {name: Mean.of([table[name] for table in tables]) for name in names}
+
+
 def _verdict(row: Row, entries: Sequence[Entry]) -> Status:
+    if row.shows:
+        enough = [row.published.values[name] * (1 - TOLERANCE) for name in shown_values(row, entries)]
+        means = [value.mean for value in shown_values(row, entries).values()]
+        return "reached" if all(ours >= least for ours, least in zip(means, enough, strict=True)) else "not reached"
     name = "test" if row.published.test is not None else "valid"
     published = getattr(row.published, name)
     if published is None:

@@ -63,6 +63,8 @@ def cells(state: RowState) -> tuple[str, ...]:
     sizes = [count(published.parameters), count(state.entries[0]["parameters"] if state.entries else None)]
     status = f"{state.status}: {state.why}" if state.why else state.status
     ours = pair(state.ours("valid"), state.ours("test"))
+    if values := state.values():
+        ours = ", ".join(f"{name} {value.mean:.2f}" for name, value in values.items())
     if distance := measured(state, "subspace", "distance"):
         ours = f"distance {distance.mean:.3f}" + (f" ± {distance.spread:.3f}" if distance.seeds > 1 else "")
     return (
