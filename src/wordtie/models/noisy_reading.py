@@ -67,9 +67,9 @@ class Noise:
         if rows is None:
             query_NE, state = model(inputs_TB, state)
             return Reading(query_NE, state, output_VE, targets_TB.flatten(), None)
-        vectors_KTBE = self._vectors(model, rows)
-        query_NE, state = model.read(vectors_KTBE[0], state, inputs_TB)
-        drawn_NE = vectors_KTBE[1].flatten(0, 1) if len(vectors_KTBE) == 2 else None
+        vectors_TBE, *drawn_TBE = self._vectors(model, rows)
+        query_NE, state = model.read(vectors_TBE, state, inputs_TB)
+        drawn_NE = drawn_TBE[0].flatten(0, 1) if drawn_TBE else None
         if drawn_NE is not None and mask_VE is not None:
             drawn_NE = drawn_NE * mask_VE[targets_TB.flatten()]
         return Reading(query_NE, state, output_VE, targets_TB.flatten(), drawn_NE)
@@ -90,8 +90,8 @@ class Noise:
             return distinct_words(inputs_TB[None], model.words)
         return None
 
-    def _vectors(self, model: LanguageModel, rows: RowDraw) -> Tensor:
-        """(K, T, B, E): inputs, then targets where they are drawn."""
+    def _vectors(self, model: LanguageModel, rows: RowDraw) -> tuple[Tensor, ...]:
+        """(T, B, E) each: inputs, then targets where they are drawn."""
         matrix_VE = model.embedding.weight
         mask_ME = None
         if model.training and self.settings.input_dropout:
