@@ -87,17 +87,42 @@ def evaluate(model: LanguageModel, ids: Ids, eos_id: int, streams: int = 1) -> S
     return Score(total, len(ids))
 
 
+class Reader:
+    """One stream, read piece by piece: the state and the last word are carried from one piece to the next.
+
+    In pieces of any size the same words have the same scores (to float rounding), in the memory of one piece.
+    """
+
+    def __init__(self, model: LanguageModel, eos_id: int) -> None:
+        self.model = model
+        self.state = model.initial_state(1)
+        self.before = eos_id
+
+    def __call__(self, ids: Ids) -> Iterator[tuple[Bits, Bits]]:
+        """Surprisal of each token and entropy of its prediction, in bits, for the next words of the stream."""
+        for first in range(0, len(ids), TOKENS_AT_ONCE):
+            piece = [int(word) for word in ids[first : first + TOKENS_AT_ONCE]]
+            with evaluating(self.model) as device:
+                inputs_T1 = torch.tensor([self.before, *piece[:-1]], device=device)[:, None]
+                query, self.state = self.model(inputs_T1, self.state)
+                self.before = piece[-1]
+                scores = [*_bits(self.model, query, torch.tensor(piece, device=device))]
+            yield from scores
+
+
 def token_scores(model: LanguageModel, ids: Ids, eos_id: int) -> Iterator[tuple[Bits, Bits]]:
     """Surprisal of each token and entropy of its prediction, in bits; one stream, predicted from `<eos>` on.
 
     Given in pieces, so that a text of any length needs the same memory.
     """
-    with evaluating(model) as device:
-        for query, targets in queries(model, ids, eos_id, 1, device):
-            first = 0
-            for log_p in log_probabilities(model, query):
-                piece = targets[first : first + len(log_p), None]
-                nats = torch.stack([-log_p.gather(1, piece)[:, 0], -(log_p.exp() * log_p).sum(1)])
-                surprisal, entropy = nats.double().cpu().numpy() / math.log(2)
-                yield surprisal, entropy
-                first += len(log_p)
+    yield from Reader(model, eos_id)(ids)
+
+
+def _bits(model: LanguageModel, query_NE: Tensor, targets_N: Tensor) -> Iterator[tuple[Bits, Bits]]:
+    first = 0
+    for log_p in log_probabilities(model, query_NE):
+        piece = targets_N[first : first + len(log_p), None]
+        nats = torch.stack([-log_p.gather(1, piece)[:, 0], -(log_p.exp() * log_p).sum(1)])
+        surprisal, entropy = nats.double().cpu().numpy() / math.log(2)
+        yield surprisal, entropy
+        first += len(log_p)

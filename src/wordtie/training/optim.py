@@ -1,4 +1,4 @@
-"""Optimisers by name, and the learning rate of an epoch.
+"""Optimisers by name, and clipping.
 
 Learning rates and clipping refer to the loss summed over the steps of a window and averaged over its
 streams, as the classic recipes have it (Zaremba et al. 2014).
@@ -13,15 +13,31 @@ from torch import Tensor
 
 from wordtie.config import TrainingSettings
 
-OPTIMISERS: dict[str, Callable[[Iterable[Tensor], float], torch.optim.Optimizer]] = {
-    "sgd": lambda parameters, lr: torch.optim.SGD(parameters, lr=lr),
-    "adam": lambda parameters, lr: torch.optim.Adam(parameters, lr=lr),
+
+def _sgd(parameters: Iterable[Tensor], settings: TrainingSettings) -> torch.optim.Optimizer:
+    return torch.optim.SGD(parameters, lr=settings.lr, weight_decay=settings.weight_decay)
+
+
+def _adam(parameters: Iterable[Tensor], settings: TrainingSettings) -> torch.optim.Optimizer:
+    betas = (settings.beta1, 0.999 if settings.beta2 is None else settings.beta2)
+    return torch.optim.Adam(parameters, lr=settings.lr, betas=betas, weight_decay=settings.weight_decay)
+
+
+def _rmsprop(parameters: Iterable[Tensor], settings: TrainingSettings) -> torch.optim.Optimizer:
+    alpha = 0.99 if settings.beta2 is None else settings.beta2
+    return torch.optim.RMSprop(parameters, lr=settings.lr, alpha=alpha, weight_decay=settings.weight_decay)
+
+
+OPTIMISERS: dict[str, Callable[[Iterable[Tensor], TrainingSettings], torch.optim.Optimizer]] = {
+    "sgd": _sgd,
+    "adam": _adam,
+    "rmsprop": _rmsprop,
 }
 
 
-def learning_rate(settings: TrainingSettings, epoch: int) -> float:
-    """The rate of an epoch, counted from 1: decayed once for each epoch after `decay_after`."""
-    return settings.lr * settings.decay ** max(0, epoch - settings.decay_after)
+def build_optimiser(settings: TrainingSettings, parameters: Iterable[Tensor]) -> torch.optim.Optimizer:
+    """The optimiser that the settings ask for."""
+    return OPTIMISERS[settings.optimiser](parameters, settings)
 
 
 def clip_global_norm(parameters: Iterable[Tensor], limit: float) -> Tensor:

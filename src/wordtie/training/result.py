@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -45,6 +45,8 @@ class Position:
     best_perplexity: float = math.inf
     best_epoch: int = 0
     """0: no epoch has been validated yet."""
+    history: list[float] = field(default_factory=list)
+    """The validation perplexity of each epoch."""
     metrics_length: int = 0
     """Bytes of `metrics.jsonl` that belong to the run so far."""
 

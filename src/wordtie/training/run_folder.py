@@ -65,13 +65,13 @@ def read_model(folder: Path, kind: str) -> tuple[dict[str, Any], dict[str, Tenso
     """
     contents = _sealed(folder)
     config: dict[str, Any] = json.loads(contents[CONFIG])
-    if config["version"] > VERSION:
+    if config.get("version", 0) > VERSION:
         raise RunFolderError(
-            f"{folder / CONFIG}: format {config['version']} of wordtie {config['wordtie']}, newer than this one: "
+            f"{folder / CONFIG}: format {config['version']} of wordtie {config.get('wordtie')}, newer than this one: "
             "update wordtie"
         )
-    if config["kind"] != kind:
-        raise RunFolderError(f"{folder / CONFIG}: holds a {config['kind']} model, not a {kind} model")
+    if config.get("kind") != kind:
+        raise RunFolderError(f"{folder / CONFIG}: holds a {config.get('kind')} model, not a {kind} model")
     return config, load_tensors(contents[MODEL]), Tokenizer.load(folder / TOKENIZER)
 
 
@@ -82,7 +82,7 @@ def _sealed(folder: Path) -> dict[str, bytes]:
     path = folder / MANIFEST
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
-        version, digests = manifest["version"], dict(manifest["sha256"])
+        version, digests = int(manifest["version"]), dict(manifest["sha256"])
     except FileNotFoundError as error:
         mend = "train it further with --resume" if (folder / CHECKPOINT).exists() else "is this a run folder?"
         raise RunFolderError(f"{path}: missing, so there is no finished model here; {mend}") from error

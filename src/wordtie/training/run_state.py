@@ -1,19 +1,19 @@
 """Everything that decides what comes next in a run, and its form in a checkpoint.
 
-Names in the file: `model.*` and `best.*` parameters, `optimiser.<parameter>.<slot>`, `state.<layer>.<part>` the
-carried state, `rng.cpu` and `rng.cuda`. The position is in the record.
+Names in the file: `model.*`, `best.*` and `average.*` parameters, `averaged.steps`, `optimiser.<parameter>.<slot>`,
+`state.<layer>.<part>` the carried state, `rng.cpu` and `rng.cuda`. The position is in the record.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import cast
 
 import torch
 from torch import Tensor
 
 from wordtie.models.language_model import LanguageModel
 from wordtie.nn.lstm import State
+from wordtie.training.averaging import Average
 from wordtie.training.result import Position
 
 Tensors = dict[str, Tensor]
@@ -30,6 +30,7 @@ class RunState:
     position: Position = field(default_factory=Position)
     best: Tensors = field(default_factory=dict)
     """The parameters of `position.best_epoch`; empty before there is one."""
+    average: Average = field(default_factory=Average)
 
     @property
     def device(self) -> torch.device:
@@ -37,13 +38,17 @@ class RunState:
         return self.model.embedding.weight.device
 
     def parameters(self) -> Tensors:
-        """A copy of the model's parameters as they are now."""
-        return {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
+        """A copy of what is measured and exported: the model's parameters as they are now, or their mean."""
+        with self.average.applied(self.model):
+            return {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
 
     def tensors(self) -> Tensors:
         """What a checkpoint holds."""
         tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         tensors |= {f"best.{name}": tensor for name, tensor in self.best.items()}
+        tensors |= {f"average.{name}": tensor for name, tensor in self.average.mean.items()}
+        if self.average.mean:
+            tensors["averaged.steps"] = torch.tensor(self.average.steps)
         for layer, parts in enumerate(self.carried):
             tensors |= {f"state.{layer}.{number}": part for number, part in enumerate(parts)}
         tensors["rng.cpu"] = torch.get_rng_state()
@@ -58,6 +63,8 @@ class RunState:
         try:
             self.model.load_state_dict(_part(tensors, "model"))
             self.best = {name: tensor.to(self.device) for name, tensor in _part(tensors, "best").items()}
+            self.average.mean = {name: tensor.to(self.device) for name, tensor in _part(tensors, "average").items()}
+            self.average.steps = int(tensors.get("averaged.steps", 0))
             self.carried = _carried(_part(tensors, "state"), like=self.carried)
             slots: dict[int, Tensors] = {}
             for name, tensor in _part(tensors, "optimiser").items():
@@ -74,7 +81,7 @@ class RunState:
 
 def detached(state: State) -> State:
     """The same numbers, cut off from what made them."""
-    return cast(State, [tuple(part.detach() for part in parts) for parts in state])
+    return [tuple(part.detach() for part in parts) for parts in state]
 
 
 def _part(tensors: Tensors, part: str) -> Tensors:
@@ -84,8 +91,7 @@ def _part(tensors: Tensors, part: str) -> Tensors:
 
 def _carried(tensors: Tensors, like: State) -> State:
     """The state in the shape of `like`, which is where its device and its parts are known from."""
-    layers = [
+    return [
         tuple(tensors[f"{layer}.{number}"].to(part.device) for number, part in enumerate(parts))
         for layer, parts in enumerate(like)
     ]
-    return cast(State, layers)

@@ -1,4 +1,4 @@
-"""One window: words drawn where there is noise, forward, loss, backward, clip, update.
+"""One window: words drawn where there is noise, forward, loss and penalty, backward, clip, update.
 
 The gradient is that of the loss summed over the T steps and averaged over the B streams (Zaremba et al. 2014), so
 that learning rates and clipping mean the same whatever the number of streams.
@@ -34,13 +34,15 @@ class Step:
         read = self.noise.read(model, inputs_TB, targets_TB, now.carried)
         words_VE, bias_V = model.embedding.weight, model.head.bias
         loss = self.loss(read.query_NE, read.output_VE, bias_V, read.targets_N, words_VE, read.drawn_NE)
-        torch.autograd.backward(loss.total / targets_TB.shape[1])
+        torch.autograd.backward((loss.total + model.penalty()) / targets_TB.shape[1])
         self.noise.add_l2_gradient(model)
         norm = clip_global_norm(model.parameters(), self.clip)
         nats = float(loss.cross_entropy)
         if not math.isfinite(nats) or not math.isfinite(float(norm)):
             return False
         now.optimiser.step()
+        model.constrain()
+        now.average.add(model)
         now.optimiser.zero_grad(set_to_none=True)
         now.carried = detached(read.state)
         position.nats += nats

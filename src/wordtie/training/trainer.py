@@ -26,13 +26,15 @@ from wordtie.text.batches import batches, window_count
 from wordtie.text.token_file import PreparedData
 from wordtie.training import checkpoint, run_folder
 from wordtie.training.noise import build_noise
-from wordtie.training.optim import OPTIMISERS, learning_rate
+from wordtie.training.optim import build_optimiser
 from wordtie.training.precision import resolve_device, resolve_precision
 from wordtie.training.prepared import prepared_data
 from wordtie.training.progress import Progress
 from wordtie.training.result import Stopped, TrainingResult
 from wordtie.training.run_state import RunState, Tensors
 from wordtie.training.saved_run import SavedRun
+from wordtie.training.schedule import averaging_begins, learning_rate
+from wordtie.training.start import check_start, start
 from wordtie.training.step import Step
 from wordtie.training.stop_signals import StopSignals
 
@@ -52,10 +54,11 @@ def train(settings: Settings, out: Path, resume: bool = False, overwrite: bool =
     """
     out = Path(out)
     run_folder.check_free(out, resume, overwrite)
+    check_start(settings)
     data = prepared_data(settings)
     with run_folder.locked(out):
         run_folder.check_free(out, resume, overwrite)
-        run = _Run(settings, out, data)  # refuses what cannot be trained, before anything is removed
+        run = _Run(settings, out, data, overwrite)  # refuses what cannot be trained, before anything is removed
         if overwrite:
             run_folder.clear(out)
         return run.run()
@@ -64,7 +67,7 @@ def train(settings: Settings, out: Path, resume: bool = False, overwrite: bool =
 class _Run:
     """One call of `train`: the run's state, and what it writes."""
 
-    def __init__(self, settings: Settings, out: Path, data: PreparedData) -> None:
+    def __init__(self, settings: Settings, out: Path, data: PreparedData, anew: bool) -> None:
         self.settings = settings
         self.data = data
         self.saved = SavedRun(out, settings, data)
@@ -79,7 +82,9 @@ class _Run:
         self.max_seconds = parse_time(training.max_time) if training.max_time else math.inf
         torch.manual_seed(training.seed)
         model = LanguageModel(settings.model, len(data.vocabulary)).to(device)
-        optimiser = OPTIMISERS[training.optimiser](model.parameters(), training.lr)
+        if anew or not (out / run_folder.CHECKPOINT).exists():
+            start(settings, model, data.tokenizer, self.noise)
+        optimiser = build_optimiser(training, model.parameters())
         self.now = RunState(model, optimiser, model.initial_state(training.streams))
         self.signals = StopSignals()
         """Obeyed after the window in which they come; while validating, after that."""
@@ -119,7 +124,7 @@ class _Run:
     def epoch(self) -> bool:
         """The rest of the current epoch, then validation; False where time or a signal ended it before."""
         training, position = self.settings.training, self.now.position
-        lr = learning_rate(training, position.epoch)
+        lr = learning_rate(training, position.epoch, position.history)
         for group in self.now.optimiser.param_groups:
             group["lr"] = lr
         self.now.model.use(training.fused, self.precision).train()
@@ -168,6 +173,10 @@ class _Run:
             position.best_perplexity, position.best_epoch = valid.perplexity, position.epoch
             now.best = self.noise.for_prediction(now.parameters())
             self.saved.export(now.best)
+        position.history.append(valid.perplexity)
+        if not now.average.mean and averaging_begins(position.history, self.settings.training.average_patience):
+            now.average.begin(now.model)
+            self.progress.say("from here on the mean of the weights is what is measured")
         position.next_epoch()
         now.carried = now.model.initial_state(self.settings.training.streams)
         self.checkpoint()
@@ -192,7 +201,7 @@ class _Run:
 
     def validate(self) -> Score:
         """The score to choose between epochs by. Raises `DivergedError` where it is not a number."""
-        with self.noise.frozen(self.now.model):
+        with self.now.average.applied(self.now.model), self.noise.frozen(self.now.model):
             valid = self.score(self.data.valid, VALIDATION_STREAMS)
         if not math.isfinite(valid.nats):
             self.diverged("on the validation text")

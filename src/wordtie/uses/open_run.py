@@ -31,7 +31,7 @@ class LoadedModel:
 
     def surprisal(self, text: str, reset: surprisal.Reset = "line") -> list[surprisal.WordSurprisal]:
         """One record a word: see `wordtie.uses.surprisal`."""
-        return list(surprisal.surprisal(self.model, self.tokenizer, text.splitlines() or [""], reset))
+        return list(surprisal.surprisal(self.model, self.tokenizer, predict.lines_of(text), reset))
 
     def predict(self, text: str, top: int = 10) -> list[tuple[str, float]]:
         """The `top` likeliest next words of a phrase, with their probabilities."""

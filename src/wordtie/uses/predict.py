@@ -11,9 +11,14 @@ from wordtie.nn.lstm import State
 from wordtie.text.tokenizer import Tokenizer
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a text as files have them: ended by a line end, Unix or Windows, and by nothing else."""
+    return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+
+
 def read(model: LanguageModel, tokenizer: Tokenizer, text: str) -> tuple[Tensor, State]:
     """The query (1, E) after the phrase, which starts from `<eos>`, and the state."""
-    lines = text.splitlines() or [""]
+    lines = lines_of(text)
     ids = [tokenizer.vocabulary.eos_id]
     for number, line in enumerate(lines):
         ids += tokenizer.encode_line(line, eos=tokenizer.sentences and number < len(lines) - 1)

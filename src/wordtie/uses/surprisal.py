@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-import numpy as np
-
-from wordtie.evaluation.perplexity import token_scores
+from wordtie.evaluation.perplexity import TOKENS_AT_ONCE, Reader
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.tokenizer import Tokenizer
+from wordtie.text.vocabulary import EOS
 
 Reset: TypeAlias = Literal["line", "never"]
+Place: TypeAlias = tuple[int, int, str]
+"""Line, position in it, word."""
 
 
 @dataclass(frozen=True)
@@ -41,25 +42,35 @@ class WordSurprisal:
 def surprisal(
     model: LanguageModel, tokenizer: Tokenizer, lines: Iterable[str], reset: Reset = "line"
 ) -> Iterator[WordSurprisal]:
-    """One record a word, and one for `<eos>` after each line where the model was trained on sentences."""
+    """One record a word, and one for `<eos>` after each line where the model was trained on sentences.
+
+    The lines are read as the records are taken, a block of words at a time, so that a text of any length needs the
+    same memory.
+    """
     if reset == "line":
         for number, line in enumerate(lines, 1):
-            yield from _scored(model, tokenizer, [(number, line)])
-    else:
-        yield from _scored(model, tokenizer, enumerate(lines, 1))
-
-
-def _scored(model: LanguageModel, tokenizer: Tokenizer, lines: Iterable[tuple[int, str]]) -> Iterator[WordSurprisal]:
-    vocabulary = tokenizer.vocabulary
-    end = [vocabulary.words[vocabulary.eos_id]] if tokenizer.sentences else []
-    places: list[tuple[int, int, str]] = []
-    for number, line in lines:
-        places += [(number, n, word) for n, word in enumerate([*tokenizer.words(line), *end], 1)]
-    if not places:
+            yield from _scored(Reader(model, tokenizer.vocabulary.eos_id), tokenizer, _places(tokenizer, number, line))
         return
+    reader = Reader(model, tokenizer.vocabulary.eos_id)
+    block: list[Place] = []
+    for number, line in enumerate(lines, 1):
+        block += _places(tokenizer, number, line)
+        if len(block) >= TOKENS_AT_ONCE:
+            yield from _scored(reader, tokenizer, block)
+            block = []
+    yield from _scored(reader, tokenizer, block)
+
+
+def _places(tokenizer: Tokenizer, number: int, line: str) -> list[Place]:
+    end = [EOS] if tokenizer.sentences else []
+    return [(number, position, word) for position, word in enumerate([*tokenizer.words(line), *end], 1)]
+
+
+def _scored(reader: Reader, tokenizer: Tokenizer, places: list[Place]) -> Iterator[WordSurprisal]:
+    """The words of the places, read on from where the reader is."""
+    vocabulary = tokenizer.vocabulary
     ids = vocabulary.encode(word for _, _, word in places)
-    scores = token_scores(model, np.asarray(ids), vocabulary.eos_id)
-    rows = (pair for piece in scores for pair in zip(*piece, strict=True))
-    for (line_number, position, word), word_id, (bits, entropy) in zip(places, ids, rows, strict=True):
+    rows = (pair for piece in reader(ids) for pair in zip(*piece, strict=True))
+    for (line, position, word), word_id, (bits, entropy) in zip(places, ids, rows, strict=True):
         oov = word not in vocabulary
-        yield WordSurprisal(line_number, position, word, int(word_id), oov, float(bits), float(entropy))
+        yield WordSurprisal(line, position, word, int(word_id), oov, float(bits), float(entropy))

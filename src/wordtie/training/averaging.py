@@ -1,0 +1,48 @@
+"""The mean of the weights over steps (Polyak & Juditsky 1992; NT-ASGD of Merity, Keskar & Socher 2018).
+
+Training goes on with the weights themselves; the mean is what is measured and exported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+
+class Average:
+    """The mean of a model's parameters over the steps since `begin`."""
+
+    def __init__(self) -> None:
+        self.mean: dict[str, Tensor] = {}
+        """Empty before `begin`."""
+        self.steps = 0
+
+    def begin(self, model: nn.Module) -> None:
+        """Start from the parameters as they are."""
+        self.mean = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+        self.steps = 1
+
+    @torch.no_grad()
+    def add(self, model: nn.Module) -> None:
+        """Count one more step; nothing before `begin`."""
+        if not self.mean:
+            return
+        self.steps += 1
+        for name, parameter in model.named_parameters():
+            self.mean[name].lerp_(parameter, 1 / self.steps)
+
+    @contextmanager
+    def applied(self, model: nn.Module) -> Iterator[None]:
+        """The model with the mean for its parameters, if there is one; afterwards its own are back, to the bit."""
+        parameters = dict(model.named_parameters()) if self.mean else {}
+        own = {name: parameter.data for name, parameter in parameters.items()}
+        try:
+            for name, parameter in parameters.items():
+                parameter.data = self.mean[name]
+            yield
+        finally:
+            for name, parameter in parameters.items():
+                parameter.data = own[name]

@@ -1,0 +1,39 @@
+"""What changes from epoch to epoch: the learning rate, and when averaging begins.
+
+epoch      lr * decay once for each epoch after `decay_after`: Zaremba et al. (2014) halve it (small) or divide it by
+           1.15 (large), inan-2017 multiplies by 0.9 or 0.97
+plateau    lr * decay once for each epoch that brought no better validation perplexity: PyTorch's word-level example,
+           decay 1 / 4
+averaging  Merity, Keskar & Socher (2018), algorithm 1: from the first epoch whose validation perplexity is above the
+           best of those more than n epochs before it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wordtie.config import TrainingSettings
+
+
+def learning_rate(settings: TrainingSettings, epoch: int, history: Sequence[float] = ()) -> float:
+    """The rate of an epoch, counted from 1. `history` has the validation perplexity of each epoch before it."""
+    drops = without_gain(history) if settings.schedule == "plateau" else max(0, epoch - settings.decay_after)
+    return settings.lr * settings.decay**drops
+
+
+def without_gain(history: Sequence[float]) -> int:
+    """How many epochs were not better than all before them."""
+    best, count = float("inf"), 0
+    for perplexity in history:
+        count += perplexity >= best
+        best = min(best, perplexity)
+    return count
+
+
+def averaging_begins(history: Sequence[float], patience: int) -> bool:
+    """Whether the last epoch is worse than the best of those more than `patience` epochs before it (0: never).
+
+    >>> averaging_begins([9.0, 8.0, 7.0], 1), averaging_begins([7.0, 7.5, 7.2], 1)
+    (False, True)
+    """
+    return 0 < patience < len(history) - 1 and history[-1] > min(history[: -patience - 1])

@@ -1,0 +1,98 @@
+"""Perplexity against one word at a time, and what it must not depend on."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.reference.perplexity import surprisals
+from wordtie.config import DataSettings, ModelSettings
+from wordtie.errors import DataError
+from wordtie.evaluation import perplexity
+from wordtie.evaluation.perplexity import Reader, evaluate, token_scores
+from wordtie.models.language_model import LanguageModel
+from wordtie.text.corpus import SplitReader, find_corpus
+
+WORDS, EOS = 23, 1
+
+
+@pytest.fixture(scope="module", params=["tied", "untied"])
+def model(request: pytest.FixtureRequest) -> LanguageModel:
+    torch.manual_seed(3)
+    made = LanguageModel(ModelSettings(head=request.param, hidden=6, init=0.8, output_bias=True), WORDS)
+    return made.use(fused=True).requires_grad_(False)
+
+
+def text(length: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.random.default_rng(length).integers(WORDS, size=length)
+
+
+@pytest.mark.parametrize("length", [1, 2, 61])
+def test_one_stream_is_one_word_after_another(model: LanguageModel, length: int) -> None:
+    ids = text(length)
+    slow = surprisals(model.state_dict(), ids.tolist(), EOS)
+    score = evaluate(model, ids, EOS)
+    assert score.tokens == length
+    assert score.nats == pytest.approx(sum(nats for nats, _ in slow), rel=1e-5)
+    assert score.perplexity == pytest.approx(math.exp(sum(nats for nats, _ in slow) / length), rel=1e-5)
+    bits, entropies = (np.concatenate(parts) for parts in zip(*token_scores(model, ids, EOS), strict=True))
+    np.testing.assert_allclose(bits, [nats / math.log(2) for nats, _ in slow], rtol=1e-4)
+    np.testing.assert_allclose(entropies, [entropy for _, entropy in slow], rtol=1e-4)
+
+
+@pytest.mark.parametrize(("tokens", "scores"), [(1, 1), (7, 50), (1000, 1)])
+def test_windows_do_not_matter(model: LanguageModel, tokens: int, scores: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = text(50)
+    whole = evaluate(model, ids, EOS)
+    pieces = np.concatenate([bits for bits, _ in token_scores(model, ids, EOS)])
+    monkeypatch.setattr(perplexity, "TOKENS_AT_ONCE", tokens)
+    monkeypatch.setattr(perplexity, "SCORES_AT_ONCE", scores)
+    assert evaluate(model, ids, EOS).nats == pytest.approx(whole.nats, rel=1e-5)
+    np.testing.assert_allclose(np.concatenate([b for b, _ in token_scores(model, ids, EOS)]), pieces, rtol=1e-4)
+
+
+@settings(max_examples=25, deadline=None)
+@given(cuts=st.lists(st.integers(0, 40), max_size=5))
+def test_pieces_do_not_matter(cuts: list[int]) -> None:
+    torch.manual_seed(1)
+    model = LanguageModel(ModelSettings(hidden=5), WORDS).use(fused=True)
+    ids = text(40)
+    reader = Reader(model, EOS)
+    pieces = [bits for piece in np.split(ids, sorted(cuts)) for bits, _ in reader(piece)]
+    assert np.concatenate(pieces).sum() * math.log(2) == pytest.approx(evaluate(model, ids, EOS).nats, rel=1e-5)
+
+
+def test_streams_lose_no_token_and_change_little(model: LanguageModel) -> None:
+    ids = text(53)
+    assert evaluate(model, ids, EOS, 10).tokens == evaluate(model, ids, EOS, 99).tokens == 53
+    assert evaluate(model, ids, EOS, 10).nats == pytest.approx(evaluate(model, ids, EOS).nats, rel=0.2)
+
+
+def test_a_uniform_model_is_as_perplexed_as_it_has_words() -> None:
+    model = LanguageModel(ModelSettings(hidden=4), WORDS)
+    with torch.no_grad():
+        model.embedding.weight.zero_()
+    assert evaluate(model, text(30), EOS).perplexity == pytest.approx(WORDS)
+    for bits, entropies in token_scores(model, text(30), EOS):
+        np.testing.assert_allclose(bits, math.log2(WORDS), rtol=1e-6)
+        np.testing.assert_allclose(entropies, math.log2(WORDS), rtol=1e-6)
+
+
+def test_scoring_leaves_gradients_on_for_its_caller() -> None:
+    model = LanguageModel(ModelSettings(hidden=4), WORDS).train()
+    for _ in token_scores(model, text(30), EOS):
+        assert torch.is_grad_enabled()
+        assert model.training
+
+
+def test_penn_treebank_has_82430_test_tokens() -> None:
+    try:
+        source = find_corpus(DataSettings(corpus="ptb")).splits["test"]
+    except DataError as error:
+        pytest.skip(str(error))
+    assert sum(len(block.split()) + block.count("\n") for block in SplitReader(source, sentences=True)) == 82_430
