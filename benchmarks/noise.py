@@ -26,7 +26,7 @@ from wordtie.models.language_model import LanguageModel
 from wordtie.models.noisy_reading import Noise
 from wordtie.noise.ngram_counts import neighbour_counts
 from wordtie.noise.proposals import build_proposal
-from wordtie.training.optim import OPTIMISERS
+from wordtie.training.optim import build_optimiser
 from wordtie.training.run_state import RunState
 from wordtie.training.step import Step
 
@@ -53,7 +53,7 @@ def contender(setup: Setup, settings: NoiseSettings, windows: Iterator[Window]) 
     training, words = setup.training, setup.words
     proposal = build_proposal(settings, neighbour_counts(zipf_ids(COUNTED, words, seed=1), words), blank_id=0)
     model = LanguageModel(setup.model, words).use(training.fused, setup.precision).train()
-    optimiser = OPTIMISERS[training.optimiser](model.parameters(), training.lr)
+    optimiser = build_optimiser(training, model.parameters())
     now = RunState(model, optimiser, model.initial_state(training.streams))
     step = Step(
         loss=build_loss(setup.loss, training.fused, setup.precision),
