@@ -108,7 +108,7 @@ def _report(arguments: Namespace) -> None:
 
 
 def _run(chosen: list[Row], arguments: Namespace) -> None:
-    """Those of the rows that can be run here; one in this process, several in a queue."""
+    """Those of the rows that can be run here; one in this process, several, or any for a time, in the queue."""
     from wordtie.report.many import run_many, runnable
     from wordtie.report.run_row import Place, run_row
 
@@ -116,7 +116,7 @@ def _run(chosen: list[Row], arguments: Namespace) -> None:
     place = Place(arguments.runs, arguments.results, arguments.threads, seconds, arguments.again)
     rows = runnable(chosen, named_in_full=arguments.rows)
     try:
-        if len(rows) == 1:
+        if arguments.one or (len(rows) == 1 and not arguments.max_time):
             outcome = run_row(rows[0], arguments.seed, place)
             print(f"{rows[0].name}: {outcome}", file=sys.stderr)
         else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Sequence
 
@@ -47,8 +46,8 @@ def runnable(rows: Sequence[Row], named_in_full: Sequence[str]) -> list[Row]:
 def run_many(rows: Sequence[Row], seed: int, place: Place, side_by_side: int) -> None:
     """Run the rows in a queue. Raises `QueueError` where some failed."""
     jobs = [
-        Job(row.name, lambda seconds, row=row: command(row, seed, place, seconds),  # type: ignore[misc]
-            place.folder(row, seed), row.settings(seed).training.epochs if row.kind == "train" else 0)
+        Job(row.name, command(row, seed, place), place.folder(row, seed),
+            row.settings(seed).training.epochs if row.kind == "train" else 0)
         for row in rows
     ]  # fmt: skip
     run_jobs(jobs, side_by_side, place.threads, place.max_seconds)
@@ -59,9 +58,8 @@ def run_many(rows: Sequence[Row], seed: int, place: Place, side_by_side: int) ->
         raise QueueError(f"{len(failed)} of {len(jobs)} runs failed; the others stand")
 
 
-def command(row: Row, seed: int, place: Place, seconds: float) -> list[str]:
+def command(row: Row, seed: int, place: Place) -> list[str]:
     """The command line of one row's process."""
     options = ["--seed", seed, "--runs", place.runs, "--results", place.results, "--threads", place.threads, "--one"]
-    options += [] if math.isinf(seconds) else ["--max_time", f"{max(1.0, seconds):.1f}s"]
     options += ["--again"] if place.again else []
     return [sys.executable, "-c", START, "reproduce", row.name, *map(str, options)]

@@ -1,8 +1,8 @@
 """Run many trainings: several side by side, each its own process, one live table of all.
 
-A job is a command that trains in a folder, goes on from what it finds there, and stops by itself when told how long it
-has; the queue starts jobs as places become free, reads their `metrics.jsonl`, and ends when all have. SIGTERM and
-Ctrl-C are passed on: a run then saves where it is.
+A job is a command that trains in a folder and goes on from what it finds there. The queue starts jobs as places become
+free, reads their `metrics.jsonl`, and ends when all have. When the time is over it sends SIGTERM, at which a run saves
+where it is and leaves, without measuring what is not finished; Ctrl-C and SIGTERM are passed on in the same way.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Literal, TypeAlias
@@ -29,14 +29,15 @@ class Job:
     """One training."""
 
     name: str
-    command: Callable[[float], list[str]]
-    """The command line, for so many seconds at most (inf: no limit)."""
+    command: Sequence[str]
     folder: Path
     epochs: int
     """At most so many: for the time left."""
     state: State = "waiting"
     message: str = ""
     """The last line of a job that failed."""
+    asked: bool = False
+    """To save and leave."""
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     log: IO[bytes] | None = field(default=None, repr=False)
 
@@ -45,14 +46,14 @@ class Job:
         """What the job printed, beside its folder."""
         return self.folder.with_name(f"{self.folder.name}.log")
 
-    def start(self, seconds: float, threads: int) -> None:
+    def start(self, threads: int) -> None:
         """Start the process, with `threads` threads."""
         self.log_path.parent.mkdir(parents=True, exist_ok=True)
         self.log = self.log_path.open("ab")
         count = str(threads)
         environment = {**os.environ, "OMP_NUM_THREADS": count, "MKL_NUM_THREADS": count, "NUMBA_NUM_THREADS": count}
         self.process = subprocess.Popen(
-            self.command(seconds),
+            self.command,
             stdin=subprocess.DEVNULL,
             stdout=self.log,
             stderr=self.log,
@@ -61,7 +62,7 @@ class Job:
         )
         self.state = "running"
 
-    def look(self, out_of_time: bool) -> None:
+    def look(self) -> None:
         """Note whether the process has ended, and how."""
         assert self.process is not None
         assert self.log is not None
@@ -69,16 +70,19 @@ class Job:
         if code is None:
             return
         self.log.close()
-        if code in (0, 128 + signal.SIGTERM, 128 + signal.SIGINT):
-            self.state = "stopped" if code or out_of_time else "ended"
+        if code == 0:
+            self.state = "ended"
+        elif any(code in (128 + number, -number) for number in (signal.SIGTERM, signal.SIGINT)):
+            self.state = "stopped"
         else:
             self.state = "failed"
             lines = self.log_path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
             self.message = lines[-1] if lines else f"exit code {code}"
 
     def stop(self) -> None:
-        """Ask the process to save and leave."""
-        if self.process is not None and self.process.poll() is None:
+        """Ask the process, once, to save and leave: asked twice, it would leave at once."""
+        if self.process is not None and self.process.poll() is None and not self.asked:
+            self.asked = True
             self.process.terminate()
 
 
@@ -90,12 +94,14 @@ def run_jobs(jobs: Sequence[Job], side_by_side: int, threads: int, max_seconds: 
             left = deadline - time.monotonic()
             running = [job for job in jobs if job.state == "running"]
             for job in running:
-                job.look(out_of_time=left <= 0)
+                if left <= 0:
+                    job.stop()
+                job.look()
             waiting = [job for job in jobs if job.state == "waiting"]
             free = side_by_side - sum(job.state == "running" for job in jobs)
             if not interrupted and left > min(SMALLEST_TURN, max_seconds / 2):
                 for job in waiting[:free]:
-                    job.start(left, threads)
+                    job.start(threads)
             table([Progress.of(job.name, job.state, job.folder, job.epochs) for job in jobs], left)
             if not any(job.state == "running" for job in jobs):
                 break

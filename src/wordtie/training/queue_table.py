@@ -84,7 +84,9 @@ def _rich(rows: Sequence[Progress], left: float) -> Any:
     counts = {state: sum(row.state == state for row in rows) for state in ("ended", "stopped", "failed")}
     caption = f"{counts['ended']} of {len(rows)} ended, {counts['failed']} failed"
     caption += "" if left == float("inf") else f"; {clock(max(0, left))} of this call left"
-    table = RichTable(*COLUMNS, caption=caption, caption_justify="left")
+    table = RichTable(caption=caption, caption_justify="left")
+    for column in COLUMNS:
+        table.add_column(column, overflow="fold" if column == COLUMNS[0] else "ellipsis", no_wrap=column != COLUMNS[0])
     for row in rows:
         table.add_row(*row.cells())
     return table
