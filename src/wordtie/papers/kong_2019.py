@@ -105,8 +105,8 @@ def sampling() -> list[Row]:
             f"{PAPER}/section-5.4/ptb-{units}-{method}",
             f"{METHODS[method][0]}, {units}, PTB, 20 samples at test time",
             Published(valid),
-            kind="other",
-            not_run="not built yet: sampling at test time",
+            {**settings("ptb", units, method), "noise.prediction": "sampling", "noise.samples": 20},
+            needs="gpu",
         )
         for (method, units), valid in printed.items()
     ]
