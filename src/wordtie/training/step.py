@@ -37,7 +37,7 @@ class Step:
         torch.autograd.backward((loss.total + model.penalty()) / targets_TB.shape[1])
         self.noise.add_l2_gradient(model)
         norm = clip_global_norm(model.parameters(), self.clip)
-        nats = float(loss.cross_entropy)
+        nats = float(loss.cross_entropy.detach())
         if not math.isfinite(nats) or not math.isfinite(float(norm)):
             return False
         now.optimiser.step()

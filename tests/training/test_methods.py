@@ -1,0 +1,125 @@
+"""Every method of the papers trains from the command line, alone and with others, and ends in a model that opens."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import wordtie
+from tests.training.conftest import TINY
+from wordtie import cli
+from wordtie.training import checkpoint, run_folder
+
+METHODS = {
+    "tied linear": "--model.head tied_linear --model.embedding 5 --model.projection_penalty 0.15",
+    "tied linear, norm": "--model.head tied_linear --model.projection_penalty 0.15 --model.projection_form norm",
+    "untied, projection": "--model.head untied --model.projection true --model.projection_penalty 0.15",
+    "untied, other sizes": "--model.head untied --model.embedding 5",
+    "tied with a bias": "--model.output_bias true",
+    "zaremba": "--model.dropout zaremba --loss.kind augmented_2016 --loss.form cross_entropy",
+    "gal": "--model.dropout gal --model.word_dropout 0.3 --model.recurrent_dropout 0.2",
+    "semeniuta": "--model.candidate_dropout 0.2 --training.optimiser rmsprop --training.lr 0.003",
+    "awd": "--model.dropout gal --model.recurrent_dropout 0 --model.weight_drop 0.5 --training.average_patience 1",
+    "gru": "--model.core gru --model.dropout gal --model.candidate_dropout 0.2 --training.optimiser adam --training.lr 0.01",
+    "rnn": "--model.core rnn --model.weight_drop 0.3 --training.lr 0.1",
+    "rhn": "--model.core rhn --model.depth 3 --model.layers 1 --model.candidate_dropout 0.1",
+    "rhn, own carry gates": "--model.core rhn --model.depth 2 --model.coupled_gates false",
+    "6.1": "--model.head untied --loss.kind interpolated --loss.temperature 10 --model.unit_rows true",
+    "cross-entropy form, no gradient": "--loss.form cross_entropy --loss.gradient_through_target false",
+    "2016, untied": "--model.head untied --loss.kind augmented_2016 --loss.gamma 0.3",
+    "plateau": "--training.schedule plateau --training.decay 0.25 --training.weight_decay 1e-6",
+    "with noise": "--model.head tied_linear --model.word_dropout 0.2 --noise.kind kneser_ney --model.core gru",
+}
+
+
+def train(text: Path, out: str, options: str, *more: str) -> dict[str, Any]:
+    folder = text.parent / out
+    assert cli.main(["train", str(text), "--out", str(folder), *TINY, *options.split(), *more]) == 0
+    result: dict[str, Any] = json.loads((folder / "result.json").read_text())
+    return result
+
+
+@pytest.fixture
+def here(text: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(text.parent / "cache"))
+    return text
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_trains_and_opens(method: str, here: Path) -> None:
+    options = f"{METHODS[method]} --training.checkpoint_every 100 --training.epochs 2"
+    result = train(here, "run", options)
+    assert 1 < result["valid_perplexity"] < 200
+    model = wordtie.load(here.parent / "run")
+    assert model.evaluate(here / "test.txt").perplexity == pytest.approx(result["test_perplexity"], rel=1e-4)
+
+
+RESUMED = {
+    "averaging": "--training.average_patience 1 --training.lr 6 --training.patience 0",
+    "plateau": "--training.schedule plateau --training.decay 0.25 --training.patience 0 --training.lr 8",
+    "gru and adam": "--model.core gru --model.dropout zaremba --training.optimiser adam --training.beta1 0",
+}
+
+
+@pytest.mark.parametrize("method", RESUMED)
+def test_goes_on_to_the_same_bits(method: str, here: Path) -> None:
+    options = f"{RESUMED[method]} --training.checkpoint_every 100"
+    straight = train(here, "straight", options, "--training.epochs", "5")
+    for epochs in ("4", "5"):
+        parts = train(here, "parts", options, "--training.epochs", epochs, "--resume")
+    tensors, _ = checkpoint.load(here.parent / "straight" / run_folder.CHECKPOINT)
+    assert ("averaged.steps" in tensors) == (method == "averaging")
+    assert parts["weights_sha256"] == straight["weights_sha256"]
+    assert parts["test_nats"] == straight["test_nats"]
+
+
+def test_starts_from_a_finished_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = train(here, "first", "--training.epochs 4")
+    from_it = f"--training.start_from {here.parent / 'first'} --training.lr 1e-9 --training.epochs 1"
+    second = train(here, "second", from_it)
+    assert second["valid_nats"] == pytest.approx(first["valid_nats"], rel=1e-4)
+    assert second["best_epoch"] == 1
+    other = ["train", str(here), "--out", str(here.parent / "third"), *TINY, *from_it.split()]
+    assert cli.main([*other, "--model.hidden", "9"]) == 4
+    assert "holds a model of other model settings" in capsys.readouterr().err
+    (here / "train.txt").write_text("another text\n" * 99)
+    assert cli.main(other) == 4
+    assert "has another vocabulary" in capsys.readouterr().err
+
+
+def test_rows_are_held_at_norm_one(here: Path) -> None:
+    train(here, "run", METHODS["6.1"], "--training.epochs", "1")
+    weight = wordtie.load(here.parent / "run").model.embedding.weight
+    torch.testing.assert_close(weight.norm(dim=1), torch.ones(len(weight)))
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ("--model.embedding 5", "set model.head to tied_linear"),
+        ("--model.core rhn --model.depth 0", "model.depth must be at least 1"),
+        ("--loss.temperature 0", "loss.temperature must be positive"),
+        ("--loss.beta 1.5", "loss.beta is a share"),
+        ("--noise.gamma 1.5", "must be in [0, 1]"),
+        ("--model.projection true", "model.projection is for the untied head"),
+        ("--model.projection_penalty 0.15", "needs a linear map"),
+        ("--model.recurrent_dropout 0.2", "set model.dropout to gal"),
+        ("--model.dropout zaremba --model.recurrent_dropout 0.2", "leaves alone what recurs"),
+        ("--model.core rnn --model.candidate_dropout 0.2", "take another core"),
+        ("--model.weight_drop 1", "must be in [0, 1)"),
+        ("--training.beta1 1", "training.beta1 must be in [0, 1)"),
+        ("--training.start_from nowhere", "no such run folder"),
+    ],
+)
+def test_what_makes_no_sense_stops_before_any_data_is_read(
+    options: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is no such text: who looked for it would say so."""
+    assert cli.main(["train", str(tmp_path / "no-text"), *options.split()]) in (2, 4)
+    error = capsys.readouterr().err
+    assert reason in error
+    assert error.count("\n") == 1
