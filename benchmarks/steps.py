@@ -16,16 +16,16 @@ from itertools import cycle
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from tests.reference.naive import NaiveLoss, NaiveModel, naive_step
 from torch import Tensor
 
 from benchmarks.harness import Claim, Effort, MatrixProbe, Measurement, compare
+from tests.reference.naive import NaiveLoss, NaiveModel, naive_step
 from wordtie.config import LossSettings, ModelSettings, NoiseSettings, TrainingSettings
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
 from wordtie.models.noisy_reading import Noise
 from wordtie.text.batches import batches
-from wordtie.training.optim import OPTIMISERS
+from wordtie.training.optim import build_optimiser
 from wordtie.training.precision import resolve_precision
 from wordtie.training.run_state import RunState
 from wordtie.training.step import Step
@@ -113,7 +113,7 @@ def fast_contender(setup: Setup, windows: Iterator[Window]) -> Callable[[], floa
     torch.manual_seed(1)
     model = LanguageModel(setup.model, setup.words).to(setup.device)
     model.use(training.fused, setup.precision).train()
-    optimiser = OPTIMISERS[training.optimiser](model.parameters(), training.lr)
+    optimiser = build_optimiser(training, model.parameters())
     now = RunState(model, optimiser, model.initial_state(training.streams))
     loss = build_loss(setup.loss, training.fused, setup.precision)
     train_on = Step(loss, training.clip, Noise(NoiseSettings()))

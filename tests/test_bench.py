@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+
+import wordtie
 from benchmarks import growth, page, runner
 from benchmarks.harness import Claim, Effort, MatrixProbe, Measurement, UnavailableError, alternate, compare, spread
 from benchmarks.loss_memory import fast_work_fp32, naive_work
 from benchmarks.small_dropout_lstm import library_contender
 from benchmarks.steps import Setup, fast_contender, multiply_adds, naive_contender, windows_of, zipf_ids
-
-import wordtie
 from tests.reference.naive import NaiveLoss, NaiveMasks, NaiveModel, naive_score, naive_step, naive_surprisal
 from wordtie import cli
 from wordtie.config import LossSettings, ModelSettings, TrainingSettings
@@ -28,7 +28,7 @@ from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
 from wordtie.nn.lstm import Masks
 from wordtie.text.batches import batches
-from wordtie.training.optim import OPTIMISERS, clip_global_norm
+from wordtie.training.optim import build_optimiser, clip_global_norm
 
 Capture = pytest.CaptureFixture[str]
 
@@ -66,7 +66,7 @@ def test_the_naive_step_is_the_fast_step(tied: bool, kind: Any, through_target: 
     naive, fast = models(tied, fused)
     naive_settings = NaiveLoss(settings.gamma if kind == "augmented" else 0.0, settings.temperature, through_target)
     loss = build_loss(settings, fused, torch.float32)
-    optimiser = OPTIMISERS["sgd"](fast.parameters(), 0.5)
+    optimiser = build_optimiser(TrainingSettings(lr=0.5), fast.parameters())
     naive_state, state = naive.initial_state(STREAMS), fast.initial_state(STREAMS)
     for inputs_TB, targets_TB in torch.randint(WORDS, (2, 2, STEPS, STREAMS)):
         masks = naive.draw_masks(STREAMS, 0.3, 0.4)
