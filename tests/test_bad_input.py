@@ -1,0 +1,107 @@
+"""What cannot be used is refused in one line that names it and the mend, with the exit code of its kind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from wordtie import cli
+from wordtie.errors import DataError, WordtieError
+
+Capture = pytest.CaptureFixture[str]
+TINY = ["--model.hidden", "4", "--training.epochs", "1", "--training.streams", "2", "--training.threads", "1"]
+GOOD = b"the cat sat on the mat\nthe dog sat on the cat\n" * 20
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+
+def error(arguments: list[str], code: int, capsys: Capture) -> str:
+    """The one line that the command leaves on stderr."""
+    capsys.readouterr()
+    assert cli.main(arguments) == code, capsys.readouterr().err
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+    assert err.startswith("wordtie: error: ")
+    return err.removeprefix("wordtie: error: ").strip()
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "text.txt: has no words in it; give a file with text"),
+        (b"\n\n  \n", "text.txt"),
+        (b"only\n", "too few lines to split"),
+        (GOOD + b"\x00\x01\x02\xff\n" + GOOD, "text.txt, line 41: a NUL byte"),
+        (GOOD + b"caf\xe9\n" + GOOD, "text.txt, line 41: not UTF-8; convert it with `iconv -t utf-8`"),
+        (GOOD.decode().encode("utf-16"), "UTF-16; convert it"),
+        (GOOD + b"x" * 11_000_000 + b"\n" + GOOD * 2_000, "longer than 10 MB: put one sentence on a line"),
+    ],
+    ids=["empty", "blank", "one word", "NUL", "Latin-1", "UTF-16", "long line"],
+)
+def test_a_text_that_is_none(content: bytes, says: str, tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "text.txt").write_bytes(content)
+    assert says in error(["train", "text.txt", "--out", "run", *TINY], DataError.exit_code, capsys)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_text_that_is_not_there(tmp_path: Path, capsys: Capture) -> None:
+    assert "no such file or folder" in error(["train", "nowhere.txt", *TINY], DataError.exit_code, capsys)
+    (tmp_path / "folder").mkdir()
+    assert "has no train.txt; give a folder with" in error(["train", "folder", *TINY], DataError.exit_code, capsys)
+
+
+@pytest.mark.parametrize(
+    ("content", "tokens"),
+    [(GOOD, 280), (GOOD.replace(b"\n", b"\r\n"), 280), (GOOD + b"one\n\nlast", 285)],
+    ids=["Unix", "Windows", "short and blank lines"],
+)
+def test_a_text_that_is_unusual(content: bytes, tokens: int, tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "text.txt").write_bytes(content)
+    assert cli.main(["train", "text.txt", "--out", "run", "--json", *TINY]) == 0
+    capsys.readouterr()
+    assert cli.main(["evaluate", "run", "text.txt", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tokens"] == tokens
+
+
+def test_a_vocabulary_larger_than_the_text(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "text.txt").write_bytes(GOOD)
+    line = error(["train", "text.txt", *TINY, "--data.vocabulary_size", "999"], DataError.exit_code, capsys)
+    assert "set data.vocabulary_size to at most 8, or leave it out" in line
+
+
+def test_too_little_text_for_the_streams(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "text.txt").write_bytes(GOOD)
+    line = error(["train", "text.txt", *TINY, "--training.streams", "999"], DataError.exit_code, capsys)
+    assert "too few for 999 streams: set training.streams to at most 2" in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--model.hiden", "4"], "did you mean --model.hidden?"),
+        (["--model.hidden", "many"], "model.hidden"),
+        (["--model.hidden", "0"], "model.hidden must be at least 1, got 0"),
+        (["--training.lr", "-1"], "training.lr must be positive"),
+        (["--model.head", "tyed"], "model.head"),
+        (["--training.max_time", "soon"], "training.max_time must be a time such as"),
+        (["--config", "nowhere.yaml"], "nowhere.yaml"),
+        (["--resume", "--overwrite"], "give one of them"),
+        (["--training.device", "abacus"], "training.device 'abacus' is not a device"),
+    ],
+)
+def test_settings_that_mean_nothing(arguments: list[str], says: str, tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "text.txt").write_bytes(GOOD)
+    assert says in error(["train", "text.txt", *arguments], WordtieError.exit_code, capsys)
+
+
+def test_debug_shows_where(capsys: Capture) -> None:
+    assert cli.main(["--debug", "train", "nowhere.txt"]) == DataError.exit_code
+    assert "Traceback" in capsys.readouterr().err

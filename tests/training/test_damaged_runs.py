@@ -1,0 +1,177 @@
+"""Run folders that are damaged, foreign, taken or in the way: one line, exit code 4, nothing lost."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from safetensors import safe_open
+from safetensors.torch import save_file
+
+from tests.training.conftest import TINY, write_text
+from wordtie import cli
+from wordtie.errors import RunFolderError
+from wordtie.training.run_folder import file_sha256
+
+Capture = pytest.CaptureFixture[str]
+MODEL_FILES = ("config.json", "model.safetensors", "tokenizer.json", "manifest.json")
+CHECKPOINT = "checkpoints/last.safetensors"
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("damaged")
+    write_text(folder / "text")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        patch.chdir(folder)
+        arguments = ["train", "text", "--out", "run", *TINY, "--training.epochs", "1"]
+        assert cli.main([*arguments, "--training.checkpoint_every", "50"]) == 0
+    return folder
+
+
+@pytest.fixture
+def run(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the run, beside a copy of its text."""
+    shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "run"
+
+
+def refused(arguments: list[str], capsys: Capture, code: int = RunFolderError.exit_code) -> str:
+    capsys.readouterr()
+    assert cli.main(arguments) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith("wordtie: error: ")
+    return err
+
+
+def train(*more: str) -> list[str]:
+    return ["train", "text", "--out", "run", *TINY, *more]
+
+
+def truncated(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def emptied(content: bytes) -> bytes:
+    return b""
+
+
+def flipped(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 0x04]) + content[middle + 1 :]
+
+
+@pytest.mark.parametrize("damage", [truncated, emptied, flipped])
+@pytest.mark.parametrize("name", MODEL_FILES)
+def test_a_damaged_model(run: Path, name: str, damage: Callable[[bytes], bytes], capsys: Capture) -> None:
+    (run / name).write_bytes(damage((run / name).read_bytes()))
+    err = refused(["predict", "run", "w1"], capsys)
+    assert "damaged" in err
+    assert "take it from a copy" in err
+    if name != "manifest.json" or damage is not flipped:  # a flipped digest speaks of the file it is of
+        assert f"run/{name}: " in err
+
+
+@pytest.mark.parametrize("name", MODEL_FILES)
+def test_a_missing_file(run: Path, name: str, capsys: Capture) -> None:
+    (run / name).unlink()
+    assert f"run/{name}: " in refused(["evaluate", "run"], capsys)
+
+
+@pytest.mark.parametrize("damage", [truncated, emptied, flipped])
+def test_a_damaged_checkpoint_is_not_gone_on_from(run: Path, damage: Callable[[bytes], bytes], capsys: Capture) -> None:
+    path = run / CHECKPOINT
+    path.write_bytes(damage(path.read_bytes()))
+    before = (run / "model.safetensors").read_bytes()
+    err = refused(train("--resume"), capsys)
+    assert f"run/{CHECKPOINT}: " in err
+    assert "damaged" in err
+    assert (run / "model.safetensors").read_bytes() == before
+    assert cli.main(["predict", "run", "w1"]) == 0
+
+
+def test_every_bit_of_a_checkpoint_counts(run: Path, capsys: Capture) -> None:
+    """Position and settings too: a wrong epoch would train on as if nothing were amiss."""
+    path = run / CHECKPOINT
+    content = path.read_bytes()
+    place = content.index(b'best_epoch\\": 1') + len(b'best_epoch\\": ')
+    path.write_bytes(content[:place] + b"3" + content[place + 1 :])
+    assert "damaged" in refused(train("--resume"), capsys)
+
+
+def test_a_model_without_a_checkpoint_is_not_trained_over(run: Path, capsys: Capture) -> None:
+    shutil.rmtree(run / "checkpoints")
+    assert "not checkpoints/last.safetensors to go on from" in refused(train("--resume"), capsys)
+    assert cli.main(["predict", "run", "w1"]) == 0
+
+
+def sealed_anew(run: Path, **changes: object) -> None:
+    config = json.loads((run / "config.json").read_text())
+    (run / "config.json").write_text(json.dumps({**config, **changes}))
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["sha256"]["config.json"] = file_sha256(run / "config.json")
+    (run / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"version": 2, "wordtie": "9.9"}, "format 2 of wordtie 9.9, newer than this one: update wordtie"),
+        ({"kind": "word2vec"}, "holds a word2vec model, not a language_model model"),
+        ({"settings": {"model": {"heads": 8}}}, "update wordtie"),
+        ({"settings": {"model": {"hidden": 9}}}, "does not fit config.json"),
+    ],
+)
+def test_models_that_are_not_ours_to_open(run: Path, changes: dict[str, object], says: str, capsys: Capture) -> None:
+    sealed_anew(run, **changes)
+    assert says in refused(["predict", "run", "w1"], capsys)
+
+
+def test_newer_folders_and_checkpoints(run: Path, capsys: Capture) -> None:
+    manifest = json.loads((run / "manifest.json").read_text())
+    (run / "manifest.json").write_text(json.dumps({**manifest, "version": 2}))
+    assert "newer than this wordtie: update wordtie" in refused(["predict", "run", "w1"], capsys)
+    with safe_open(run / CHECKPOINT, framework="pt") as file:
+        metadata = file.metadata()
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    save_file(tensors, run / CHECKPOINT, metadata={**metadata, "version": "2"})
+    assert "newer wordtie" in refused(train("--resume"), capsys)
+
+
+def test_other_settings_and_other_text_are_not_gone_on_with(run: Path, capsys: Capture) -> None:
+    err = refused(train("--resume", "--training.lr", "0.5"), capsys)
+    assert "started with other training.lr (1.0, now 0.5): go on with what it was started with" in err
+    assert "model.hidden (8, now 9)" in refused(train("--resume", "--model.hidden", "9"), capsys)
+    with (run.parent / "text" / "valid.txt").open("a") as file:
+        file.write("w1 w2\n")
+    assert "text of valid (SHA-256 " in refused(train("--resume"), capsys)
+    assert "has changed since training" not in refused(train("--resume", "--model.hidden", "9"), capsys)
+    assert cli.main(["predict", "run", "w1"]) == 0
+
+
+def test_an_existing_run_is_kept(run: Path, capsys: Capture) -> None:
+    assert "--resume goes on with it, --overwrite replaces it" in refused(train(), capsys)
+    err = refused(train("--overwrite", "--training.streams", "9999"), capsys, code=3)
+    assert "too few for 9999 streams" in err
+    assert cli.main(["predict", "run", "w1"]) == 0  # what cannot be trained does not cost the old run
+
+
+def test_one_process_at_a_time(run: Path, capsys: Capture) -> None:
+    with (run / ".lock").open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        assert "another process is training it" in refused(train("--resume"), capsys)
+
+
+def test_metrics_that_were_lost_are_not_made_up(run: Path) -> None:
+    (run / "metrics.jsonl").unlink()
+    assert cli.main(train("--resume", "--training.epochs", "2")) == 0
+    assert [json.loads(line)["epoch"] for line in (run / "metrics.jsonl").read_text().splitlines()] == [2]
