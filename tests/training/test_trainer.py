@@ -1,0 +1,126 @@
+"""The trainer against a loop written out with PyTorch's own LSTM, and what may not change its numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from tests.reference.batches import windows_by_hand
+from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, TrainingSettings
+from wordtie.models.language_model import LanguageModel
+from wordtie.training import checkpoint
+from wordtie.training.schedule import learning_rate
+from wordtie.training.trainer import prepared_data, train
+
+TRAINING = TrainingSettings(
+    epochs=3, streams=4, steps=7, lr=2.0, decay=0.5, decay_after=1, clip=0.5, precision="fp32", threads=1, patience=0
+)
+
+
+@pytest.fixture
+def settings(text: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(text.parent / "cache"))
+    model = ModelSettings(hidden=8, input_dropout=0.0, hidden_dropout=0.0)
+    return Settings(DataSettings(corpus=str(text)), model, LossSettings(kind="cross_entropy"), training=TRAINING)
+
+
+def changed(settings: Settings, **training: Any) -> Settings:
+    return dataclasses.replace(settings, training=dataclasses.replace(settings.training, **training))
+
+
+def by_hand(settings: Settings, start: dict[str, Tensor]) -> tuple[dict[str, Tensor], list[float]]:
+    """Weights at the end and each epoch's mean nats: sums over time, means over streams, one norm for all."""
+    data, training = prepared_data(settings), settings.training
+    words = start["embedding.weight"].clone().requires_grad_()
+    core = nn.LSTM(words.shape[1], words.shape[1], num_layers=2)
+    for layer in range(2):
+        names = (("weight_ih", "input_weight"), ("weight_hh", "recurrent_weight"), ("bias_ih", "bias"))
+        for theirs, ours in names:
+            getattr(core, f"{theirs}_l{layer}").data.copy_(start[f"core.layers.{layer}.{ours}"])
+        getattr(core, f"bias_hh_l{layer}").data.zero_().requires_grad_(False)
+        getattr(core, f"bias_hh_l{layer}").requires_grad_(False)
+    weights = [words, *(parameter for parameter in core.parameters() if parameter.requires_grad)]
+    means = []
+    for epoch in range(1, training.epochs + 1):
+        rate = training.lr * training.decay ** max(0, epoch - training.decay_after)
+        state, nats, tokens = None, 0.0, 0
+        eos = data.vocabulary.eos_id
+        for inputs, targets in windows_by_hand(data.train.tolist(), training.streams, training.steps, eos, True):
+            outputs, (hidden, cell) = core(words[torch.tensor(inputs)], state)
+            state = (hidden.detach(), cell.detach())
+            loss = F.cross_entropy((outputs @ words.T).flatten(0, 1), torch.tensor(targets).flatten(), reduction="sum")
+            gradients = torch.autograd.grad(loss / training.streams, weights)
+            norm = float(sum((gradient**2).sum() for gradient in gradients)) ** 0.5
+            for weight, gradient in zip(weights, gradients, strict=True):
+                weight.data -= rate * min(1.0, training.clip / norm) * gradient
+            nats, tokens = nats + loss.item(), tokens + len(inputs) * training.streams
+        means.append(nats / tokens)
+    ends = {"embedding.weight": words.detach()}
+    for layer in range(2):
+        ends[f"core.layers.{layer}.recurrent_weight"] = getattr(core, f"weight_hh_l{layer}").detach()
+        ends[f"core.layers.{layer}.bias"] = getattr(core, f"bias_ih_l{layer}").detach()
+    return ends, means
+
+
+def last(run: Path, part: str) -> dict[str, Tensor]:
+    tensors, _ = checkpoint.load(run / "checkpoints" / "last.safetensors")
+    return {name.removeprefix(part): tensor for name, tensor in tensors.items() if name.startswith(part)}
+
+
+def metrics(run: Path, name: str) -> list[float]:
+    return [json.loads(line)[name] for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_equals_the_loop_by_hand(settings: Settings, fused: bool, tmp_path: Path) -> None:
+    settings = changed(settings, fused=fused)
+    torch.manual_seed(settings.training.seed)
+    start = LanguageModel(settings.model, len(prepared_data(settings).vocabulary)).state_dict()
+    ends, means = by_hand(settings, start)
+    train(settings, tmp_path / "run")
+    ours = last(tmp_path / "run", "model.")
+    for name, expected in ends.items():
+        torch.testing.assert_close(ours[name], expected, rtol=1e-3, atol=1e-4)
+    expected_perplexities = [torch.tensor(mean).exp().item() for mean in means]
+    assert metrics(tmp_path / "run", "train_perplexity") == pytest.approx(expected_perplexities, rel=1e-4)
+    assert metrics(tmp_path / "run", "lr") == [2.0, 1.0, 0.5]
+
+
+def test_rates_are_counted_from_epoch_1() -> None:
+    settings = TrainingSettings(lr=1.0, decay=0.9, decay_after=5)
+    assert [learning_rate(settings, epoch) for epoch in (1, 5, 6, 7)] == pytest.approx([1.0, 1.0, 0.9, 0.81])
+
+
+def test_the_same_seed_gives_the_same_bits(settings: Settings, tmp_path: Path) -> None:
+    settings = dataclasses.replace(settings, model=ModelSettings(hidden=8))  # with dropout
+    first, again = (train(settings, tmp_path / name) for name in ("first", "again"))
+    other = train(changed(settings, seed=2), tmp_path / "other")
+    assert first.weights_sha256 == again.weights_sha256 != other.weights_sha256
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_only_dropout_draws_random_numbers(settings: Settings, dropout: float, tmp_path: Path) -> None:
+    model = ModelSettings(hidden=8, input_dropout=dropout, hidden_dropout=dropout)
+    settings = dataclasses.replace(settings, model=model)
+    states = []
+    for epochs in (1, 2):
+        train(changed(settings, epochs=epochs), tmp_path / str(epochs))
+        states.append(last(tmp_path / str(epochs), "rng.")["cpu"])
+    assert torch.equal(*states) == (dropout == 0)
+
+
+def test_what_is_exported_is_the_best_epoch(settings: Settings, tmp_path: Path) -> None:
+    result = train(changed(settings, epochs=4, patience=1), tmp_path / "run")
+    perplexities = metrics(tmp_path / "run", "valid_perplexity")
+    assert result.best_epoch == perplexities.index(min(perplexities)) + 1
+    model = load_file(tmp_path / "run" / "model.safetensors")
+    assert checkpoint.tensors_sha256(model) == result.weights_sha256
+    assert all(torch.equal(model[name], tensor) for name, tensor in last(tmp_path / "run", "best.").items())

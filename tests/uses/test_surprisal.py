@@ -1,0 +1,84 @@
+"""Surprisal: what it depends on, and that a long text is read as it is asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import torch
+
+from wordtie.config import ModelSettings, Settings
+from wordtie.models.language_model import LanguageModel
+from wordtie.text.tokenisation import Tokenisation
+from wordtie.text.tokenizer import Tokenizer
+from wordtie.text.vocabulary import Vocabulary
+from wordtie.uses.open_run import LoadedModel
+from wordtie.uses.surprisal import surprisal
+
+LINES = ["the cat sat on the mat", "a dog", "", "the bird sat"]
+
+
+@pytest.fixture(scope="module")
+def loaded() -> LoadedModel:
+    torch.manual_seed(2)
+    words = ["<unk>", "<eos>", *["the", "cat", "sat", "on", "mat", "a", "dog"]]
+    tokenizer = Tokenizer(Tokenisation("space", lowercase=False, sentences=True), Vocabulary(words))
+    model = LanguageModel(ModelSettings(hidden=6, init=1.0), len(words)).use(fused=True).eval()
+    return LoadedModel(model.requires_grad_(False), tokenizer, Settings())
+
+
+def test_a_line_does_not_know_of_other_lines(loaded: LoadedModel) -> None:
+    alone = [loaded.surprisal(line)[0].surprisal_bits for line in LINES]
+    together = {r.line: r.surprisal_bits for r in reversed(loaded.surprisal("\n".join(LINES)))}
+    backwards = {5 - r.line: r.surprisal_bits for r in reversed(loaded.surprisal("\n".join(reversed(LINES))))}
+    assert [together[line] for line in (1, 2, 3, 4)] == alone == [backwards[line] for line in (1, 2, 3, 4)]
+
+
+def test_all_surprisals_together_are_what_evaluate_says(loaded: LoadedModel, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("\n".join(LINES) * 300 + "\n")
+    result = loaded.evaluate(tmp_path / "text.txt")
+    records = loaded.surprisal((tmp_path / "text.txt").read_text(), reset="never")
+    assert (len(records), sum(r.oov for r in records)) == (result.tokens, result.oov)
+    assert sum(r.surprisal_bits for r in records) * math.log(2) == pytest.approx(result.nats, rel=1e-5)
+
+
+def test_a_text_without_end_is_read_as_it_is_asked_for(loaded: LoadedModel) -> None:
+    taken = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal taken
+        while True:
+            taken += 1
+            yield LINES[0]
+
+    records = list(islice(surprisal(loaded.model, loaded.tokenizer, lines(), "never"), 5000))
+    assert len(records) == 5000
+    assert taken < 1000
+    assert records[-1].line == math.ceil(5000 / 7)
+    whole = loaded.surprisal("\n".join([LINES[0]] * 800), reset="never")[:5000]
+    assert [r.surprisal_bits for r in records] == pytest.approx([r.surprisal_bits for r in whole], rel=1e-5)
+
+
+def test_entropy_and_surprisal_by_hand(loaded: LoadedModel) -> None:
+    (first, *_) = loaded.surprisal("cat")
+    probabilities = dict(loaded.predict("", top=99))
+    assert sum(probabilities.values()) == pytest.approx(1)
+    assert first.surprisal_bits == pytest.approx(-math.log2(probabilities["cat"]), rel=1e-5)
+    entropy = -sum(p * math.log2(p) for p in probabilities.values())
+    assert first.entropy_bits == pytest.approx(entropy, rel=1e-5)
+
+
+def test_lines_end_where_those_of_files_do(loaded: LoadedModel) -> None:
+    assert [(r.line, r.word) for r in loaded.surprisal("the\r\ncat\x0bsat\n")] == [
+        *((1, "the"), (1, "<eos>"), (2, "cat"), (2, "sat"), (2, "<eos>")),
+    ]
+
+
+def test_what_is_generated_depends_on_the_seed_alone(loaded: LoadedModel) -> None:
+    first = loaded.generate("the", 30, seed=4)
+    torch.manual_seed(99)
+    assert loaded.generate("the", 30, seed=4) == first != loaded.generate("the", 30, seed=5)
+    assert "<unk>" not in first
