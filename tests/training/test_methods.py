@@ -24,7 +24,7 @@ METHODS = {
     "gal": "--model.dropout gal --model.word_dropout 0.3 --model.recurrent_dropout 0.2",
     "semeniuta": "--model.candidate_dropout 0.2 --training.optimiser rmsprop --training.lr 0.003",
     "awd": "--model.dropout gal --model.recurrent_dropout 0 --model.weight_drop 0.5 --training.average_patience 1",
-    "gru": "--model.core gru --model.dropout gal --model.candidate_dropout 0.2 --training.optimiser adam --training.lr 0.01",
+    "gru": "--model.core gru --model.candidate_dropout 0.2 --training.optimiser adam --training.lr 0.01",
     "rnn": "--model.core rnn --model.weight_drop 0.3 --training.lr 0.1",
     "rhn": "--model.core rhn --model.depth 3 --model.layers 1 --model.candidate_dropout 0.1",
     "rhn, own carry gates": "--model.core rhn --model.depth 2 --model.coupled_gates false",
