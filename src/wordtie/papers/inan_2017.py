@@ -8,6 +8,7 @@ validations in a row bring nothing new), the initial scale (Zaremba's), gamma wi
 
 from __future__ import annotations
 
+from wordtie.papers.inan_2017_figure_1 import ROWS as FIGURE_1
 from wordtie.papers.row import Changes, Published, Row, cited, table_of
 
 PAPER = "inan-2017"
@@ -63,27 +64,6 @@ RHN: Changes = {
     "training.patience": 20,
 }
 """Zilly et al. (2016): a recurrent highway network with Gal's dropout."""
-SECTION_6_2: Changes = {
-    "data.corpus": "ptb-20000",
-    "loss.kind": "interpolated",
-    "model.head": "untied",
-    "model.hidden": 300,
-    "model.output_bias": False,
-    "model.unit_rows": True,
-    "model.input_dropout": 0.0,
-    "model.hidden_dropout": 0.0,
-    "training.decay": 1.0,
-    "training.patience": 0,
-    "training.epochs": 100,
-    "training.streams": 5,
-    "training.steps": 20,
-}
-"""The experiment of Figure 1: nothing regularises, rows of the input matrix are held at norm 1, b is 0 (section 4)."""
-FIGURE_1_BETAS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-FIGURE_1_TAUS = (1, 2, 5, 10, 20)
-FIGURE_1_NOTE = """\
-the paper has 10 runs of each, a distance of nearly 1 at beta 0 and about 0.06 at beta 1 (tau 10); epochs and rate are \
-not given; perplexities are of 3,685 words and mean nothing here"""
 
 TABLE_1: dict[tuple[str, str], dict[str, tuple[float, float]]] = {
     ("ptb", "small"): {"base": (92.6, 87.3), "al": (86.3, 82.9), "re": (89.9, 85.1), "real": (86.3, 82.7)},
@@ -199,18 +179,4 @@ def figures() -> list[Row]:
     ]
 
 
-def figure_1() -> list[Row]:
-    """Section 6.2: how far the spaces of input and output vectors are apart, after fitting 20,000 words."""
-
-    def row(name: str, label: str, beta: float, temperature: float) -> Row:
-        changes = {**SECTION_6_2, "loss.beta": beta, "loss.temperature": temperature}
-        return Row(f"{PAPER}/figure-1/{name}", f"subspace distance, {label}", Published(), changes,
-                   measures=("subspace",), note=FIGURE_1_NOTE)  # fmt: skip
-
-    return [
-        *(row(f"a-beta-{beta}", f"beta {beta}, tau 10", beta, 10.0) for beta in FIGURE_1_BETAS),
-        *(row(f"b-tau-{tau}", f"beta 1, tau {tau}", 1.0, float(tau)) for tau in FIGURE_1_TAUS),
-    ]
-
-
-ROWS: dict[str, Row] = {**table_of(*table_1(), *table_2()), **table_3(), **table_of(*figures(), *figure_1())}
+ROWS: dict[str, Row] = {**table_of(*table_1(), *table_2()), **table_3(), **table_of(*figures()), **FIGURE_1}
