@@ -64,7 +64,10 @@ class Progress:
         self.max_seconds = max_seconds
         self.started = time.monotonic()
         self.shown = 0.0
+        self.first: float | None = None
+        """When the first window was done."""
         self.words = 0
+        """Read since then."""
         self.live: Any = None
 
     def __enter__(self) -> Progress:
@@ -76,7 +79,7 @@ class Progress:
             columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}"))
             self.live = Bar(*columns, console=Console(stderr=True), transient=True)
             self.live.__enter__()
-            self.task = self.live.add_task("", total=self.windows, figures="")
+            self.task = self.live.add_task("", total=self.windows, figures="starting")
         return self
 
     def __exit__(
@@ -87,18 +90,25 @@ class Progress:
 
     def window(self, epoch: int, done: int, nats: float, tokens: int, words: int) -> None:
         """Show where training is: `nats` over `tokens` in this epoch so far; `words` more were just read."""
-        self.words += words
         now = time.monotonic()
+        if self.first is None:  # the rate leaves out getting ready, of which this window has its share
+            self.first = now
+            return
+        self.words += words
         if self.live is None or now - self.shown < 0.2 or tokens == 0:
             return
         self.shown = now
-        elapsed = now - self.started
-        rate = self.words / elapsed
-        left = (self.epochs - epoch + 1 - done / self.windows) * self.windows * (elapsed / (self.words / words))
-        left = min(left, self.max_seconds - elapsed)
+        rate = self.words / (now - self.first)
+        left = (self.epochs - epoch + 1 - done / self.windows) * self.windows * words / rate
+        left = min(left, self.max_seconds - (now - self.started))
         loss = nats / tokens
         figures = f"loss {loss:.3f}  perplexity {math.exp(min(loss, 50)):.1f}  {rate:,.0f} words/s  {_clock(left)} left"
         self.live.update(self.task, completed=done, description=f"epoch {epoch}/{self.epochs}", figures=figures)
+
+    def measuring(self, what: str) -> None:
+        """Show that the model is being measured on the `what` text, in the place of figures that stand still."""
+        if self.live is not None:
+            self.live.update(self.task, figures=f"measuring the {what} text")
 
     def say(self, line: str) -> None:
         """A line that stays."""

@@ -108,6 +108,7 @@ class _Run:
                 exported = self.provisional()
             self.saved.export(exported)
             self.progress.say(f"stopped: {stopped}; measuring the model on the validation and the test text")
+            self.progress.measuring("test")
             return self.result(stopped, exported)
 
     def epochs(self) -> Stopped:
@@ -201,6 +202,7 @@ class _Run:
 
     def validate(self) -> Score:
         """The score to choose between epochs by. Raises `DivergedError` where it is not a number."""
+        self.progress.measuring("validation")
         with self.now.average.applied(self.now.model), self.noise.frozen(self.now.model):
             valid = self.score(self.data.valid, VALIDATION_STREAMS)
         if not math.isfinite(valid.nats):
