@@ -10,12 +10,12 @@ import statistics
 from collections.abc import Callable
 
 import torch
-from tests.reference.naive import NaiveLoss, naive_loss
 from torch import Tensor
 
 from benchmarks.harness import Claim, Effort, Measurement, ratios, spread
 from benchmarks.memory import available, extra_peak, in_fresh_process
 from benchmarks.steps import zipf_ids
+from tests.reference.naive import NaiveLoss, naive_loss
 from wordtie.config import LossSettings
 from wordtie.losses.build import build_loss
 from wordtie.training.precision import resolve_precision

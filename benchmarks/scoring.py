@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from tests.reference.naive import NaiveModel, State, naive_score, naive_surprisal
 
 from benchmarks.harness import Claim, Effort, MatrixProbe, Measurement, compare
 from benchmarks.memory import extra_peak, in_fresh_process
 from benchmarks.steps import zipf_ids
+from tests.reference.naive import NaiveModel, State, naive_score, naive_surprisal
 from wordtie.config import ModelSettings
 from wordtie.evaluation.perplexity import evaluate, token_scores
 from wordtie.models.language_model import LanguageModel
