@@ -44,6 +44,7 @@ EXIT_CODES: dict[int, str] = {
     6: "a file could not be written; what was there before is untouched",
     130: "interrupted (Ctrl-C)",
     141: "whoever read the output stopped reading",
+    143: "asked to stop (SIGTERM); a training run has saved a checkpoint",
 }
 
 
