@@ -24,13 +24,25 @@ FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 """What lets sums vectorise; neither `nnan` nor `ninf`, which would let the compiler lose a NaN."""
 
 
+_SETTINGS: dict[str, Any] = {"fastmath": FASTMATH, "error_model": "numpy", "nogil": True}
+
+
 def compiled(function: Compiled) -> Compiled:
-    """Compile on first use, outside Python's lock, and keep the machine code on disk where a place can be written."""
-    settings: dict[str, Any] = {"fastmath": FASTMATH, "error_model": "numpy", "nogil": True}
+    """Compile on first use, outside Python's lock, and keep the machine code on disk where a place can be written.
+
+    What it calls must be `inlined`: a call to another compiled function goes to whichever copy of it the process
+    holds, and that of the process which compiles rounds otherwise than the one kept on disk.
+    """
     try:
-        made: Compiled = njit(cache=True, **settings)(function)
+        made: Compiled = njit(cache=True, **_SETTINGS)(function)
     except RuntimeError:  # numba found no writable folder
-        made = njit(**settings)(function)
+        made = njit(**_SETTINGS)(function)
+    return made
+
+
+def inlined(function: Compiled) -> Compiled:
+    """A part of a `compiled` function: machine code inside its caller's, never a call."""
+    made: Compiled = njit(forceinline=True, **_SETTINGS)(function)
     return made
 
 

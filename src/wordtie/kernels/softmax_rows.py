@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from wordtie.kernels.numba_math import compiled, exp, larger, load, rank, smaller, store, value_of_rank
+from wordtie.kernels.numba_math import compiled, exp, inlined, larger, load, rank, smaller, store, value_of_rank
 
 _TWENTY = np.float32(20)
 
 
-@compiled
+@inlined
 def _highest(row: Any) -> Any:
     """A row's maximum; NaN where a score is NaN or infinite."""
     high = low = rank(row[0])
@@ -33,7 +33,7 @@ def _highest(row: Any) -> Any:
     return value_of_rank(high)
 
 
-@compiled
+@inlined
 def _highest_logit(row: Any, bias: Any) -> Any:
     """The maximum of score + bias; NaN where one is not finite."""
     high = low = rank(load(row[0]) + bias[0])
@@ -46,7 +46,7 @@ def _highest_logit(row: Any, bias: Any) -> Any:
     return value_of_rank(high)
 
 
-@compiled
+@inlined
 def _spoil(row: Any) -> None:
     """A row of NaN: what a score that is not finite leaves behind."""
     nan = np.float32(np.nan)
@@ -54,7 +54,7 @@ def _spoil(row: Any) -> None:
         row[v] = store(nan, row)
 
 
-@compiled
+@inlined
 def _similar_row(row: Any, count: Any, inverse_temperature: Any, similar: Any, rest: Any) -> Any:
     """A word's `similar` = exp((s - max) / tau) and `rest` = c * s: -> (sum of `similar`, log-normaliser)."""
     best = _highest(row)
@@ -68,7 +68,7 @@ def _similar_row(row: Any, count: Any, inverse_temperature: Any, similar: Any, r
     return total, np.float64(best) * inverse_temperature + np.log(np.float64(total))
 
 
-@compiled
+@inlined
 def _token_row_twenty(row: Any, target: Any, similar: Any, rest: Any, soft: Any, gamma: Any, gamma_similar: Any) -> Any:
     """A token at tau = 20 without bias, where exp(z) is the twentieth power of exp(z / 20).
 
@@ -101,7 +101,7 @@ def _token_row_twenty(row: Any, target: Any, similar: Any, rest: Any, soft: Any,
     return np.log(np.float64(total)) + np.float64(best) - target_score, soft_normaliser
 
 
-@compiled
+@inlined
 def _token_row(
     row: Any, bias: Any, target: Any, similar: Any, rest: Any, soft: Any, sharp: Any, inverse_temperature: Any,
     gamma: Any, gamma_similar: Any, predicted: Any,
@@ -131,7 +131,7 @@ def _token_row(
     return np.log(np.float64(total)) + np.float64(best_logit) - target_logit, soft_normaliser
 
 
-@compiled
+@inlined
 def _word_row(row: Any, similar: Any, rest: Any, total: Any, inverse_temperature: Any, gamma: Any) -> Any:
     """The word's row becomes d(loss)/d(similarity score): -> y . r / tau."""
     dot = np.float32(0)

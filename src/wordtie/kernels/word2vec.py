@@ -41,7 +41,7 @@ def draw_negatives(target: Any, wanted: Any, threshold: Any, alias: Any, state: 
     return drawn
 
 
-@njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)
+@njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)
 def predict(query: Any, output: Any, words: Any, drawn: Any, alpha: Any, step: Any, error: Any) -> Any:
     """Score `words` (the target first), move their output rows, and leave the query's step in `error`: -> loss."""
     width = query.shape[0]
