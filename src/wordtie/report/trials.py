@@ -1,0 +1,77 @@
+"""A search for settings, as it was made: what each trial changed, and its validation perplexity epoch by epoch.
+
+    python -m wordtie.report.trials RUN [RUN ...] > results/search/NAME.tsv
+
+The first run is the one that the others are held against. The test text has no part in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from wordtie.config.training import MAY_CHANGE_ON_RESUME
+from wordtie.errors import RunFolderError
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser("python -m wordtie.report.trials", description=__doc__)
+    parser.add_argument("run", nargs="+", type=Path, help="run folders; the first is what the others are held against")
+    rows = trials(parser.parse_args(argv).run)
+    writer = csv.DictWriter(sys.stdout, rows[0], delimiter="\t", lineterminator="\n", restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+def trials(folders: Sequence[Path]) -> list[dict[str, str]]:
+    """A row for each run: its name, what it changed, and validation perplexity by epoch; the widest row comes as it is.
+
+    Raises `RunFolderError` for a folder without settings or without a finished epoch.
+    """
+    base = _settings(folders[0])
+    curves = [_curve(folder) for folder in folders]
+    epochs = max(len(curve) for curve in curves)
+    return [
+        {"trial": folder.name, "changed": _changed(base, _settings(folder))}
+        | {f"epoch {n + 1}": f"{curve[n]:.2f}" if n < len(curve) else "" for n in range(epochs)}
+        for folder, curve in zip(folders, curves, strict=True)
+    ]
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    """`section.name` to value, less what only decides where and how long a run computes."""
+    path = folder / "settings.yaml"
+    if not path.exists():
+        raise RunFolderError(f"{folder}: no settings.yaml: not a run folder")
+    sections = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return {
+        f"{section}.{name}": value
+        for section, values in sections.items()
+        for name, value in values.items()
+        if not (section == "training" and name in MAY_CHANGE_ON_RESUME)
+    }
+
+
+def _changed(base: dict[str, Any], settings: dict[str, Any]) -> str:
+    named = sorted(name for name in base.keys() | settings.keys() if base.get(name) != settings.get(name))
+    return " ".join(f"{name}={settings.get(name)}" for name in named) or "-"
+
+
+def _curve(folder: Path) -> list[float]:
+    path = folder / "metrics.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    if not lines:
+        raise RunFolderError(f"{folder}: no epoch has been finished: train on")
+    return [float(json.loads(line)["valid_perplexity"]) for line in lines]
+
+
+if __name__ == "__main__":
+    main()
