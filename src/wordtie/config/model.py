@@ -51,8 +51,9 @@ class ModelSettings:
     """Where a layer's h is dropped. `inan`: one mask per stream and window, for what recurs and what goes up alike.
     `gal`: the same, with masks of their own for what recurs and for what goes up. `zaremba`: a new mask at every step,
     for what goes up alone."""
-    input_dropout: float = 0.3
-    """Share of a layer-1 input vector that is dropped; masks live as long as `dropout` says."""
+    input_dropout: float = 0.0
+    """Share of a layer-1 input vector that is dropped; masks live as long as `dropout` says. Small tied models do
+    better without; where words have two matrices, or more units than the text fills, it is worth its place."""
     hidden_dropout: float = 0.3
     """Share of each layer's h that is dropped, where it recurs and where it feeds the next layer or the head."""
     recurrent_dropout: float | None = None

@@ -49,9 +49,9 @@ class Row:
     """`gpu`: days on a CPU; runs there only if named in full."""
     not_run: str = ""
     """Why nothing here could run it: another paper's number, a text that is not public, a part not built yet."""
-    second_session: bool = False
-    """Train once more from the first result with the schedule started anew, where that fell short of the published
-    validation perplexity (inan-2017, footnote 4). The better of the two on validation stands."""
+    second_session: int = 0
+    """Train once more for so many epochs from the first result, with the schedule started anew, where that fell short
+    of the published validation perplexity (inan-2017, footnote 4). The better of the two on validation stands."""
     measures: tuple[str, ...] = ()
     """What else is measured of the trained model: names in `wordtie.report.measures`."""
     drawn_from: tuple[str, ...] = ()

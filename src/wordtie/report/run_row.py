@@ -75,7 +75,8 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
             if not falls_short(row, stages[0]):
                 break
             first = _begun_from(place.folder(row, seed, 2)) or str(place.folder(row, seed))
-            settings = dataclasses.replace(settings, training=_with(settings.training, start_from=first))
+            training = _with(settings.training, start_from=first, epochs=row.second_session)
+            settings = dataclasses.replace(settings, training=training)
         folder = place.folder(row, seed, stage)
         result = trained(settings, data, folder, dataclasses.replace(place, max_seconds=left))
         if result.stopped == "max_time":
