@@ -54,7 +54,7 @@ def test_gal_has_masks_of_their_own() -> None:
 
 
 def test_gal_takes_the_hidden_share_where_none_is_given() -> None:
-    assert settings(dropout="gal", hidden_dropout=0.6, output_dropout=0.1) == Dropouts("gal", 0.3, 0.6, 0.6, 0.1)
+    assert settings(dropout="gal", hidden_dropout=0.6, output_dropout=0.1) == Dropouts("gal", 0.0, 0.6, 0.6, 0.1)
 
 
 def test_zaremba_drops_anew_at_every_step_and_never_what_recurs() -> None:
