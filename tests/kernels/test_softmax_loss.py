@@ -36,6 +36,8 @@ class Case:
     pull: Pull | None = None
     distinct: int | None = None
     """Targets come from so many words."""
+    hidden: int | None = None
+    """Size of query and output vectors where it is not that of the input vectors."""
 
     def operands(self, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor, Tensor | None, Tensor, Tensor]:
         """query, output, bias, targets, words; `words is output` where tied."""
@@ -44,10 +46,11 @@ class Case:
         def randn(*shape: int) -> Tensor:
             return torch.randn(*shape, generator=generator, dtype=torch.float64).to(dtype).requires_grad_()
 
-        output = randn(self.words, self.size)
+        hidden = self.hidden or self.size
+        output = randn(self.words, hidden)
         words = output if self.tied else randn(self.words, self.size)
         targets = torch.randint(self.distinct or self.words, (self.tokens,), generator=generator)
-        return randn(self.tokens, self.size), output, randn(self.words) if self.bias else None, targets, words
+        return randn(self.tokens, hidden), output, randn(self.words) if self.bias else None, targets, words
 
 
 def gradients(total: Tensor, *leaves: Tensor | None) -> list[Tensor]:
@@ -108,6 +111,18 @@ def test_odd_shapes(form: str, shape: Case, pull: Pull | None) -> None:
     for bias in (False, True):
         case = Case(shape.tokens, shape.words, shape.size, True, bias, pull, shape.distinct)
         assert_close(fused(case, torch.float32), literal(case), 3e-6)
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [(torch.float32, 3e-6), (torch.bfloat16, 1e-2)], ids=str)
+@pytest.mark.parametrize("pull", PULLS[1:3], ids=["tau20", "tau20-fixed"])
+@pytest.mark.parametrize("hidden", [2, 24])
+def test_input_vectors_of_another_size(
+    form: str, hidden: int, pull: Pull, precision: torch.dtype, tolerance: float
+) -> None:
+    """The untied head with E below and above H: L is (V, E) and W is (V, H)."""
+    for bias in (False, True):
+        case = Case(tokens=60, words=50, size=16, tied=False, bias=bias, pull=pull, distinct=9, hidden=hidden)
+        assert_close(fused(case, precision), literal(case), tolerance)
 
 
 @pytest.mark.parametrize("elements", [1, 11 * 3, 11 * 7])

@@ -37,11 +37,9 @@ class FusedLoss:
         drawn_NE: Tensor | None = None,
     ) -> LossSum:
         """Sum over the N tokens, in nats."""
-        pull = self.pull
-        if pull is not None and query_NE.shape[1] != input_VE.shape[1]:  # its products take both vectors at once
-            readable = AugmentedLoss(pull.temperature, pull.gamma, pull.through_target)
-            return readable(query_NE, output_VE, bias_V, targets_N, input_VE, drawn_NE)
-        total, nats = softmax_loss(query_NE, output_VE, bias_V, targets_N, input_VE, pull, self.precision, drawn_NE)
+        total, nats = softmax_loss(
+            query_NE, output_VE, bias_V, targets_N, input_VE, self.pull, self.precision, drawn_NE
+        )
         return LossSum(cross_entropy=nats, total=total, tokens=targets_N.numel())
 
 
