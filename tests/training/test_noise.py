@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.training.conftest import write_text
 from wordtie.config import DataSettings, ModelSettings, NoiseSettings, Settings, TrainingSettings
+from wordtie.errors import RunFolderError
 from wordtie.noise.cached_counts import training_counts
 from wordtie.noise.proposals import build_proposal
 from wordtie.noise.smoothed_prediction import fold_mean
@@ -60,3 +64,58 @@ def test_sampling_measures_the_clean_model(text: Path, tmp_path: Path) -> None:
     trained = load_file(tmp_path / "run" / "checkpoints" / "last.safetensors")[f"model.{MATRIX}"]
     assert torch.equal(load_file(tmp_path / "run" / "model.safetensors")[MATRIX], trained)
     assert result.test_perplexity > 1
+
+
+SMOOTHED = {"kind": "linear_interpolation", "gamma": 0.4}
+
+
+def started(text: Path, first: Path, **noise: Any) -> torch.Tensor:
+    """The word matrix that a run from `first` trains on: one whose rate moves nothing."""
+    asked = settings(text, 1, **noise)
+    training = dataclasses.replace(asked.training, start_from=str(first), lr=1e-30)
+    out = first.with_name("second")
+    train(dataclasses.replace(asked, training=training), out)
+    return load_file(out / "checkpoints" / "last.safetensors")[f"model.{MATRIX}"]
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [SMOOTHED, {**SMOOTHED, "gamma": 0.1}, {"kind": "kneser_ney"}, {"kind": "kneser_ney", "prediction": "mode"}],
+    ids=["the same", "another gamma", "another kind", "of which the mode predicts"],
+)
+def test_a_start_undoes_the_mean_of_the_earlier_run(text: Path, tmp_path: Path, noise: dict[str, Any]) -> None:
+    first = tmp_path / "first"
+    train(settings(text, 1, **SMOOTHED), first)
+    trained = load_file(first / "checkpoints" / "last.safetensors")[f"model.{MATRIX}"]
+    torch.testing.assert_close(started(text, first, **noise), trained, rtol=1e-5, atol=1e-6)
+
+
+def test_a_start_counts_the_earlier_runs_own_text(text: Path, tmp_path: Path) -> None:
+    first, other = tmp_path / "first", write_text(tmp_path / "other")
+    train(settings(text, 1, **SMOOTHED), first)
+    with (other / "train.txt").open("a") as file:  # the same words in the same order of their counts
+        file.write("w0 " * 900 + "\n")
+    trained = load_file(first / "checkpoints" / "last.safetensors")[f"model.{MATRIX}"]
+    torch.testing.assert_close(started(other, first, **SMOOTHED), trained, rtol=1e-5, atol=1e-6)
+
+
+def test_a_start_without_noise_takes_what_was_exported(text: Path, tmp_path: Path) -> None:
+    first = tmp_path / "first"
+    train(settings(text, 1, **SMOOTHED), first)
+    assert torch.equal(started(text, first), load_file(first / "model.safetensors")[MATRIX])
+
+
+def test_a_start_refuses_a_mean_that_cannot_be_undone(text: Path, tmp_path: Path) -> None:
+    first, always = tmp_path / "first", tmp_path / "always"
+    train(settings(text, 1, **SMOOTHED), first)
+    train(settings(text, 1, **{**SMOOTHED, "gamma": 1.0}), always)
+    with pytest.raises(RunFolderError, match=r"always: .* cannot be undone \(a word that is always replaced"):
+        started(text, always, **SMOOTHED)
+    kept = shutil.copytree(text, tmp_path / "kept")
+    with (text / "train.txt").open("a") as file:
+        file.write("w1 w2 w3\n")
+    with pytest.raises(RunFolderError, match=r"cannot be undone \(.*text has changed since\): start with --noise"):
+        started(kept, first, **SMOOTHED)
+    shutil.rmtree(text)
+    with pytest.raises(RunFolderError, match="cannot be undone"):
+        started(kept, first, **SMOOTHED)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from wordtie.config import Settings
-from wordtie.errors import RunFolderError
+from wordtie.errors import DataError, RunFolderError
 from wordtie.models.language_model import LanguageModel
-from wordtie.models.noisy_reading import Noise
+from wordtie.text.token_file import PreparedData
 from wordtie.text.tokenizer import Tokenizer
-from wordtie.training.run_folder import read_model, read_settings
+from wordtie.training import checkpoint
+from wordtie.training.noise import build_noise
+from wordtie.training.prepared import prepared_data
+from wordtie.training.run_folder import CHECKPOINT, read_model, read_settings
+from wordtie.training.run_state import Tensors
 
 
 def check_start(settings: Settings) -> None:
@@ -21,25 +24,51 @@ def check_start(settings: Settings) -> None:
         _read(settings)
 
 
-def start(settings: Settings, model: LanguageModel, tokenizer: Tokenizer, noise: Noise) -> None:
+def start(settings: Settings, model: LanguageModel, data: PreparedData) -> None:
     """Give the model the weights of `training.start_from`, if there is one.
 
-    Raises `RunFolderError` where it is not such a model, or has other words.
+    A run whose own export will be a mean, or that draws word vectors, starts from the vectors that the earlier run
+    trained; any other from what that run exported. Raises `RunFolderError` where it is not such a model, has other
+    words, or was exported as a mean that cannot be undone.
     """
     if settings.training.start_from is None:
         return
     before, tensors, words = _read(settings)
-    if words.vocabulary != tokenizer.vocabulary:
+    if words.vocabulary != data.tokenizer.vocabulary:
         raise RunFolderError(
             f"{settings.training.start_from}: training.start_from has another vocabulary than {settings.data.corpus}: "
             "start from a run on the same text"
         )
-    if before.noise == settings.noise:
-        tensors = noise.for_training(tensors)
+    noise = settings.noise
+    if before.noise.predicts_with == "mean" and (noise.smooths or noise.predicts_with == "mean"):
+        tensors = _before_the_mean(before, tensors, words, Path(settings.training.start_from))
     model.load_state_dict(tensors)
 
 
-def _read(settings: Settings) -> tuple[Settings, dict[str, Tensor], Tokenizer]:
+def _before_the_mean(before: Settings, tensors: Tensors, words: Tokenizer, folder: Path) -> Tensors:
+    """The parameters that a run trained, from the means that it exported: by its own noise, on its own text."""
+    try:
+        data = prepared_data(before)
+        if data.tokenizer.vocabulary != words.vocabulary or not _same_training_text(folder, data):
+            raise DataError(f"{before.data.corpus} has changed since")
+        return build_noise(before.noise, data, torch.device("cpu")).for_training(tensors)
+    except (DataError, ValueError) as error:
+        raise RunFolderError(
+            f"{folder}: training.start_from was exported as the mean of its noise, which cannot be undone ({error}): "
+            "start with --noise.kind none, or from another run"
+        ) from error
+
+
+def _same_training_text(folder: Path, data: PreparedData) -> bool:
+    """Whether the run was trained on this text, as far as its checkpoint tells."""
+    path = folder / CHECKPOINT
+    if not path.exists():
+        return True
+    _, record = checkpoint.load(path)
+    return bool(record["identity"]["texts"]["train"] == data.info["splits"]["train"]["sha256"])
+
+
+def _read(settings: Settings) -> tuple[Settings, Tensors, Tokenizer]:
     folder = Path(settings.training.start_from or "")
     config, tensors, tokenizer = read_model(folder, "language_model")
     with torch.device("meta"):

@@ -83,7 +83,7 @@ class _Run:
         torch.manual_seed(training.seed)
         model = LanguageModel(settings.model, len(data.vocabulary)).to(device)
         if anew or not (out / run_folder.CHECKPOINT).exists():
-            start(settings, model, data.tokenizer, self.noise)
+            start(settings, model, data)
         optimiser = build_optimiser(training, model.parameters())
         self.now = RunState(model, optimiser, model.initial_state(training.streams))
         self.signals = StopSignals()
