@@ -77,6 +77,24 @@ def test_goes_on_to_the_same_bits(method: str, here: Path) -> None:
     assert parts["test_nats"] == straight["test_nats"]
 
 
+def test_out_of_time_while_averaging_the_mean_is_measured_and_exported(here: Path) -> None:
+    options = f"{RESUMED['averaging']} --training.checkpoint_every 100"
+    train(here, "run", options, "--training.epochs", "5")
+    path = here.parent / "run" / run_folder.CHECKPOINT
+    tensors, record = checkpoint.load(path)
+    record["position"]["best_perplexity"] = 1e9  # so that the model in the middle of an epoch is the best
+    checkpoint.save(path, tensors, record)
+    result = train(here, "run", options, "--training.epochs", "6", "--resume", "--training.max_time", "0.01s")
+    assert (result["stopped"], result["epochs"]) == ("max_time", 5)
+    tensors, record = checkpoint.load(path)
+    assert record["position"]["window"] > 0
+    model = wordtie.load(here.parent / "run")
+    for name, exported in model.model.state_dict().items():
+        assert torch.equal(exported, tensors[f"average.{name}"]), name
+        assert not torch.equal(exported, tensors[f"model.{name}"]), name
+    assert model.evaluate(here / "valid.txt").perplexity == pytest.approx(result["valid_perplexity"], rel=1e-4)
+
+
 def test_starts_from_a_finished_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = train(here, "first", "--training.epochs 4")
     from_it = f"--training.start_from {here.parent / 'first'} --training.lr 1e-9 --training.epochs 1"
