@@ -17,7 +17,7 @@ from wordtie import __version__, cli
 from wordtie.commands import train
 from wordtie.commands._settings import as_yaml
 from wordtie.commands._shared import read_lines
-from wordtie.config import ModelSettings, Settings
+from wordtie.config import DataSettings, ModelSettings, Settings
 from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, WordtieError
 
 Capture = pytest.CaptureFixture[str]
@@ -167,9 +167,9 @@ def test_a_recipe_comes_back_as_it_was_printed(tmp_path: Path, capsys: Capture) 
     assert (model["head"], model["embedding"]) == ("untied", 9)
 
 
-def test_print_config_without_arguments_is_the_defaults(capsys: Capture) -> None:
+def test_print_config_without_arguments_is_the_defaults_with_what_the_default_text_asks(capsys: Capture) -> None:
     assert cli.main(["train", "--print_config"]) == 0
-    assert capsys.readouterr().out == as_yaml(Settings())
+    assert capsys.readouterr().out == as_yaml(Settings(data=DataSettings(min_count=2)))
     assert "hidden: 7\n" in as_yaml(Settings(model=ModelSettings(hidden=7)))
 
 
@@ -202,7 +202,30 @@ def test_corpora_says_what_is_known(capsys: Capture) -> None:
     assert corpora["sotu"]["state"] == "here"
     assert len(corpora["ptb"]["files"]) == 3
     assert cli.main(["corpora"]) == 0
-    assert re.search(r"^sotu +here +State of the Union", capsys.readouterr().out)
+    listing = capsys.readouterr().out
+    assert re.search(r"^sotu +here +State of the Union", listing)
+    assert "data.min_count 2" in " ".join(listing.partition("\n\n")[0].split())
+
+
+@pytest.mark.parametrize(
+    ("options", "least"),
+    [
+        ([], 2),
+        (["sotu", "--data.vocabulary_size", "10000"], 1),
+        (["sotu", "--data.min_count", "1"], 1),
+        (["ptb"], 1),
+        (["novel.txt"], 1),
+        (["--config", "recipe.yaml"], 1),
+    ],
+    ids=["sotu", "a size", "given", "with <unk>", "own text", "recipe"],
+)
+def test_a_named_corpus_has_its_own_min_count(
+    options: list[str], least: int, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("recipe.yaml").write_text(as_yaml(Settings()))
+    assert cli.main(["train", *options, "--print_config"]) == 0
+    assert yaml.safe_load(capsys.readouterr().out)["data"]["min_count"] == least
 
 
 def test_baseline_of_a_text_of_ones_own(tmp_path: Path, capsys: Capture) -> None:

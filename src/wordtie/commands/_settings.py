@@ -10,13 +10,13 @@ import dataclasses
 import difflib
 import re
 from collections.abc import Sequence
-from typing import NoReturn, get_type_hints
+from typing import Any, NoReturn, get_type_hints
 
 import jsonargparse
 import yaml
 
 from wordtie.commands._shared import UsageError
-from wordtie.config import Settings, to_dict
+from wordtie.config import DataSettings, Settings, to_dict
 
 
 class HelpFormatter(jsonargparse.DefaultHelpFormatter, argparse.RawDescriptionHelpFormatter):
@@ -43,6 +43,7 @@ class SettingsParser(jsonargparse.ArgumentParser):
         self.add_argument("--config", action="config", help="A YAML recipe; options after it win.")
         for name, section in self.sections.items():
             self.add_class_arguments(section, name)
+        self.set_defaults({"data.min_count": None})  # so that what was not given can be told from 1
         for field in dataclasses.fields(Settings):
             if field.name not in self.sections:  # so that any recipe can be given, and its other sections pass
                 self.add_argument(f"--{field.name}", type=dict | None, default=None, help=argparse.SUPPRESS)
@@ -65,7 +66,17 @@ class SettingsParser(jsonargparse.ArgumentParser):
         values = {name: parsed[name].as_dict() for name in self.sections}
         if parsed.corpus is not None:
             values["data"]["corpus"] = parsed.corpus
+        if values["data"]["min_count"] is None:
+            values["data"]["min_count"] = _least_count(values["data"])
         return Settings(**{name: section(**values[name]) for name, section in self.sections.items()})
+
+
+def _least_count(data: dict[str, Any]) -> int:
+    """`data.min_count` where nobody gave it: the named corpus's own, unless a vocabulary size decides."""
+    from wordtie.text.catalogue import CATALOGUE
+
+    entry = CATALOGUE.get(data["corpus"])
+    return DataSettings.min_count if entry is None or data["vocabulary_size"] is not None else entry.min_count
 
 
 def as_yaml(settings: Settings) -> str:
