@@ -55,13 +55,13 @@ def test_a_drawing_carries_what_it_is_drawn_from(rows: list[RowState], tmp_path:
 
 def test_the_document_has_the_figure_and_a_check_misses_it(rows: list[RowState], place: Place) -> None:
     page = Path("reproduction.md")
-    page.write_text(f"{document.BEGIN}\n{document.END}")
+    page.write_text("\n".join(document.markers("results")))
     document.update(page, place.results)
     drawing = Path("figures", "inan-2017-figure-2-small.svg")
     assert str(drawing) in page.read_text()
-    assert document.check(page, place.results) == []
+    assert document.check([page], place.results) == []
     drawing.write_text("")
-    assert "is not drawn from" in document.check(page, place.results)[0]
+    assert "is not made from" in document.check([page], place.results)[0]
 
 
 def test_the_page_has_tables_figures_and_predictions_and_needs_no_network(

@@ -27,6 +27,7 @@ def made_up(row: Row, seed: int = 1, valid: float = 20.0, test: float = 20.0) ->
         "seed": seed,
         "configuration": configuration(row.settings(seed)),
         "code_version": "1.0",
+        "precision": "float32",
         "machine": {"cpu": "a CPU", "cores": 2, "gpu": None},
         "epochs": 3,
         "best_epoch": 2,
@@ -112,24 +113,24 @@ def test_the_document_follows_the_results_and_a_check_finds_where_it_does_not(ro
     write_entry(place.results, made_up(row))
     page = Path("reproduction.md")
     assert not document.update(page, place.results)
-    page.write_text(f"before\n{document.BEGIN}\n{document.END}\nafter\n")
-    assert len(document.check(page, place.results)) == 1
+    page.write_text("\n".join(["before", *document.markers("results"), "after\n"]))
+    assert len(document.check([page], place.results)) == 1
     assert document.update(page, place.results)
-    assert document.check(page, place.results) == []
+    assert document.check([page], place.results) == []
     text = page.read_text()
     assert text.startswith("before\n")
     assert text.endswith("\nafter\n")
     page.write_text(text.replace("20.00 / 20.00", "19.00 / 19.00"))
-    assert len(document.check(page, place.results)) == 1
+    assert len(document.check([page], place.results)) == 1
     page.write_text(text)
     edit(place.results / f"{row.name}.seed-1.json", test_perplexity=1.0)
-    assert "changed by hand" in document.check(page, place.results)[0]
+    assert "changed by hand" in document.check([page], place.results)[0]
 
 
 def test_the_command_finds_what_was_edited(row: Row, place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     path = write_entry(place.results, made_up(row))
     page = Path("reproduction.md")
-    page.write_text(f"{document.BEGIN}\n{document.END}")
+    page.write_text("\n".join(document.markers("results")))
     document.update(page, place.results)
     check = ["reproduce", "--check", "--document", str(page)]
     assert cli.main(check) == 0
@@ -146,7 +147,7 @@ def test_a_row_with_no_published_number_is_run(row: Row, place: Place, monkeypat
 
 
 def test_this_repositorys_ledger_stands() -> None:
-    problems = document.check(REPOSITORY / "docs" / "reproduction.md", REPOSITORY / "results")
+    problems = document.check([REPOSITORY / path for path in document.DOCUMENTS], REPOSITORY / "results")
     assert [problem.replace(str(REPOSITORY), "") for problem in problems] == []
 
 

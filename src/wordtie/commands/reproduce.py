@@ -9,7 +9,7 @@ from pathlib import Path
 
 from wordtie.commands._shared import Parser, UsageError, print_json, whole_number
 from wordtie.config import parse_time
-from wordtie.papers.registry import select
+from wordtie.papers.registry import of_papers, select
 from wordtie.papers.row import Row
 
 HELP = """\
@@ -26,7 +26,8 @@ examples:
   wordtie reproduce inan-2017/table-1/ptb-small --jobs 2    train a group, two at a time
   wordtie reproduce press-wolf-2017 --max_time 9m           stop all cleanly after nine minutes; the same again goes on
   wordtie reproduce inan-2017/table-1/ptb-small --seed 2    another seed: tables show mean and spread
-  wordtie reproduce --report                                one HTML page, and the tables in docs/reproduction.md
+  wordtie reproduce methods/ptb-200 --jobs 2                compare the methods at one size: docs/methods.md
+  wordtie reproduce --report                                one HTML page, and the tables in docs/
   wordtie reproduce --check                                 do results and tables stand as the program wrote them?
 """
 SIDE_BY_SIDE_ON_A_GPU = 4
@@ -62,7 +63,7 @@ def _parser() -> Parser:
     parser.add_argument("--again", action="store_true", help="train anew what another version of the code has trained")
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where the run folders lie (runs)")
     parser.add_argument("--results", type=Path, default=Path("results"), help="where the ledger lies (results)")
-    parser.add_argument("--document", type=Path, default=Path("docs", "reproduction.md"), help="whose tables to keep")
+    parser.add_argument("--document", type=Path, action="append", help="whose tables to keep (two under docs)")
     parser.add_argument("--page", type=Path, help="where --report writes the page (RUNS/report.html)")
     parser.add_argument("--one", action="store_true", help="run in this process and leave the document alone")
     return parser
@@ -81,19 +82,20 @@ def _list(rows: list[Row], arguments: Namespace) -> None:
 
 
 def _check(arguments: Namespace) -> None:
-    from wordtie.report.document import check
+    from wordtie.report.document import DOCUMENTS, check
     from wordtie.report.ledger import LedgerError
 
-    problems = check(arguments.document, arguments.results)
+    documents = arguments.document or DOCUMENTS
+    problems = check(documents, arguments.results)
     for problem in problems:
         print(problem, file=sys.stderr)
     if problems:
         raise LedgerError(f"{len(problems)} of results, tables and figures do not stand as the program wrote them")
-    print(f"{arguments.results} and {arguments.document} match")
+    print(f"{arguments.results} and {', '.join(map(str, documents))} match")
 
 
 def _report(arguments: Namespace) -> None:
-    from wordtie.report.document import update
+    from wordtie.report.document import DOCUMENTS, update
     from wordtie.report.ledger import read_all
     from wordtie.report.page import page
     from wordtie.report.status import states
@@ -101,10 +103,11 @@ def _report(arguments: Namespace) -> None:
 
     path = arguments.page or arguments.runs / "report.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, page(states(read_all(arguments.results), arguments.runs)))
+    write_text(path, page(states(read_all(arguments.results), arguments.runs, of_papers())))
     print(path)
-    if update(arguments.document, arguments.results):
-        print(arguments.document)
+    for document in arguments.document or DOCUMENTS:
+        if update(document, arguments.results):
+            print(document)
 
 
 def _run(chosen: list[Row], arguments: Namespace) -> None:
@@ -136,8 +139,9 @@ def _places(threads: int) -> int:
 
 
 def _after(rows: list[Row], arguments: Namespace) -> None:
-    """Bring the document up to date, and show how the rows stand now."""
-    from wordtie.report.document import update
+    """Bring the documents up to date, and show how the rows stand now."""
+    from wordtie.report.document import DOCUMENTS, update
 
-    update(arguments.document, arguments.results)
+    for document in arguments.document or DOCUMENTS:
+        update(document, arguments.results)
     _list(rows, arguments)

@@ -1,4 +1,4 @@
-"""All rows of all papers, by name, and how a person picks some of them."""
+"""All rows, those of the papers and those that compare the methods, by name, and how a person picks some of them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from wordtie.papers import (
     inan_2017,
     inan_khosravi_2016,
     kong_2019,
+    methods,
     press_wolf_2017_vectors,
 )
 from wordtie.papers.row import Row
@@ -23,8 +24,19 @@ ROWS: dict[str, Row] = {
     **press_wolf_2017_vectors.ROWS,
     **gulordava_2018.ROWS,
     **kong_2019.ROWS,
+    **methods.ROWS,
 }
 """In the order of the papers. A new paper is a new file with its `ROWS`, and a line here."""
+
+
+def of_papers() -> list[Row]:
+    """The rows that papers have, and their baselines: what `docs/reproduction.md` shows and counts."""
+    return [row for row in ROWS.values() if row.name not in methods.ROWS]
+
+
+def of_methods() -> list[Row]:
+    """The rows that compare the methods with each other: what `docs/methods.md` shows."""
+    return [ROWS[name] for name in methods.ROWS]
 
 
 def select(names: Sequence[str]) -> list[Row]:

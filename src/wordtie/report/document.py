@@ -1,65 +1,93 @@
-"""`docs/reproduction.md` and its figures: what stands between the markers is made from `results/`, and checked."""
+"""The documents' tables and figures: what stands between the markers is made from `results/`, and checked.
+
+A document says by its markers which sections it holds: `results`, the papers' tables and figures
+(`docs/reproduction.md`), or `methods`, the comparison of the methods (`docs/methods.md`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
-from wordtie.papers.registry import ROWS
-from wordtie.report import plots
+from wordtie.papers.registry import ROWS, of_methods, of_papers
+from wordtie.report import methods, plots
 from wordtie.report.ledger import Entry, LedgerError, is_stale, read_all
 from wordtie.report.status import RowState, states
 from wordtie.report.tables import markdown
 from wordtie.text.files import write_text
 
-BEGIN, END = "<!-- results: begin (made by `wordtie reproduce`; do not edit) -->", "<!-- results: end -->"
+DOCUMENTS = (Path("docs", "reproduction.md"), Path("docs", "methods.md"))
+MEND = "run `wordtie reproduce --report`"
 
 
-def figure_folder(document: Path) -> Path:
-    """Beside the document."""
-    return document.with_name("figures")
+def markers(section: str) -> tuple[str, str]:
+    """The comments around a section."""
+    return f"<!-- {section}: begin (made by `wordtie reproduce`; do not edit) -->", f"<!-- {section}: end -->"
 
 
-def generated(rows: Sequence[RowState]) -> str:
-    """What belongs between the markers."""
+def of_the_papers(rows: Sequence[RowState]) -> str:
+    """The section `results`."""
     figures = plots.figures(rows)
     images = [f"![{figure.title}](figures/{figure.name}.svg)\n\n{figure.title}.\n" for figure in figures]
     return "\n".join([markdown(rows), *(["## Figures", "", *images] if images else [])]).rstrip() + "\n"
 
 
+SECTIONS: dict[str, Callable[[Sequence[RowState]], str]] = {"results": of_the_papers, "methods": methods.markdown}
+
+
 def update(document: Path, results: Path) -> bool:
-    """Write the tables and figures anew; False where there is no such document with markers."""
-    parts = _parts(document)
-    if parts is None:
-        return False
-    rows = states(read_all(results))
-    write_text(document, f"{parts[0]}{BEGIN}\n{generated(rows)}{END}{parts[2]}")
-    for figure in plots.figures(rows):
-        path = figure_folder(document) / f"{figure.name}.svg"
-        if plots.digest_in(path) != figure.digest:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_text(path, plots.svg(figure))
-    return True
+    """Write what belongs to the document anew; False where there is no such document with markers."""
+    found = [section for section in SECTIONS if _parts(document, section)]
+    entries = read_all(results) if found else []
+    for section in found:
+        before, _, after = _parts(document, section) or ("", "", "")
+        rows = _rows(section, entries)
+        begin, end = markers(section)
+        write_text(document, f"{before}{begin}\n{SECTIONS[section](rows)}{end}{after}")
+        for path, content, up_to_date in _files(section, rows, document, results):
+            if not up_to_date:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_text(path, content())
+    return bool(found)
 
 
-def check(document: Path, results: Path) -> list[str]:
+def check(documents: Sequence[Path], results: Path) -> list[str]:
     """Everything that is wrong: entries changed by hand or of no row, tables and figures that do not match."""
     try:
         entries = read_all(results)
     except LedgerError as error:
         return [str(error)]
     problems = [problem for entry in entries if (problem := _problem(entry))]
-    parts = _parts(document)
-    if parts is None:
-        return [*problems, f"{document}: missing, or without its markers"]
-    rows = states(entries)
-    if parts[1] != f"\n{generated(rows)}":
-        problems.append(f"{document}: does not say what {results}/ says: run `wordtie reproduce --report`")
-    for figure in plots.figures(rows):
-        path = figure_folder(document) / f"{figure.name}.svg"
-        if plots.digest_in(path) != figure.digest:
-            problems.append(f"{path}: is not drawn from {results}/: run `wordtie reproduce --report`")
+    for document in documents:
+        found = {section: parts for section in SECTIONS if (parts := _parts(document, section))}
+        if not found:
+            problems.append(f"{document}: missing, or without its markers")
+        for section, (_, between, _) in found.items():
+            rows = _rows(section, entries)
+            if between != f"\n{SECTIONS[section](rows)}":
+                problems.append(f"{document}: does not say what {results}/ says: {MEND}")
+            files = _files(section, rows, document, results)
+            problems += [f"{path}: is not made from {results}/: {MEND}" for path, _, right in files if not right]
     return problems
+
+
+def _rows(section: str, entries: Sequence[Entry]) -> list[RowState]:
+    return states(entries, rows=of_methods() if section == "methods" else of_papers())
+
+
+def _files(
+    section: str, rows: Sequence[RowState], document: Path, results: Path
+) -> Iterator[tuple[Path, Callable[[], str], bool]]:
+    """What lies in files of its own: where, what makes its content, and whether that is there already."""
+    if section == "methods":
+        path, content = results / methods.TSV, methods.tsv(rows)
+        if content or path.exists():
+            yield path, partial(str, content), path.exists() and path.read_text(encoding="utf-8") == content
+        return
+    for figure in plots.figures(rows):
+        path = document.with_name("figures") / f"{figure.name}.svg"
+        yield path, partial(plots.svg, figure), plots.digest_in(path) == figure.digest
 
 
 def _problem(entry: Entry) -> str:
@@ -69,10 +97,9 @@ def _problem(entry: Entry) -> str:
     return f"{name}: of other settings than the row has now: run it anew" if is_stale(entry, ROWS[entry["row"]]) else ""
 
 
-def _parts(document: Path) -> tuple[str, str, str] | None:
-    """Before, between and after the markers."""
-    if not document.exists():
-        return None
-    before, begin, rest = document.read_text(encoding="utf-8").partition(BEGIN)
-    between, end, after = rest.partition(END)
+def _parts(document: Path, section: str) -> tuple[str, str, str] | None:
+    """Before, between and after the markers of a section."""
+    text = document.read_text(encoding="utf-8") if document.exists() else ""
+    before, begin, rest = text.partition(markers(section)[0])
+    between, end, after = rest.partition(markers(section)[1])
     return (before, between, after) if begin and end else None

@@ -126,13 +126,14 @@ def markdown(states: Sequence[RowState]) -> str:
             lines += [f"## {TITLES.get(paper, paper)}", ""]
             shown = paper
         lines += [f"### {table.replace('-', ' ')}", ""]
-        lines += [_line(HEADER), _line("---" for _ in HEADER)]
-        lines += [_line(cells(state)) for state in rows]
+        lines += [table_line(HEADER), table_line("---" for _ in HEADER)]
+        lines += [table_line(cells(state)) for state in rows]
         lines += ["", *_notes(rows)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _line(texts: Iterable[str]) -> str:
+def table_line(texts: Iterable[str]) -> str:
+    """A line of a Markdown table."""
     return "| " + " | ".join(text.replace("|", "\\|").replace("<", "&lt;") for text in texts) + " |"
 
 

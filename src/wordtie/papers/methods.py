@@ -1,0 +1,92 @@
+"""What each idea buys at small scale: one change a row, at 200 units on Penn Treebank, with the same budget for all.
+
+These are no paper's rows and have no published numbers. All are trained for eight epochs, the rate halved at each from
+the fifth on (the schedule of Zaremba's small model), so that every run comes to rest within the budget. A dropout's
+share is 0.3 and a noise's gamma 0.2 wherever the method does not ask for another.
+"""
+
+from __future__ import annotations
+
+from wordtie.papers.row import Changes, Published, Row, table_of
+
+GROUP = "methods/ptb-200"
+REFERENCE = f"{GROUP}/tied"
+COMMON: Changes = {
+    "data.corpus": "ptb",
+    "loss.kind": "cross_entropy",
+    "training.epochs": 8,
+    "training.patience": 0,
+    "training.decay": 0.5,
+    "training.decay_after": 4,
+    "training.device": "cpu",
+}
+UNTIED: Changes = {"model.head": "untied"}
+LINEAR: Changes = {"model.head": "tied_linear"}
+AUGMENTED: Changes = {"loss.kind": "augmented"}
+NO_DROPOUT: Changes = {"model.input_dropout": 0.0, "model.hidden_dropout": 0.0}
+ZAREMBA: Changes = {"model.dropout": "zaremba"}
+GAL: Changes = {"model.dropout": "gal"}
+
+
+def replaced(kind: str) -> Changes:
+    """Data noising of a kind."""
+    return {"noise.scheme": "data_noising", "noise.kind": kind}
+
+
+TYING: dict[str, tuple[str, Changes]] = {
+    "untied": ("two word matrices", UNTIED),
+    "tied": ("one word matrix (RE, WT): what every other row changes", {}),
+    "al": ("two matrices, augmented loss (AL)", {**UNTIED, **AUGMENTED}),
+    "real": ("one matrix, augmented loss (REAL)", AUGMENTED),
+    "augmented-2016": ("one matrix, augmented loss of 2016", {"loss.kind": "augmented_2016", "loss.gamma": 0.3}),
+    "output-bias": ("one matrix, output bias", {"model.output_bias": True}),
+    "tied-linear": ("one matrix, linear map (tied+L)", LINEAR),
+    "tied-linear-100": ("one matrix of half the size, linear map", {**LINEAR, "model.embedding": 100}),
+    "tied-linear-penalty": ("one matrix, penalised map (WT + PR)", {**LINEAR, "model.projection_penalty": 0.15}),
+}
+DROPOUT: dict[str, tuple[str, Changes]] = {
+    "no-dropout": ("nothing dropped", NO_DROPOUT),
+    "zaremba": ("dropped anew at every step, on what goes up alone", ZAREMBA),
+    "gal": ("one mask a window, for what recurs and what goes up apart", GAL),
+    "word-dropout": ("also some words read as zero", {**GAL, "model.word_dropout": 0.1}),
+    "candidate-dropout": ("Zaremba's, and on the cell's candidate", {**ZAREMBA, "model.candidate_dropout": 0.3}),
+    "weight-drop": (
+        "recurrent weights dropped in place of what recurs",
+        {**GAL, "model.recurrent_dropout": 0.0, "model.weight_drop": 0.3},
+    ),
+}
+CELLS: dict[str, tuple[str, Changes]] = {
+    "gru": ("gated recurrent units, a smaller rate", {"model.core": "gru", "training.lr": 0.3}),
+    "rnn": ("plain recurrent units, a smaller rate", {"model.core": "rnn", "training.lr": 0.1}),
+    "rhn": (
+        "recurrent highway network of depth 3, a smaller rate",
+        {"model.core": "rhn", "model.layers": 1, "model.depth": 3, "training.lr": 0.2},
+    ),
+}
+NOISE: dict[str, tuple[str, Changes]] = {
+    "dn-blank": ("data noising: blank", replaced("blank")),
+    "dn-li": ("data noising: linear interpolation", replaced("linear_interpolation")),
+    "dn-ad": ("data noising: absolute discounting", replaced("absolute_discounting")),
+    "dn-kn": ("data noising: Kneser-Ney", replaced("kneser_ney")),
+    "vs-li": ("variational smoothing: linear interpolation", {"noise.kind": "linear_interpolation"}),
+    "vs-kn": ("variational smoothing: Kneser-Ney", {"noise.kind": "kneser_ney"}),
+    "vs-elementwise": (
+        "variational smoothing: Kneser-Ney, element-wise",
+        {"noise.kind": "kneser_ney", "noise.elementwise": True},
+    ),
+}
+OPTIMISER: dict[str, tuple[str, Changes]] = {
+    "adam": ("Adam", {"training.optimiser": "adam", "training.lr": 3e-3}),
+    "nt-asgd": (
+        "nothing dropped, one rate, averaged weights (NT-ASGD)",
+        {**NO_DROPOUT, "training.decay": 1.0, "training.average_patience": 1},
+    ),
+}
+
+ROWS: dict[str, Row] = table_of(
+    *(
+        Row(f"{GROUP}/{name}", label, Published(), {**COMMON, **changes})
+        for group in (TYING, DROPOUT, CELLS, NOISE, OPTIMISER)
+        for name, (label, changes) in group.items()
+    )
+)
