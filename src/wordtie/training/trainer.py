@@ -12,19 +12,19 @@ from __future__ import annotations
 import math
 import time
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import torch
 
 from wordtie.config import Settings, parse_time
 from wordtie.errors import DivergedError
-from wordtie.evaluation.perplexity import Score, evaluate
-from wordtie.evaluation.sampled import evaluate_sampled
+from wordtie.evaluation.perplexity import Score
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.batches import batches, window_count
 from wordtie.text.token_file import PreparedData
 from wordtie.training import checkpoint, run_folder
+from wordtie.training.measuring import Measuring
 from wordtie.training.noise import build_noise
 from wordtie.training.optim import build_optimiser
 from wordtie.training.precision import resolve_device, resolve_precision
@@ -39,9 +39,6 @@ from wordtie.training.step import Step
 from wordtie.training.stop_signals import StopSignals
 
 __all__ = ["TrainingResult", "prepared_data", "train"]
-
-VALIDATION_STREAMS = 10
-"""Streams while choosing between epochs; the figures in the result are over one stream."""
 
 
 def train(settings: Settings, out: Path, resume: bool = False, overwrite: bool = False) -> TrainingResult:
@@ -77,6 +74,7 @@ class _Run:
         device = resolve_device(training.device)
         self.precision = resolve_precision(training.precision, device)
         self.noise = build_noise(settings.noise, data, device)
+        self.measuring = Measuring(settings, data, self.noise)
         self.step = Step(build_loss(settings.loss, training.fused, self.precision), training.clip, self.noise)
         self.windows = window_count(len(data.train), training.streams, training.steps)
         self.max_seconds = parse_time(training.max_time) if training.max_time else math.inf
@@ -186,25 +184,10 @@ class _Run:
         """Of training and validation so far, earlier calls counted in."""
         return self.seconds_before + time.monotonic() - self.started
 
-    def score(self, ids: Any, streams: int = 1) -> Score:
-        """Evaluation is always in fp32."""
-        self.now.model.use(self.settings.training.fused)
-        return evaluate(self.now.model, ids, self.data.vocabulary.eos_id, streams)
-
-    def final_score(self, ids: Any) -> Score:
-        """Over one stream, or over draws of the noise where `noise.prediction` is sampling."""
-        settings = self.settings.noise
-        if settings.predicts_with != "sampling":
-            return self.score(ids)
-        steps, eos_id = self.settings.training.steps, self.data.vocabulary.eos_id
-        self.now.model.use(self.settings.training.fused)
-        return evaluate_sampled(self.now.model, self.noise, ids, eos_id, steps, settings.samples)
-
     def validate(self) -> Score:
         """The score to choose between epochs by. Raises `DivergedError` where it is not a number."""
         self.progress.measuring("validation")
-        with self.now.average.applied(self.now.model), self.noise.frozen(self.now.model):
-            valid = self.score(self.data.valid, VALIDATION_STREAMS)
+        valid = self.measuring.between_epochs(self.now)
         if not math.isfinite(valid.nats):
             self.diverged("on the validation text")
         return valid
@@ -227,8 +210,7 @@ class _Run:
     def result(self, stopped: Stopped, exported: Tensors) -> TrainingResult:
         """Measure the exported model over one stream, and write result.json."""
         model, position = self.now.model, self.now.position
-        model.load_state_dict(exported)
-        valid, test = self.final_score(self.data.valid), self.final_score(self.data.test)
+        valid, test = self.measuring.exported(model, exported)
         result = TrainingResult(
             folder=self.saved.folder,
             stopped=stopped,
