@@ -71,12 +71,10 @@ def test_equals_the_reference(algorithm: str, head: str, mean: bool) -> None:
     output = inputs if head == "tied" else model.output_VP[:, :5].tolist()
     made = predictions(model, Draws(model, start()))
     expected = [reference.step(each, inputs, output, 0.3, mean or algorithm == "skipgram") for each in made]
-    arguments = (
-        *(TOKENS, EOS, model.keep_V, model.threshold_V, model.alias_V, model.input_VP, model.output_VP),
-        *(3, 4, 0.3, 0.3, start()),
+    nats, count = kernel.train(
+        *(TOKENS, EOS, model.keep_V, model.input_VP, model.output_VP, model.draws, (0.3, 0.3), start()),
+        *(algorithm == "skipgram", mean),
     )
-    run: Any = kernel.skipgram if algorithm == "skipgram" else kernel.cbow
-    nats, count = run(*arguments) if algorithm == "skipgram" else run(*arguments, mean)
     assert count == len(expected)
     assert nats == pytest.approx(sum(expected), rel=1e-5)
     np.testing.assert_allclose(model.input_VP[:, :5], inputs, rtol=1e-4, atol=1e-5)

@@ -46,6 +46,11 @@ def alias_table(weight_V: NDArray[np.float64]) -> tuple[NDArray[np.uint32], NDAr
     return threshold_V, alias_V
 
 
+def generator(*place: int) -> NDArray[np.uint64]:
+    """The state of a generator of its own for each place, such as (seed, epoch, first word)."""
+    return np.random.SeedSequence(place).generate_state(1, np.uint64) | np.uint64(1)
+
+
 @njit(inline="always")
 def next_random(state: Any) -> Any:
     """The next 64 bits; `state` is one uint64 that is not zero."""

@@ -10,6 +10,9 @@ often would be moved a hundred times from one place. At the block's end, what th
 
 The output rows move at every prediction, as in `wordtie.kernels.word2vec`.
 
+Threads share one block, each with other sentences of it. Had each a block of its own, each would move a frequent
+word all the way to where the block wants it, and the word would go that way as many times as there are threads.
+
 Shapes: V words, D distinct words of a block, E vector size, P columns (E padded with zeros).
 """
 
@@ -18,41 +21,29 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from wordtie.kernels.word2vec import FASTMATH, draw_negatives, move_rows, predict, scale_by, sum_rows
-from wordtie.kernels.word2vec_draws import below, next_sentence
-
-_ONE = np.float32(1)
+from wordtie.kernels.numba_math import compiled
+from wordtie.kernels.word2vec import learn, workspace
+from wordtie.kernels.word2vec_draws import next_sentence
 
 
-@njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)
+@compiled
 def gather(
-    tokens: Any,
-    first: Any,
-    eos: Any,
-    keep: Any,
-    state: Any,
-    matrix: Any,
-    place: Any,
-    distinct: Any,
-    rows: Any,
-    block: Any,
-    ends: Any,
-) -> Any:
+    tokens: Any, first: Any, eos: Any, keep: Any, state: Any, matrix: Any, place: Any, distinct: Any, rows: Any,
+    words: Any, block: Any, ends: Any,
+) -> Any:  # fmt: skip
     """Take the next block: whole sentences until there are enough words: -> (words, sentences, distinct, position).
 
-    `block` has the words as numbers into `distinct`, `rows` their vectors, `ends` where each sentence ends.
-    `place` is -1 for every word, before and after.
+    `words` are the block's, `block` the same as numbers into `distinct`, `rows` the vectors of `distinct`, `ends`
+    where each sentence ends. `place` is -1 for every word, before and after.
     """
     length, sentences, found, position = 0, 0, 0, first
-    limit = block.shape[0]
-    while position < tokens.shape[0] and length < limit:
-        kept, position = next_sentence(tokens, position, eos, keep, state, block[length:])
+    while position < tokens.shape[0] and length < words.shape[0]:
+        kept, position = next_sentence(tokens, position, eos, keep, state, words[length:])
         if kept == 0:
             continue
         for i in range(length, length + kept):
-            word = block[i]
+            word = words[i]
             if place[word] < 0:
                 place[word] = found
                 distinct[found] = word
@@ -68,85 +59,26 @@ def gather(
     return length, sentences, found, position
 
 
-@njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)
-def skipgram_block(
-    block: Any,
-    ends: Any,
-    distinct: Any,
-    queries: Any,
-    matrix: Any,
-    threshold: Any,
-    alias: Any,
-    window: Any,
-    wanted: Any,
-    alpha: Any,
-    scale: Any,
-    state: Any,
-) -> Any:
-    """The predictions of a block: moves `matrix` and `queries`: -> (loss, predictions)."""
-    width = matrix.shape[1]
-    query, error = np.empty(width, np.float32), np.empty(width, np.float32)
-    words, step = np.empty(wanted + 1, np.int64), np.empty(wanted + 1, np.float32)
-    nats, predictions, start = 0.0, 0, 0
+@compiled
+def train_part(
+    block: Any, words: Any, start: Any, ends: Any, queries: Any, matrix: Any, draws: Any, alpha: Any, scale: Any,
+    state: Any, one: Any, mean: Any,
+) -> Any:  # fmt: skip
+    """The predictions of a block's sentences from the place `start` on: moves `matrix` and `queries`, the rows of Y.
+
+    -> (loss, predictions)
+    """
+    work = workspace(matrix.shape[1], draws[1])
+    nats, predictions = 0.0, 0
     for end in ends:
-        for i in range(start, end):
-            reach = window - below(state, window)
-            target = np.int64(distinct[block[i]])
-            for j in range(max(start, i - reach), min(end, i + reach + 1)):
-                if j == i:
-                    continue
-                drawn = draw_negatives(target, wanted, threshold, alias, state, words)
-                source = np.int64(block[j])
-                for e in range(width):
-                    query[e] = queries[source, e]
-                nats += predict(query, matrix, words, drawn, alpha, step, error)
-                predictions += 1
-                for e in range(width):
-                    queries[source, e] += scale * error[e]
+        found = learn(block, words, start, end, queries, matrix, draws, alpha, scale, state, work, one, mean)
+        nats += found[0]
+        predictions += found[1]
         start = end
     return nats, predictions
 
 
-@njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)
-def cbow_block(
-    block: Any,
-    ends: Any,
-    distinct: Any,
-    queries: Any,
-    matrix: Any,
-    threshold: Any,
-    alias: Any,
-    window: Any,
-    wanted: Any,
-    alpha: Any,
-    scale: Any,
-    state: Any,
-    mean: Any,
-) -> Any:
-    """As `skipgram_block`, with the mean or sum of the window predicting the word in its middle."""
-    width = matrix.shape[1]
-    query, error = np.empty(width, np.float32), np.empty(width, np.float32)
-    words, step = np.empty(wanted + 1, np.int64), np.empty(wanted + 1, np.float32)
-    nats, predictions, start = 0.0, 0, 0
-    for end in ends:
-        for i in range(start, end):
-            reach = window - below(state, window)
-            first, last = max(start, i - reach), min(end, i + reach + 1)
-            if last - first < 2:
-                continue
-            share = _ONE / np.float32(last - first - 1)
-            sum_rows(queries, block, first, last, i, query)
-            drawn = draw_negatives(np.int64(distinct[block[i]]), wanted, threshold, alias, state, words)
-            scale_by(query, share if mean else _ONE)
-            nats += predict(query, matrix, words, drawn, alpha, step, error)
-            predictions += 1
-            scale_by(error, scale if mean else scale * share)
-            move_rows(queries, block, first, last, i, error)
-        start = end
-    return nats, predictions
-
-
-@njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)
+@compiled
 def scatter(matrix: Any, distinct: Any, steps: Any) -> None:
     """Add the rows of `steps` to those of the distinct words."""
     for d in range(distinct.shape[0]):

@@ -60,6 +60,11 @@ class Word2Vec:
             self.linear_PP = _zeros(padded(size), padded(size))
             self.linear_PP[:size, :size] = np.linalg.qr(rng.standard_normal((size, size)))[0]
 
+    @property
+    def draws(self) -> tuple[int, int, NDArray[np.uint32], NDArray[np.int32]]:
+        """What a prediction is drawn by, as the kernels take it: window, negatives, and their alias table."""
+        return self.settings.window, self.settings.negative, self.threshold_V, self.alias_V
+
     def tensors(self) -> dict[str, Tensor]:
         """What a run folder stores: each matrix once, without padding, and the counts."""
         size = self.settings.vector_size
