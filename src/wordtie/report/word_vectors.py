@@ -3,10 +3,11 @@
     python -m wordtie.report.word_vectors                                    word2vec on IMDB, six runs
     python -m wordtie.report.word_vectors --untied RUN --tied RUN            and a language model's vectors
     python -m wordtie.report.word_vectors --only cbow-tied-linear            one of them
+    python -m wordtie.report.word_vectors --corpus novel.txt --epochs 1 --vector_size 50 --runs try/runs --results try
 
 Each run writes results/word-vectors/NAME.json; a run whose result is there, of the same settings, is not repeated, so
-that the same command goes on after a stop. IMDB stands in for text8 and Wikipedia: the published numbers are beside
-ours to compare their shape.
+that the same command goes on after a stop, which loses the run it comes in. The table at the end is Spearman's rho of
+every result there. IMDB stands in for text8 and Wikipedia: the published numbers are beside ours to compare their shape.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from wordtie.config import DataSettings
+from wordtie.errors import WordtieError
 from wordtie.evaluation.embedding_agreement import agreement
 from wordtie.evaluation.word_similarity import difference, read_benchmark, similarity
 from wordtie.models.word2vec_settings import Word2VecSettings
@@ -32,8 +34,11 @@ from wordtie.training.word2vec_run import train_word2vec
 from wordtie.uses.benchmarks import standard
 from wordtie.uses.vectors import sides, vectors_of
 
+RUNS, RESULTS = Path("runs/word-vectors"), Path("results/word-vectors")
 DATA = DataSettings(corpus="imdb", lowercase=True, min_count=5)
 COMMON = Word2VecSettings(vector_size=300, epochs=5)
+"""300 dimensions are gulordava-2018's, `min_count` is press-wolf-2017's; neither paper gives more, so that the rest
+is gensim's."""
 ROWS: dict[str, Word2VecSettings] = {
     "skipgram-untied": replace(COMMON, algorithm="skipgram", head="untied"),
     "skipgram-tied": replace(COMMON, algorithm="skipgram", head="tied"),
@@ -51,39 +56,92 @@ PUBLISHED = {
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run what is missing, then compare."""
-    parser = argparse.ArgumentParser("python -m wordtie.report.word_vectors", description=__doc__)
+    """Run what is missing, then compare. Raises `WordtieError` for what the user can mend."""
+    arguments = parse(argv)
+    standard()  # so that a missing benchmark is found before the training, not after
+    data = replace(DATA, corpus=arguments.corpus)
+    changed = {"vector_size": arguments.vector_size, "epochs": arguments.epochs, "workers": arguments.workers}
+    rows = {name: replace(settings, **changed) for name, settings in ROWS.items()}
+    runs, results = arguments.runs, arguments.results
+    results.mkdir(parents=True, exist_ok=True)
+    for name in arguments.only or rows:
+        run_row(name, data, rows[name], runs / name, results / f"{name}.json")
+    there = [name for name in rows if is_there(results / f"{name}.json", data, rows[name])]
+    for algorithm in ("skipgram", "cbow"):
+        named = {head: f"{algorithm}-{head}" for head in ("untied", "tied", "tied-linear")}
+        missing = [name for name in named.values() if name not in there or not (runs / name / MANIFEST).exists()]
+        if missing:
+            print(f"compared-{algorithm}: waits for the runs {', '.join(missing)} in {runs}", file=sys.stderr)
+        else:
+            compare(f"compared-{algorithm}", {head: runs / name for head, name in named.items()}, results)
+    if arguments.untied:
+        models = {"untied": arguments.untied, "tied": arguments.tied}
+        compare(f"compared-{arguments.untied.name}", models, results)
+    print_table([results / f"{name}.json" for name in there])
+
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    """The command line. Leaves by `SystemExit` where it does not say what to do."""
+    parser = argparse.ArgumentParser(
+        "python -m wordtie.report.word_vectors",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    trial = "; a trial, with its own --runs and --results"
     parser.add_argument("--only", choices=list(ROWS), action="append", help="this run; may be repeated")
-    parser.add_argument("--corpus", default=DATA.corpus, help="another text, for a trial")
-    parser.add_argument("--runs", type=Path, default=Path("runs/word-vectors"))
-    parser.add_argument("--results", type=Path, default=Path("results/word-vectors"))
+    parser.add_argument("--workers", type=int, default=1, help="threads (1: the same bits every time)")
+    parser.add_argument("--runs", type=Path, default=RUNS, help=f"where the models go ({RUNS})")
+    parser.add_argument("--results", type=Path, default=RESULTS, help=f"where the results go ({RESULTS})")
+    parser.add_argument("--corpus", default=DATA.corpus, help=f"another text{trial}")
+    parser.add_argument("--vector_size", type=int, default=COMMON.vector_size, help=f"another size{trial}")
+    parser.add_argument("--epochs", type=int, default=COMMON.epochs, help=f"another number{trial}")
     parser.add_argument("--untied", type=Path, help="run folder of a language model with two matrices")
     parser.add_argument("--tied", type=Path, help="run folder of the same model, tied")
     arguments = parser.parse_args(argv)
-    arguments.results.mkdir(parents=True, exist_ok=True)
-    data = replace(DATA, corpus=arguments.corpus)
-    for name in arguments.only or ROWS:
-        run_row(name, data, arguments.runs / name, arguments.results / f"{name}.json")
-    folders = {name: arguments.runs / name for name in ROWS}
-    if all((folder / MANIFEST).exists() for folder in folders.values()):
-        for algorithm in ("skipgram", "cbow"):
-            named = {head: folders[f"{algorithm}-{head}"] for head in ("untied", "tied", "tied-linear")}
-            compare(f"compared-{algorithm}", named, arguments.results)
-    if arguments.untied and arguments.tied:
-        models = {"untied": arguments.untied, "tied": arguments.tied}
-        compare(f"compared-{arguments.untied.name}", models, arguments.results)
+    asked = arguments.corpus, arguments.vector_size, arguments.epochs
+    usual = asked == (DATA.corpus, COMMON.vector_size, COMMON.epochs)
+    if not usual and (arguments.runs == RUNS or arguments.results == RESULTS):
+        parser.error("a trial would replace the results of the whole: give it its own --runs and --results")
+    if (arguments.untied is None) != (arguments.tied is None):
+        parser.error("--untied and --tied go together: give both run folders")
+    return arguments
 
 
-def run_row(name: str, data: DataSettings, folder: Path, result: Path) -> None:
+def run_row(name: str, data: DataSettings, settings: Word2VecSettings, folder: Path, result: Path) -> None:
     """Train and measure a row, unless its result is there."""
-    asked = {"data": asdict(data), "word2vec": asdict(ROWS[name])}
-    if result.exists() and json.loads(result.read_text(encoding="utf-8"))["settings"] == _plain(asked):
+    if is_there(result, data, settings):
         print(f"{name}: already there", file=sys.stderr)
         return
     print(f"{name}: training", file=sys.stderr)
-    trained = train_word2vec(data, ROWS[name], folder, overwrite=True)
+    trained = train_word2vec(data, settings, folder, overwrite=True)
     found = {side.name.rpartition(":")[2]: side for side in sides(folder)}
-    write(result, {"row": name, "settings": asked, "training": asdict(trained), "similarity": judged(found)})
+    content = {"row": name, "settings": asked_of(data, settings), "training": asdict(trained)}
+    write(result, {**content, "similarity": judged(found)})
+
+
+def asked_of(data: DataSettings, settings: Word2VecSettings) -> Any:
+    """What a result is of, as JSON gives it back."""
+    return _plain({"data": asdict(data), "word2vec": asdict(settings)})
+
+
+def is_there(result: Path, data: DataSettings, settings: Word2VecSettings) -> bool:
+    """Whether the file has the result of these settings, the number of threads aside."""
+    if not result.exists():
+        return False
+    found = json.loads(result.read_text(encoding="utf-8"))["settings"]
+    found["word2vec"]["workers"] = settings.workers
+    return bool(found == asked_of(data, settings))
+
+
+def print_table(results: Sequence[Path]) -> None:
+    """Spearman's rho on each benchmark, tab-separated, a line for each set of vectors."""
+    rows = [json.loads(path.read_text(encoding="utf-8")) for path in results]
+    names = list(standard())
+    print("\t".join(["row", "vectors", "loss", *names]))
+    for row in rows:
+        for side in row["similarity"][names[0]]:
+            rhos = [f"{row['similarity'][name][side]['rho']:.3f}" for name in names]
+            print("\t".join([row["row"], side, f"{row['training']['losses'][-1]:.3f}", *rhos]))
 
 
 def compare(name: str, runs: Mapping[str, Path], results: Path) -> None:
@@ -130,4 +188,9 @@ def _plain(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except WordtieError as error:
+        sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit("interrupted; the same command goes on")
