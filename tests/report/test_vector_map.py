@@ -26,6 +26,9 @@ def test_the_page_opens_offline_and_shows_both_sides(tmp_path: Path) -> None:
     assert page.count("<svg") == 2
     assert page.count("<text") == 2 * 19  # `<unk>` is not drawn
     assert "run:input" in page
+    for drawn in page.split("<svg")[1:]:  # the named words are drawn last, above the others
+        assert re.findall(r"class=named.*?>(.*?)<", drawn) == ["a&amp;b", "word3"]
+        assert re.findall(r"<text.*?>(.*?)<", drawn)[-2:] == ["a&amp;b", "word3"]
     assert "a&amp;b" in page
     assert "a&b" not in page
     rows = re.findall(r"<tr><th>(.*?)</th>(.*?)</tr>", page)

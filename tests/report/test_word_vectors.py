@@ -11,6 +11,7 @@ import pytest
 
 from wordtie.errors import DataError
 from wordtie.report import word_vectors
+from wordtie.training.word2vec_run import train_word2vec
 from wordtie.uses.benchmarks import BENCHMARKS
 
 pytest.importorskip("numba")
@@ -19,7 +20,7 @@ TRIAL = ["--corpus", "text.txt", "--vector_size", "8", "--epochs", "1", "--runs"
 
 @pytest.fixture
 def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A text and benchmarks of its words; the rows that are trained, as they are begun."""
+    """A text and benchmarks of its words; the rows that are trained. `STOP` in the folder stops the row it names."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WORDTIE_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -29,31 +30,25 @@ def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     for file in BENCHMARKS.values():
         Path("data/wordsim", file).write_text("".join(f"w{n} w{n + 1} {n % 7}\n" for n in range(1, 20)))
     begun: list[str] = []
-    train = word_vectors.train_word2vec
 
     def noted(data: Any, settings: Any, out: Path, overwrite: bool) -> Any:
+        if Path("STOP").exists() and Path("STOP").read_text() == out.name:
+            raise KeyboardInterrupt
         begun.append(out.name)
-        return train(data, settings, out, overwrite)
+        return train_word2vec(data, settings, out, overwrite)
 
     monkeypatch.setattr(word_vectors, "train_word2vec", noted)
     return begun
 
 
 def test_a_stop_loses_one_row_and_the_whole_is_compared_at_the_end(
-    trained: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    trained: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = list(word_vectors.ROWS)
-    noted = word_vectors.train_word2vec
-
-    def stopped(data: Any, settings: Any, out: Path, overwrite: bool) -> Any:
-        if out.name == rows[2]:
-            raise KeyboardInterrupt
-        return noted(data, settings, out, overwrite)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(word_vectors, "train_word2vec", stopped)
-        with pytest.raises(KeyboardInterrupt):
-            word_vectors.main(TRIAL)
+    Path("STOP").write_text(rows[2])
+    with pytest.raises(KeyboardInterrupt):
+        word_vectors.main(TRIAL)
+    Path("STOP").unlink()
     assert trained == rows[:2]
     capsys.readouterr()
     word_vectors.main([*TRIAL, "--only", rows[0], "--only", rows[2], "--workers", "2"])

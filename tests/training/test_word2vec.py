@@ -133,7 +133,7 @@ def test_a_run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert int(tensors["counts"][tokenizer.vocabulary.id("the")]) >= 140
     assert int(tensors["counts"][tokenizer.vocabulary.eos_id]) == 0
     assert json.loads((tmp_path / "run" / "result.json").read_text())["losses"] == list(result.losses)
-    with pytest.raises(RunFolderError, match="holds a run already"):
+    with pytest.raises(RunFolderError, match="holds a run already: --overwrite replaces it"):
         train_word2vec(data, settings, tmp_path / "run")
     again = train_word2vec(data, settings, tmp_path / "run", overwrite=True)
     assert again.weights_sha256 == result.weights_sha256

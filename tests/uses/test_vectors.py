@@ -152,6 +152,8 @@ def test_neighbours_and_analogies() -> None:
     assert len(vectors.neighbours("king", 99)) == 4
     with pytest.raises(DataError, match="has no vector of 'prince'"):
         vectors.neighbours("prince")
+    with pytest.raises(DataError, match=r"'womman': did you mean 'woman'\?"):
+        vectors.neighbours("womman")
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,3 +174,11 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert out("run", "--picture", "map.html", "--words", "the") == "map.html\n"
     assert cli.main(["vectors", "run.txt", "--side", "input"]) == 2
     assert "--side is for run folders" in capsys.readouterr().err
+    assert out("run:output") == "run-output.txt\nrun-output.txt.vocab\n"
+    for wrong, message in [
+        (["gone", "--side", "input"], "gone: no run folder"),
+        (["run", "--words", "the"], "--words is for the picture"),
+        (["run", "--neighbours", "the", "--out", "file"], "--out is for a vectors file"),
+    ]:
+        assert cli.main(["vectors", *wrong]) > 0
+        assert message in capsys.readouterr().err

@@ -36,7 +36,7 @@ def main(argv: list[str]) -> None:
     from wordtie.uses.vectors import open_vectors, vectors_of
 
     source = Path(arguments.source)
-    if arguments.side and not source.is_dir():
+    if arguments.side and source.is_file():
         raise UsageError("--side is for run folders; a vectors file has one set of vectors")
     vectors = vectors_of(source, arguments.side) if arguments.side else open_vectors(arguments.source)
     if arguments.neighbours:
@@ -49,7 +49,7 @@ def main(argv: list[str]) -> None:
     else:
         from wordtie.uses.vector_files import write_vectors
 
-        out = Path(arguments.out or f"{source.name}{ENDINGS[arguments.format]}")
+        out = Path(arguments.out or f"{source.name.replace(':', '-')}{ENDINGS[arguments.format]}")
         for path in write_vectors(vectors, out, arguments.format):
             print(path)
 
@@ -62,7 +62,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
         "--side", choices=["input", "output", "tied"], help="which vectors of a model (tied, or else input)"
     )
     parser.add_argument("--format", choices=list(ENDINGS), default="text", help="of the file to be written (text)")
-    parser.add_argument("--out", metavar="FILE", help="the file to be written (SOURCE.txt, .bin or .npy)")
+    parser.add_argument("--out", metavar="FILE", help="the file to be written (SOURCE.txt, .bin or .npy, here)")
     task = parser.add_mutually_exclusive_group()
     task.add_argument("--neighbours", metavar="WORD", help="list the nearest words instead")
     task.add_argument("--analogy", nargs=3, metavar=("A", "B", "C"), help="A is to B as C is to what?")
@@ -71,6 +71,10 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--top", type=whole_number, default=10, help="how many neighbours (10)")
     parser.add_argument("--json", action="store_true", help="print a JSON list of neighbours")
     arguments: argparse.Namespace = parser.parse_args(argv)
+    if arguments.words and not arguments.picture:
+        raise UsageError("--words is for the picture: give --picture HTML, or --neighbours WORD")
+    if arguments.out and (arguments.neighbours or arguments.analogy or arguments.picture):
+        raise UsageError("--out is for a vectors file; neighbours go to stdout, a picture to the file it names")
     return arguments
 
 

@@ -5,6 +5,7 @@ Shapes: V words, E vector size.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -67,7 +68,9 @@ class WordVectors:
         """As `row`. Raises `DataError` for a word that is not known."""
         row = self.row(word)
         if row is None:
-            raise DataError(f"{self.name}: has no vector of {word!r}")
+            near = difflib.get_close_matches(word.casefold(), self.folded, n=1, cutoff=0.8)
+            hint = f"did you mean {near[0]!r}?" if near else f"it is none of its {len(self.words):,} words"
+            raise DataError(f"{self.name}: has no vector of {word!r}: {hint}")
         return row
 
     def neighbours(self, word: str, top: int = 10) -> list[tuple[str, float]]:

@@ -25,6 +25,7 @@ DEFAULT_WORDS = 12
 STYLE = """
 body { font: 15px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 1100px; padding: 0 1rem; color: #222 }
 svg { width: 100%; height: auto; border: 1px solid #ccc; background: #fff } text { font-size: 10px; fill: #1b4d89 }
+text { paint-order: stroke; stroke: #fff; stroke-width: 2px } text.named { fill: #222; font-weight: bold }
 text.hit { fill: #c00; font-weight: bold; font-size: 15px } table { border-collapse: collapse; margin: 1rem 0 }
 td, th { border: 1px solid #ddd; padding: .2rem .6rem; text-align: left; vertical-align: top }
 .cosine { color: #888; font-size: 12px } input { font: inherit; padding: .2rem .5rem }
@@ -32,8 +33,13 @@ td, th { border: 1px solid #ddd; padding: .2rem .6rem; text-align: left; vertica
 SCRIPT = """
 document.getElementById('find').addEventListener('input', event => {
   const wanted = event.target.value.trim().toLowerCase();
-  for (const word of document.querySelectorAll('svg text'))
-    word.classList.toggle('hit', wanted !== '' && word.textContent.toLowerCase() === wanted);
+  let found = 0;
+  for (const word of [...document.querySelectorAll('svg text')]) {
+    const hit = word.textContent.toLowerCase() === wanted;
+    word.classList.toggle('hit', hit);
+    if (hit) { word.parentNode.append(word); found += 1; }
+  }
+  document.getElementById('found').textContent = wanted && !found ? 'not in the maps' : '';
 });
 """
 
@@ -51,8 +57,8 @@ def write_page(path: Path, sets: Sequence[WordVectors], words: Sequence[str], mo
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>Word vectors</title>",
         f"<style>{STYLE}</style></head><body><h1>Word vectors</h1>",
         neighbour_table(sets, chosen, top),
-        "<p><label>Find a word in the maps: <input id='find'></label></p>",
-        *(map_of(vectors, shown) for vectors in sets),
+        "<p><label>Find a word in the maps: <input id='find'></label> <span id='found'></span></p>",
+        *(map_of(vectors, shown, frozenset(words)) for vectors in sets),
         f"<script>{SCRIPT}</script></body></html>\n",
     ]
     with saving(path):
@@ -74,14 +80,15 @@ def _listed(found: Sequence[tuple[str, float]]) -> str:
     return "<br>".join(f"{html.escape(word)} <span class='cosine'>{cosine:.3f}</span>" for word, cosine in found)
 
 
-def map_of(vectors: WordVectors, words: Sequence[str]) -> str:
-    """An SVG with the words at their places."""
+def map_of(vectors: WordVectors, words: Sequence[str], named: frozenset[str]) -> str:
+    """An SVG with the words at their places, those that are `named` in bold, above the others."""
     place_N2, how = two_dimensions(vectors.unit_VE[[vectors.known_row(word) for word in words]])
     span = np.ptp(place_N2, axis=0)
     place_N2 = (place_N2 - place_N2.min(axis=0)) / np.where(span > 0, span, 1) * (SIZE - 80) + 20
+    places = sorted(zip(words, place_N2.tolist(), strict=True), key=lambda place: place[0] in named)
     texts = "".join(
-        f"<text x='{x:.1f}' y='{y:.1f}'>{html.escape(word)}</text>"
-        for word, (x, y) in zip(words, place_N2.tolist(), strict=True)
+        f"<text{' class=named' if word in named else ''} x='{x:.1f}' y='{y:.1f}'>{html.escape(word)}</text>"
+        for word, (x, y) in places
     )
     title = f"<h2>{html.escape(vectors.name)}</h2><p>The {len(words)} most frequent words, {how}.</p>"
     return f"{title}<svg viewBox='0 0 {SIZE} {SIZE}' role='img'>{texts}</svg>"

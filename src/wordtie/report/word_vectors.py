@@ -7,7 +7,7 @@
 
 Each run writes results/word-vectors/NAME.json; a run whose result is there, of the same settings, is not repeated, so
 that the same command goes on after a stop, which loses the run it comes in. The table at the end is Spearman's rho of
-every result there. IMDB stands in for text8 and Wikipedia: the published numbers are beside ours to compare their shape.
+every result there. IMDB stands in for text8 and Wikipedia; the published numbers are there to compare the shape.
 """
 
 from __future__ import annotations

@@ -148,7 +148,8 @@ def check_free(folder: Path, resume: bool, overwrite: bool) -> None:
     if overwrite or not any((folder / name).exists() for name in (CHECKPOINT, MANIFEST, MODEL)):
         return
     if not resume:
-        raise RunFolderError(f"{folder}: holds a run already: --resume goes on with it, --overwrite replaces it")
+        again = "--resume goes on with it, " if (folder / CHECKPOINT).exists() else ""
+        raise RunFolderError(f"{folder}: holds a run already: {again}--overwrite replaces it")
     if not (folder / CHECKPOINT).exists():
         raise RunFolderError(
             f"{folder}: has a model, but not {CHECKPOINT} to go on from: take it from a copy, or give --overwrite"
