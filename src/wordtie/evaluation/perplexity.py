@@ -24,9 +24,11 @@ from torch import Tensor
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.batches import PADDING, Ids, batches
 
-SCORES_AT_ONCE = 2_000_000
-"""Scores (tokens x vocabulary) held at a time, so that memory does not grow with the text."""
-TOKENS_AT_ONCE = 1000
+SCORES_AT_ONCE = 5_500_000
+"""Scores (tokens x vocabulary) of a matrix product, so that memory does not grow with the text."""
+SCORES_IN_CACHE = 250_000
+"""Of these, how many the softmax passes over at a time: 1 MB."""
+TOKENS_AT_ONCE = 1024
 """Tokens of a window; the softmax takes them in smaller pieces."""
 Bits: TypeAlias = NDArray[np.float64]
 
@@ -45,10 +47,16 @@ class Score:
 
 
 def log_probabilities(model: LanguageModel, query_NE: Tensor) -> Iterator[Tensor]:
-    """Log p of every word, in pieces of rows that fit `SCORES_AT_ONCE`."""
-    rows = max(1, SCORES_AT_ONCE // model.words)
-    for first in range(0, len(query_NE), rows):
-        yield model.logits(query_NE[first : first + rows]).log_softmax(dim=1)
+    """Log p of every word, some tokens at a time, in memory that the next ones overwrite; without gradients."""
+    rows = min(len(query_NE), max(1, SCORES_AT_ONCE // model.words))
+    few = rows if query_NE.is_cuda else min(rows, max(1, SCORES_IN_CACHE // model.words))
+    scores_NV, log_p_NV = (query_NE.new_empty(count, model.words) for count in (rows, few))
+    for piece in query_NE.split(rows):
+        torch.mm(piece, model.output_matrix.T, out=scores_NV[: len(piece)])
+        for scores in scores_NV[: len(piece)].split(few):
+            if model.head.bias is not None:
+                scores += model.head.bias
+            yield torch.log_softmax(scores, 1, out=log_p_NV[: len(scores)])
 
 
 @contextmanager
@@ -122,7 +130,7 @@ def _bits(model: LanguageModel, query_NE: Tensor, targets_N: Tensor) -> Iterator
     first = 0
     for log_p in log_probabilities(model, query_NE):
         piece = targets_N[first : first + len(log_p), None]
-        nats = torch.stack([-log_p.gather(1, piece)[:, 0], -(log_p.exp() * log_p).sum(1)])
+        nats = torch.stack([-log_p.gather(1, piece)[:, 0], -log_p.exp().mul_(log_p).sum(1)])
         surprisal, entropy = nats.double().cpu().numpy() / math.log(2)
         yield surprisal, entropy
         first += len(log_p)

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from wordtie.kernels import lstm_cell_torch
 from wordtie.kernels.backend import numba_serves
+from wordtie.kernels.lstm_reading import read_layer
 from wordtie.nn.lstm import LSTMLayer, RunLayer
 
 
@@ -114,8 +115,10 @@ def fast_layer(precision: torch.dtype) -> RunLayer:
     def run(
         layer: LSTMLayer, inputs_TBE: Tensor, state: tuple[Tensor, Tensor], mask_BH: Tensor | None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        weights = layer.input_weight, layer.recurrent_weight, layer.bias
         training = torch.is_grad_enabled()
+        if mask_BH is None and not training and inputs_TBE.device.type == "cpu" and inputs_TBE.dtype == torch.float32:
+            return read_layer(layer, inputs_TBE, state)
+        weights = layer.input_weight, layer.recurrent_weight, layer.bias
         outputs, hidden, cell = LSTMLayerFunction.apply(inputs_TBE, *state, *weights, mask_BH, precision, training)  # type: ignore[no-untyped-call]
         return outputs, (hidden, cell)
 
