@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import wordtie
+from benchmarks.start_up import small_run
 
 SOURCE = Path(__file__).parent.parent / "src" / "wordtie"
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -119,14 +120,37 @@ def test_files_and_functions_stay_small(file: Path) -> None:
 
 
 def loaded_after(statement: str) -> set[str]:
-    """Top-level names in `sys.modules` of a fresh interpreter that ran the statement."""
-    code = f"{statement}\nimport sys\nprint(' '.join({{name.partition('.')[0] for name in sys.modules}}))"
+    """Names in `sys.modules` of a fresh interpreter that ran the statement."""
+    code = f"{statement}\nimport sys\nprint(*sys.modules)"
     return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
 
 
 @pytest.mark.parametrize("module", ["wordtie", "wordtie.cli", "wordtie.config", "wordtie.errors"])
 def test_the_front_imports_nothing_heavy(module: str) -> None:
     assert not loaded_after(f"import {module}") & {"torch", "numpy", "jsonargparse", "tokenizers", "lightning", "rich"}
+
+
+@pytest.mark.parametrize("command", ["predict", "surprisal", "evaluate"])
+def test_using_a_model_loads_little_beside_torch(command: str, tmp_path: Path) -> None:
+    small_run(tmp_path / "run")
+    (tmp_path / "text.txt").write_text("w1 w2 w3\n")
+    arguments = [command, str(tmp_path / "run"), str(tmp_path / "text.txt")]
+    beside = loaded_after(f"import wordtie.cli; assert wordtie.cli.main({arguments}) == 0") - loaded_after(
+        "import torch"
+    )
+    assert "wordtie.uses.open_run" in beside
+    heavy = {
+        "numba",
+        "torch._dynamo",
+        "sympy",
+        "lightning",
+        "jsonargparse",
+        "yaml",
+        "rich",
+        "tokenizers",
+        "transformers",
+    }
+    assert not beside & heavy
 
 
 @pytest.mark.parametrize("arguments", [["--help"], []], ids=["--help", "bare"])

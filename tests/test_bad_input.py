@@ -71,6 +71,26 @@ def test_a_text_that_is_unusual(content: bytes, tokens: int, tmp_path: Path, cap
     assert json.loads(capsys.readouterr().out)["tokens"] == tokens
 
 
+@pytest.mark.parametrize("content", [b"", b"\n\n  \n"], ids=["empty", "blank"])
+def test_what_cannot_be_scored(content: bytes, tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "text.txt").write_bytes(GOOD)
+    (tmp_path / "none.txt").write_bytes(content)
+    assert cli.main(["train", "text.txt", "--out", "run", *TINY]) == 0
+    for command in ("evaluate", "surprisal"):
+        line = error([command, "run", "none.txt"], DataError.exit_code, capsys)
+        assert line == "none.txt: has no words in it; give a file with text"
+
+
+def test_blank_lines_before_the_first_word_count(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "text.txt").write_bytes(GOOD)
+    (tmp_path / "late.txt").write_bytes(b"\n\ncat\n")
+    assert cli.main(["train", "text.txt", "--out", "run", *TINY]) == 0
+    capsys.readouterr()
+    assert cli.main(["surprisal", "run", "late.txt"]) == 0
+    rows = [row.split("\t")[:3] for row in capsys.readouterr().out.splitlines()[1:]]
+    assert rows == [["1", "1", "<eos>"], ["2", "1", "<eos>"], ["3", "1", "cat"], ["3", "2", "<eos>"]]
+
+
 def test_a_vocabulary_larger_than_the_text(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "text.txt").write_bytes(GOOD)
     line = error(["train", "text.txt", *TINY, "--data.vocabulary_size", "999"], DataError.exit_code, capsys)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
+from itertools import chain
 
 from wordtie.commands._shared import Parser, print_json, print_tsv, read_lines
+from wordtie.errors import DataError
 
 HELP = """\
 Print the surprisal of every word of a text.
@@ -42,9 +45,19 @@ def main(argv: list[str]) -> None:
     from wordtie.uses.surprisal import surprisal
 
     model = load(arguments.run)
-    records = surprisal(model.model, model.tokenizer, read_lines(arguments.file), arguments.reset)
+    records = surprisal(model.model, model.tokenizer, lines_with_words(arguments.file), arguments.reset)
     rows = map(dataclasses.asdict, records)
     if arguments.json:
         print_json(list(rows))
     else:
         print_tsv(COLUMNS, rows)
+
+
+def lines_with_words(path: str) -> Iterator[str]:
+    """As `read_lines`. Raises `DataError` at once where no line has a word, as `wordtie evaluate` does."""
+    lines, first = read_lines(path), []
+    for line in lines:
+        first.append(line)
+        if line.strip():
+            return chain(first, lines)
+    raise DataError(f"{'stdin' if path == '-' else path}: has no words in it; give a file with text")

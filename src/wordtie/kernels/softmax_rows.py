@@ -154,12 +154,13 @@ def augmented_rows(
     On return token rows hold d(total)/d(score) less the target's own -1, word rows d(total)/d(similarity score), and
     out[m] is (cross-entropy, divergence) summed over the word's tokens. predicted[m], where it has columns, is the
     sum of their softmax(scores + bias): what the bias learns from (it takes no part in the rest, equation 3.1).
-    `bias` has no element where there is none and the temperature is 20, zeros for other temperatures.
+    `bias` is None where there is none and the temperature is 20, which leaves `_token_row` uncompiled; zeros where
+    there is none at other temperatures.
     """
     words = rows.shape[1]
     tokens = targets.shape[0]
     similar, rest, soft = np.empty(words, np.float32), np.empty(words, np.float32), np.empty(words, np.float32)
-    sharp = np.empty(bias.shape[0], np.float32)
+    sharp = np.empty(words, np.float32)
     inverse_temperature = np.float32(1) / temperature
     for m in range(begin, end):
         count = np.float32(first[m + 1] - first[m])
@@ -168,7 +169,7 @@ def augmented_rows(
         nats = 0.0
         divergence = -np.float64(count) * normaliser
         for n in range(first[m], first[m + 1]):
-            if bias.shape[0] == 0:
+            if bias is None:
                 ce, log_soft = _token_row_twenty(rows[n], targets[n], similar, rest, soft, gamma, gamma_similar)
             else:
                 ce, log_soft = _token_row(
@@ -187,16 +188,13 @@ def augmented_rows(
 
 @compiled
 def cross_entropy_rows(rows: Any, bias: Any, targets: Any, begin: Any, end: Any, out: Any) -> None:
-    """Token rows `begin` to `end` become softmax(scores + bias); out[n] is the token's cross-entropy.
-
-    `bias` has no element where there is none.
-    """
+    """Token rows `begin` to `end` become softmax(scores + bias), `bias` may be None; out[n] is the cross-entropy."""
     words = rows.shape[1]
     sharp = np.empty(words, np.float32)
     for n in range(begin, end):
         row = rows[n]
         total = np.float32(0)
-        if bias.shape[0] == 0:
+        if bias is None:
             best = _highest(row)
             target_logit = np.float64(load(row[targets[n]]))
             for v in range(words):

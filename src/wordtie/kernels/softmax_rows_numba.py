@@ -11,8 +11,6 @@ from torch import Tensor
 from wordtie.kernels import softmax_rows
 from wordtie.kernels.backend import in_parts
 
-_NONE = np.empty(0, np.float32)
-
 
 def as_numpy(rows: Tensor) -> Any:
     """The tensor's memory as the row kernels take it: float32, or bfloat16 seen as uint16."""
@@ -24,7 +22,7 @@ def as_numpy(rows: Tensor) -> Any:
 def cross_entropy_rows(rows_NV: Tensor, bias_V: Tensor | None, targets_N: Tensor) -> tuple[Tensor, Tensor | None]:
     """Rows become softmax(scores + bias): -> (summed cross-entropy, with a bias their sum over the tokens)."""
     rows, targets = as_numpy(rows_NV), targets_N.numpy()
-    bias = _NONE if bias_V is None else bias_V.contiguous().numpy()
+    bias = None if bias_V is None else bias_V.contiguous().numpy()
     nats = np.empty(len(targets))
     in_parts(lambda begin, end: softmax_rows.cross_entropy_rows(rows, bias, targets, begin, end, nats), len(targets))
     return torch.from_numpy(nats).sum(), None if bias_V is None else rows_NV.sum(0, dtype=torch.float32)
@@ -37,11 +35,10 @@ def augmented_rows(
     scores, targets = as_numpy(rows), targets_N.numpy()
     words = len(rows) - len(targets)
     first = np.searchsorted(word_of_N.numpy(), np.arange(words + 1))
+    bias = None if temperature == 20 else np.zeros(rows.shape[1], np.float32)
     if bias_V is not None:
         bias = bias_V.contiguous().numpy()
-    else:
-        bias = _NONE if temperature == 20 else np.zeros(rows.shape[1], np.float32)
-    predicted = np.zeros((words, 0 if bias_V is None else len(bias)), np.float32)
+    predicted = np.zeros((words, 0 if bias_V is None else len(bias_V)), np.float32)
     sums = np.empty((words, 2))
     settings = np.float32(temperature), np.float32(gamma)
     in_parts(
