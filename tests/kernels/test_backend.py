@@ -18,16 +18,17 @@ import sys
 import torch
 from wordtie.kernels.lstm import fast_layer
 from wordtie.kernels.softmax_loss import Pull, softmax_loss
-from wordtie.nn.lstm import LSTMLayer
-layer = LSTMLayer(3, 3)
-for parameter in layer.parameters():
+from wordtie.nn.lstm import LSTM
+core = LSTM(3, 3, 1)
+core.run_layer = fast_layer(torch.float32)
+for parameter in core.parameters():
     torch.nn.init.normal_(parameter)
-state = torch.zeros(2, 3), torch.zeros(2, 3)
+state = core.initial_state(2)
 with torch.no_grad():
-    fast_layer(torch.float32)(layer, torch.randn(4, 2, 3), state, None)
+    core(torch.randn(4, 2, 3), state)
 assert "numba" not in sys.modules, "prediction waits for numba"
 sys.modules["numba"] = None  # any import of it fails
-query, _ = fast_layer(torch.float32)(layer, torch.randn(4, 2, 3), state, None)
+query, _ = core(torch.randn(4, 2, 3), state)
 words = torch.randn(5, 3, requires_grad=True)
 targets = torch.tensor([0, 1, 2, 3, 4, 0, 1, 2])
 for precision in (torch.float32, torch.bfloat16):

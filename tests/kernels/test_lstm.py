@@ -11,7 +11,7 @@ from torch import Tensor
 from tests.reference.lstm import SlowLayer, slow_window
 from wordtie.kernels import backend
 from wordtie.kernels.lstm import fast_layer
-from wordtie.nn.lstm import LSTMLayer
+from wordtie.nn.lstm import LSTMLayer, LSTMWeights
 from wordtie.nn.masks import LayerMasks
 
 FORMS = [
@@ -25,6 +25,16 @@ def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     if request.param == "torch":
         monkeypatch.setattr(backend, "have_numba", lambda: False)
     return str(request.param)
+
+
+def fast(
+    layer: LSTMLayer, precision: torch.dtype, inputs: Tensor, state: tuple[Tensor, Tensor], mask: Tensor | None
+) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """Outputs masked as they recur, and the last state."""
+    weights = LSTMWeights(layer.input_weight, layer.recurrent_weight, layer.bias)
+    masks = LayerMasks(output=mask, recurrent=mask)
+    outputs, after = fast_layer(precision)(weights, inputs, state, masks)
+    return masks.going_up(outputs), after
 
 
 @dataclass(frozen=True)
@@ -61,6 +71,7 @@ CASES = {
     "smallest": Case(1, 1, 1, 1),
     "one step": Case(steps=1),
     "past a vector register": Case(2, 1, 2, 19),
+    "tiles of 4, 2 and 1 streams": Case(2, 7, 2, 9),
 }
 
 
@@ -90,7 +101,7 @@ def gradients(layer: LSTMLayer, found: tuple[Tensor, ...], leaves: tuple[Tensor,
 def run(case: Case, dtype: torch.dtype, precision: torch.dtype) -> tuple[list[Tensor], list[Tensor]]:
     layer = case.layer(dtype)
     inputs, hidden, cell, mask = case.operands(dtype)
-    outputs, (h, c) = fast_layer(precision)(layer, inputs, (hidden, cell), mask)
+    outputs, (h, c) = fast(layer, precision, inputs, (hidden, cell), mask)
     return [outputs, h, c], gradients(layer, (outputs, h, c), (inputs, hidden, cell))
 
 
@@ -134,7 +145,7 @@ def test_gradients_in_float64(case: Case) -> None:
         for name, weight in zip(names, weights, strict=True):
             delattr(layer, name)
             setattr(layer, name, weight)
-        outputs, state = fast_layer(torch.float64)(layer, inputs, (hidden, cell), mask)
+        outputs, state = fast(layer, torch.float64, inputs, (hidden, cell), mask)
         for name, parameter in zip(names, parameters, strict=True):
             delattr(layer, name)
             setattr(layer, name, parameter)
@@ -159,10 +170,10 @@ def test_a_layout_that_is_not_contiguous(form: str) -> None:
     layer = case.layer(torch.float32)
     inputs, hidden, cell, mask = case.operands(torch.float32)
     assert mask is not None
-    expected, _ = fast_layer(torch.float32)(layer, inputs, (hidden, cell), mask)
+    expected, _ = fast(layer, torch.float32, inputs, (hidden, cell), mask)
     turned = [part.T.contiguous().T for part in (hidden, cell, mask)]
-    found, state = fast_layer(torch.float32)(
-        layer, inputs.transpose(0, 2).contiguous().transpose(0, 2), (turned[0], turned[1]), turned[2]
+    found, state = fast(
+        layer, torch.float32, inputs.transpose(0, 2).contiguous().transpose(0, 2), (turned[0], turned[1]), turned[2]
     )
     torch.testing.assert_close(found, expected)
     turned_weights = torch.randn(found.shape[::-1]).permute(2, 1, 0)
@@ -180,7 +191,7 @@ def test_what_is_not_finite_shows(form: str, where: str, bad: float) -> None:
         broken = {"inputs": inputs, "cell": cell, **dict(layer.named_parameters())}[where]
         with torch.no_grad():
             broken.view(-1)[place] = bad
-        outputs, _ = fast_layer(torch.float32)(layer, inputs, (hidden, cell), mask)
+        outputs, _ = fast(layer, torch.float32, inputs, (hidden, cell), mask)
         if bad == bad:
             assert not (outputs.abs() > 1).any()
         else:
@@ -194,7 +205,7 @@ def test_gates_far_from_zero(form: str) -> None:
     inputs, hidden, cell, mask = case.operands(torch.float32)
     with torch.no_grad():
         layer.bias.copy_(torch.tensor([1e4, -1e4, 90.0] * 4))
-    outputs, (h, c) = fast_layer(torch.float32)(layer, inputs, (hidden, cell), mask)
+    outputs, (h, c) = fast(layer, torch.float32, inputs, (hidden, cell), mask)
     wide = case.layer(torch.float64)
     wide.bias.data.copy_(layer.bias.detach())
     operands = [part.detach().double() for part in (inputs, hidden, cell)]
@@ -206,6 +217,18 @@ def test_gates_far_from_zero(form: str) -> None:
         assert gradient.isfinite().all()
 
 
+def test_threads_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bit for bit: streams are shared out, and do not meet."""
+    case = Case(3, 7, 4, 9)
+    found = []
+    for threads in (1, 2, 3):
+        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
+        values, slopes = run(case, torch.float32, torch.float32)
+        found.append([*values, *slopes])
+    for others in found[1:]:
+        assert all(torch.equal(one, other) for one, other in zip(found[0], others, strict=True))
+
+
 def test_without_gradients_the_form_is_torchs(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a score does not depend on what else ran in the process, and prediction does not wait for numba."""
     case = Case()
@@ -213,4 +236,4 @@ def test_without_gradients_the_form_is_torchs(monkeypatch: pytest.MonkeyPatch) -
     inputs, hidden, cell, _ = case.operands(torch.float32)
     monkeypatch.setattr(backend, "have_numba", lambda: pytest.fail("asked for numba"))
     with torch.no_grad():
-        fast_layer(torch.float32)(layer, inputs, (hidden, cell), None)
+        fast(layer, torch.float32, inputs, (hidden, cell), None)

@@ -12,11 +12,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from wordtie.nn.lstm import LSTMLayer
+from wordtie.nn.lstm import LSTMWeights
 
 
 def read_layer(
-    layer: LSTMLayer, inputs_TBE: Tensor, state: tuple[Tensor, Tensor]
+    layer: LSTMWeights, inputs_TBE: Tensor, state: tuple[Tensor, Tensor]
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
     """h of each step, (T, B, H), and the last (h, c)."""
     hidden_1BH, cell_1BH = state[0][None], state[1][None]

@@ -46,14 +46,14 @@ def inlined(function: Compiled) -> Compiled:
     return made
 
 
-def _instructions(typing: Compiled) -> Compiled:
+def instructions(typing: Compiled) -> Compiled:
     """A function that the compiler is told in its own instructions."""
     made: Compiled = intrinsic(typing)
     return made
 
 
 def _bitcast(source: Any, target: Any, llvm_target: Any) -> Any:
-    @_instructions
+    @instructions
     def cast(typing_context: Any, value: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return builder.bitcast(arguments[0], llvm_target)
@@ -67,7 +67,7 @@ _I16, _I32 = ir.IntType(16), ir.IntType(32)
 _float_of_bits = _bitcast(types.int32, types.float32, ir.FloatType())
 
 
-@_instructions
+@instructions
 def load(typing_context: Any, value: Any) -> Any:
     """A score, bfloat16 in a uint16 or float32, as float32."""
 
@@ -80,7 +80,7 @@ def load(typing_context: Any, value: Any) -> Any:
     return types.float32(value), codegen
 
 
-@_instructions
+@instructions
 def store(typing_context: Any, value: Any, row: Any) -> Any:
     """A finite float32 as `row` holds it: as it is, or rounded to the nearest bfloat16, ties to even."""
 
@@ -95,7 +95,7 @@ def store(typing_context: Any, value: Any, row: Any) -> Any:
     return row.dtype(types.float32, row), codegen
 
 
-@_instructions
+@instructions
 def rank(typing_context: Any, value: Any) -> Any:
     """A float32 (or a bfloat16 in a uint16) as a signed integer with the same order; `value_of_rank` undoes it."""
     wide = value == types.float32
@@ -109,7 +109,7 @@ def rank(typing_context: Any, value: Any) -> Any:
     return (types.int32 if wide else types.int16)(value), codegen
 
 
-@_instructions
+@instructions
 def value_of_rank(typing_context: Any, order: Any) -> Any:
     """The float32 whose `rank` is `order`."""
     wide = order == types.int32
@@ -126,7 +126,7 @@ def value_of_rank(typing_context: Any, order: Any) -> Any:
 
 
 def _choose(comparison: str) -> Any:
-    @_instructions
+    @instructions
     def chosen(typing_context: Any, a: Any, b: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return builder.select(builder.icmp_signed(comparison, *arguments), *arguments)

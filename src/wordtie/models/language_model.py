@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from wordtie.config import ModelSettings
 from wordtie.heads.build import build_head
 from wordtie.kernels.lstm import fast_layer
-from wordtie.kernels.lstm_masked import fast_masked
 from wordtie.nn.build import build_core
 from wordtie.nn.core import State
 from wordtie.nn.embedding import WordMatrix
@@ -85,7 +84,6 @@ class LanguageModel(nn.Module):
         """Choose the fast twins and the precision of their large products; returns itself."""
         if isinstance(self.core, LSTM):
             self.core.run_layer = fast_layer(precision) if fused else None
-            self.core.run_masked = fast_masked(precision) if fused else None
         return self
 
     def parameter_count(self) -> int:

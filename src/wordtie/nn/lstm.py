@@ -13,7 +13,7 @@ Shapes: T steps, B streams, E input size, H units, 4H gate rows in the order i, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -56,17 +56,15 @@ class LSTMLayer(Layer):
 
 
 class LSTMWeights(NamedTuple):
-    """The parameters of a layer, as the fast twins take them: those of an `LSTMLayer`, or with weights dropped."""
+    """The parameters of a layer, as the fast twin takes them; weights that are dropped are zero."""
 
     input_weight: Tensor
     recurrent_weight: Tensor
     bias: Tensor
 
 
-RunLayer = Callable[[LSTMLayer, Tensor, tuple[Tensor, Tensor], Tensor | None], tuple[Tensor, tuple[Tensor, Tensor]]]
-"""A twin of a layer with one mask (B, H) for h, where it recurs and where it goes up."""
-RunMasked = Callable[[LSTMWeights, Tensor, tuple[Tensor, Tensor], LayerMasks], tuple[Tensor, tuple[Tensor, Tensor]]]
-"""A twin of a layer with masks of any kind but of weights; its outputs are not masked."""
+RunLayer = Callable[[LSTMWeights, Tensor, tuple[Tensor, Tensor], LayerMasks], tuple[Tensor, tuple[Tensor, Tensor]]]
+"""A twin of a layer; its outputs are not masked."""
 
 
 class LSTM(Core):
@@ -77,23 +75,12 @@ class LSTM(Core):
     ) -> None:
         super().__init__((LSTMLayer(size if n == 0 else hidden, hidden, forget_bias) for n in range(layers)), dropouts)
         self.run_layer: RunLayer | None = None
-        self.run_masked: RunMasked | None = None
-        """Fast twins, which `wordtie.models` puts here; None runs the readable form."""
+        """The fast twin, which `wordtie.models` puts here; None runs the readable form."""
 
     def run(self, layer: Layer, inputs_TBE: Tensor, state: LayerState, masks: LayerMasks) -> tuple[Tensor, LayerState]:
-        """One layer, by the fastest twin that knows its masks."""
-        if not isinstance(layer, LSTMLayer) or self.run_layer is None or self.run_masked is None:
+        """One layer, by its fast twin where there is one."""
+        if not isinstance(layer, LSTMLayer) or self.run_layer is None:
             return super().run(layer, inputs_TBE, state, masks)
-        weights = layer
-        if masks.weights is not None:
-            dropped = LSTMWeights(layer.input_weight, masks.dropped_weights(layer.recurrent_weight), layer.bias)
-            weights = cast(LSTMLayer, dropped)
-        before = (state[0], state[1])
-        if masks.candidate is None and masks.recurrent is masks.output:
-            return self.run_layer(weights, inputs_TBE, before, masks.output)
-        if masks.candidate is None and masks.recurrent is None:
-            outputs_TBH, after = self.run_layer(weights, inputs_TBE, before, None)
-        else:
-            parts = LSTMWeights(weights.input_weight, weights.recurrent_weight, weights.bias)
-            outputs_TBH, after = self.run_masked(parts, inputs_TBE, before, masks)
+        weights = LSTMWeights(layer.input_weight, masks.dropped_weights(layer.recurrent_weight), layer.bias)
+        outputs_TBH, after = self.run_layer(weights, inputs_TBE, (state[0], state[1]), masks)
         return masks.going_up(outputs_TBH), after
