@@ -24,6 +24,7 @@ from wordtie.models.language_model import LanguageModel
 from wordtie.text.batches import batches, window_count
 from wordtie.text.token_file import PreparedData
 from wordtie.training import checkpoint, run_folder
+from wordtie.training.machine import keep_freed_memory, set_threads
 from wordtie.training.measuring import Measuring
 from wordtie.training.noise import build_noise
 from wordtie.training.optim import build_optimiser
@@ -69,8 +70,8 @@ class _Run:
         self.data = data
         self.saved = SavedRun(out, settings, data)
         training = settings.training
-        if training.threads is not None:
-            torch.set_num_threads(training.threads)
+        set_threads(training.threads)
+        keep_freed_memory()
         device = resolve_device(training.device)
         self.precision = resolve_precision(training.precision, device)
         self.noise = build_noise(settings.noise, data, device)
