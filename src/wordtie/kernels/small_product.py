@@ -13,11 +13,12 @@ from typing import Any
 import torch.nn.functional as F
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils as untyped
 from torch import Tensor
 
 from wordtie.kernels.numba_math import inlined, instructions
 
+cgutils: Any = untyped
 WIDTH = 32
 _LANES = 16
 _VECTOR = ir.VectorType(ir.FloatType(), _LANES)
