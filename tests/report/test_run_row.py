@@ -91,15 +91,15 @@ def test_a_run_of_wordtie_train_is_taken_over(row: Row, place: Place, monkeypatc
 
 
 def test_a_second_session_is_trained_where_the_first_fell_short(row: Row, place: Place) -> None:
-    twice = dataclasses.replace(row, second_session=3, published=Published(1.01, 1.01))
+    twice = dataclasses.replace(row, second_session={"training.epochs": 3}, published=Published(1.01, 1.01))
     assert run_row.run_row(twice, 1, place) == "done"
     entry = entry_of(row, place)
-    assert len(entry["sessions"]) == 2
+    assert [each["changed"] for each in entry["sessions"]] == [{}, {"training.epochs": 3}]
     assert entry["valid_perplexity"] == min(each["valid_perplexity"] for each in entry["sessions"])
     settings = yaml.safe_load((place.folder(row, 1, stage=2) / "settings.yaml").read_text())
     assert settings["training"]["start_from"] == str(place.folder(row, 1))
     assert run_row.run_row(twice, 1, place) == "already"
-    enough = dataclasses.replace(row, second_session=3, published=Published(1e9, 1e9))
+    enough = dataclasses.replace(row, second_session={"training.epochs": 3}, published=Published(1e9, 1e9))
     assert run_row.run_row(enough, 2, place) == "done"
     assert "sessions" not in entry_of(row, place, seed=2)
 

@@ -49,9 +49,10 @@ class Row:
     """`gpu`: days on a CPU; runs there only if named in full."""
     not_run: str = ""
     """Why nothing here could run it: another paper's number, a text that is not public, a part not built yet."""
-    second_session: int = 0
-    """Train once more for so many epochs from the first result, with the schedule started anew, where that fell short
-    of the published validation perplexity (inan-2017, footnote 4). The better of the two on validation stands."""
+    second_session: Changes = field(default_factory=dict)
+    """What changes where the row is trained once more from its first result, with the schedule started anew, because
+    that fell short of the published validation perplexity (inan-2017, footnote 4). The better of the two on validation
+    stands. Empty: one session is all."""
     measures: tuple[str, ...] = ()
     """What else is measured of the trained model: names in `wordtie.report.measures`."""
     drawn_from: tuple[str, ...] = ()
@@ -62,12 +63,12 @@ class Row:
     note: str = ""
     """What a reader should know of the settings: which of them the paper leaves open, and what was taken."""
 
-    def settings(self, seed: int = 1) -> Settings:
-        """The whole configuration. Raises `SettingsError` for a setting that this version does not have."""
+    def settings(self, seed: int = 1, more: Changes | None = None) -> Settings:
+        """The whole configuration, with `more` changes. Raises `SettingsError` for a setting that is not known."""
         if missing := self.missing():
             raise SettingsError(f"{self.name}: needs {', '.join(missing)}, which this version does not have")
         values = to_dict(Settings())
-        for name, value in {**self.changes, "training.seed": seed}.items():
+        for name, value in {**self.changes, "training.seed": seed, **(more or {})}.items():
             section, _, setting = name.partition(".")
             values[section][setting] = value
         return from_dict(values)

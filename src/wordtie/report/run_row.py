@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 import yaml
 
 from wordtie.config import Settings, TrainingSettings
-from wordtie.papers.row import Row
+from wordtie.papers.row import Changes, Row
 from wordtie.report import counting, ledger
 from wordtie.report.ledger import Entry
 from wordtie.report.machine import code_version, machine, versions
@@ -75,8 +75,7 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
             if not falls_short(row, stages[0]):
                 break
             first = _begun_from(place.folder(row, seed, 2)) or str(place.folder(row, seed))
-            training = _with(settings.training, start_from=first, epochs=row.second_session)
-            settings = dataclasses.replace(settings, training=training)
+            settings = row.settings(seed, {**row.second_session, "training.start_from": first})
         folder = place.folder(row, seed, stage)
         result = trained(settings, data, folder, dataclasses.replace(place, max_seconds=left))
         if result.stopped == "max_time":
@@ -86,7 +85,11 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
     folder = place.folder(row, seed, stages.index(best) + 1)
     content = about(row, row.settings(seed), data) | best
     if len(stages) > 1:
-        content["sessions"] = [{name: each[name] for name in (*RESULT, *SCORES)} for each in stages]
+        changed: tuple[Changes, Changes] = ({}, row.second_session)
+        content["sessions"] = [
+            {**{name: each[name] for name in (*RESULT, *SCORES)}, "changed": dict(changes)}
+            for each, changes in zip(stages, changed, strict=True)
+        ]
     content["measures"] = {name: MEASURES[name](folder) for name in row.measures}
     ledger.write_entry(place.results, content)
     return "done"
@@ -121,10 +124,6 @@ def _begun_from(folder: Path) -> str | None:
     return None if found is None else str(found)
 
 
-def _with(training: TrainingSettings, **changes: Any) -> TrainingSettings:
-    return dataclasses.replace(training, **changes)
-
-
 def trained(settings: Settings, data: PreparedData, folder: Path, place: Place) -> TrainingResult:
     """Train or go on in the folder, unless it holds the finished run."""
     result = finished_result(folder, settings, data)
@@ -133,7 +132,7 @@ def trained(settings: Settings, data: PreparedData, folder: Path, place: Place) 
     if result is not None and not overwrite:
         return result
     limit = None if math.isinf(place.max_seconds) else f"{max(0.01, place.max_seconds):.2f}s"
-    limited = _with(settings.training, threads=place.threads, max_time=limit)
+    limited = dataclasses.replace(settings.training, threads=place.threads, max_time=limit)
     folder.mkdir(parents=True, exist_ok=True)
     lines: list[dict[str, Any]] = [{**versions(), "machine": machine()}]
     if not log.exists() and (folder / CHECKPOINT).exists():
