@@ -17,6 +17,7 @@ from typing import Any
 
 import yaml
 
+from wordtie.config import from_dict, to_dict
 from wordtie.config.training import MAY_CHANGE_ON_RESUME
 from wordtie.errors import RunFolderError
 
@@ -47,11 +48,14 @@ def trials(folders: Sequence[Path]) -> list[dict[str, str]]:
 
 
 def _settings(folder: Path) -> dict[str, Any]:
-    """`section.name` to value, less what only decides where and how long a run computes."""
+    """`section.name` to value, less what only decides where and how long a run computes.
+
+    A setting that the run's version did not know had what is its default now.
+    """
     path = folder / "settings.yaml"
     if not path.exists():
         raise RunFolderError(f"{folder}: no settings.yaml: not a run folder")
-    sections = yaml.safe_load(path.read_text(encoding="utf-8"))
+    sections = to_dict(from_dict(yaml.safe_load(path.read_text(encoding="utf-8"))))
     return {
         f"{section}.{name}": value
         for section, values in sections.items()
