@@ -20,7 +20,7 @@ MODELS: dict[str, tuple[str, Changes]] = {
     "real": ("VD-LSTM+REAL", {"model.head": "tied", "loss.kind": "augmented"}),
 }
 SIZES: dict[str, Changes] = {
-    "small": {"training.epochs": 60},
+    "small": {"training.epochs": 40},
     "medium": {"model.hidden": 650, "model.init": 0.05, "training.decay_after": 10, "training.epochs": 80},
     "large": {
         "model.hidden": 1500,

@@ -115,7 +115,8 @@ def run_row(name: str, data: DataSettings, settings: Word2VecSettings, folder: P
     print(f"{name}: training", file=sys.stderr)
     trained = train_word2vec(data, settings, folder, overwrite=True)
     found = {side.name.rpartition(":")[2]: side for side in sides(folder)}
-    content = {"row": name, "settings": asked_of(data, settings), "training": asdict(trained)}
+    training = {key: value for key, value in asdict(trained).items() if key != "folder"}
+    content = {"row": name, "settings": asked_of(data, settings), "training": training}
     write(result, {**content, "similarity": judged(found)})
 
 
@@ -156,7 +157,7 @@ def compare(name: str, runs: Mapping[str, Path], results: Path) -> None:
     others = {key: vectors for key, vectors in sets.items() if key != "input"}
     pairs = [(a, b) for number, a in enumerate(sets) for b in list(sets)[number + 1 :]]
     content = {
-        "runs": {run: str(folder) for run, folder in runs.items()},
+        "runs": {run: folder.name for run, folder in runs.items()},
         "similarity": judged(sets),
         "input_minus": {
             benchmark: {key: asdict(difference(first, each, read_benchmark(file))) for key, each in others.items()}
