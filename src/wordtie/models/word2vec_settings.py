@@ -25,8 +25,8 @@ class Word2VecSettings:
     """Noise words are drawn by count to this power."""
     sample: float = 1e-3
     """Words more frequent than this share of the text are thinned out. 0: none are."""
-    alpha: float = 0.025
-    """Learning rate at the start."""
+    alpha: float | None = None
+    """Learning rate at the start. None: 0.025, as gensim; for CBOW with `tied_linear` 0.01."""
     min_alpha: float = 1e-4
     """Learning rate at the end; it falls linearly in the words read."""
     cbow_mean: bool | None = None
@@ -48,13 +48,20 @@ class Word2VecSettings:
             _require(value >= 1, f"word2vec.{name} must be at least 1, got {value}")
         _require(1 <= self.negative <= 500, f"word2vec.negative must be from 1 to 500, got {self.negative}")
         _require(0 <= self.sample < 1, f"word2vec.sample must be in [0, 1), got {self.sample}")
-        _require(self.alpha > 0, f"word2vec.alpha must be positive, got {self.alpha}")
+        _require(self.rate > 0, f"word2vec.alpha must be positive, got {self.rate}")
         _require(
-            0 <= self.min_alpha <= self.alpha,
-            f"word2vec.min_alpha must be from 0 to alpha ({self.alpha}), got {self.min_alpha}",
+            0 <= self.min_alpha <= self.rate,
+            f"word2vec.min_alpha must be from 0 to alpha ({self.rate}), got {self.min_alpha}",
         )
         _require(self.linear_rate >= 0, f"word2vec.linear_rate must not be negative, got {self.linear_rate}")
         _require(self.seed >= 0, f"word2vec.seed must not be negative, got {self.seed}")
+
+    @property
+    def rate(self) -> float:
+        """`alpha`, with the default resolved."""
+        if self.alpha is not None:
+            return self.alpha
+        return 0.01 if (self.algorithm, self.head) == ("cbow", "tied_linear") else 0.025
 
     @property
     def mean(self) -> bool:

@@ -122,7 +122,7 @@ def run_row(name: str, data: DataSettings, settings: Word2VecSettings, folder: P
 
 def asked_of(data: DataSettings, settings: Word2VecSettings) -> Any:
     """What a result is of, as JSON gives it back."""
-    return _plain({"data": asdict(data), "word2vec": asdict(settings)})
+    return _plain({"data": asdict(data), "word2vec": asdict(settings) | {"alpha": settings.rate}})
 
 
 def is_there(result: Path, data: DataSettings, settings: Word2VecSettings) -> bool:

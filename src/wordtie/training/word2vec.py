@@ -53,7 +53,7 @@ def fit(model: Word2Vec, ids_N: Ids, eos_id: int, report: Report | None = None) 
             for (epoch, first), (nats, predictions) in zip(pieces, results, strict=True):
                 if not math.isfinite(nats):
                     raise DivergedError(
-                        f"the loss is not a number in epoch {epoch + 1}: lower word2vec.alpha ({settings.alpha:g})"
+                        f"the loss is not a number in epoch {epoch + 1}: lower word2vec.alpha ({settings.rate:g})"
                     )
                 losses[epoch] = losses[epoch][0] + nats, losses[epoch][1] + predictions
                 if report:
@@ -71,8 +71,8 @@ def train_piece(model: Word2Vec, ids_N: Ids, eos_id: int, epoch: int, first: int
     total = settings.epochs * len(ids_N)
     before = (epoch * len(ids_N) + first) / total
     after = before + len(tokens) / total
-    fall = settings.alpha - settings.min_alpha
-    alphas = settings.alpha - fall * before, settings.alpha - fall * after
+    fall = settings.rate - settings.min_alpha
+    alphas = settings.rate - fall * before, settings.rate - fall * after
     place = (settings.seed, epoch, first)
     if model.linear_PP is not None:
         return train_linear(model, tokens, eos_id, alphas, place, threads)
