@@ -27,6 +27,7 @@ from wordtie.evaluation.word_similarity import difference, read_benchmark, simil
 from wordtie.models.word2vec_settings import Word2VecSettings
 from wordtie.models.word_vectors import WordVectors
 from wordtie.papers import gulordava_2018, press_wolf_2017_vectors
+from wordtie.report import word_vectors_table
 from wordtie.report.machine import machine, versions
 from wordtie.text.files import write_text
 from wordtie.training.run_folder import MANIFEST
@@ -78,6 +79,8 @@ def main(argv: list[str] | None = None) -> None:
         models = {"untied": arguments.untied, "tied": arguments.tied}
         compare(f"compared-{arguments.untied.name}", models, results)
     print_table([results / f"{name}.json" for name in there])
+    if results == RESULTS:
+        word_vectors_table.update(word_vectors_table.DOCUMENT, results)
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
