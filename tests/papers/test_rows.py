@@ -35,7 +35,7 @@ def test_small_real_and_base_are_what_a_bare_train_command_trains() -> None:
         data=data,
         model=ModelSettings(head="untied", input_dropout=0.3),
         loss=LossSettings(kind="cross_entropy"),
-        training=TrainingSettings(epochs=35),
+        training=TrainingSettings(epochs=32),
     )
 
 
