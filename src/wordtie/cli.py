@@ -73,8 +73,14 @@ def usage() -> str:
     )
 
 
+SPINS = "2000"
+"""How often torch's threads look for more work before they sleep: by default they hold a core for milliseconds after
+each product, which the kernels' own threads wait for. Read when torch is loaded."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; data goes to stdout, messages to stderr."""
+    os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     if debug:

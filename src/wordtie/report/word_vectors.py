@@ -77,7 +77,7 @@ def main(argv: list[str] | None = None) -> None:
             compare(f"compared-{algorithm}", {head: runs / name for head, name in named.items()}, results)
     if arguments.untied:
         models = {"untied": arguments.untied, "tied": arguments.tied}
-        compare(f"compared-{arguments.untied.name}", models, results)
+        compare("compared-language-model", models, results)
     print_table([results / f"{name}.json" for name in there])
     if results == RESULTS:
         word_vectors_table.update(word_vectors_table.DOCUMENT, results)
