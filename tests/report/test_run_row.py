@@ -13,7 +13,7 @@ from wordtie import cli
 from wordtie.errors import RunFolderError
 from wordtie.papers.row import Published, Row
 from wordtie.report import machine, run_row
-from wordtie.report.ledger import Entry, read_entry
+from wordtie.report.ledger import Entry, is_stale, read_entry
 from wordtie.report.run_row import Place
 
 
@@ -99,6 +99,10 @@ def test_a_second_session_is_trained_where_the_first_fell_short(row: Row, place:
     settings = yaml.safe_load((place.folder(row, 1, stage=2) / "settings.yaml").read_text())
     assert settings["training"]["start_from"] == str(place.folder(row, 1))
     assert run_row.run_row(twice, 1, place) == "already"
+    longer = dataclasses.replace(twice, second_session={"training.epochs": 4})
+    assert is_stale(entry, longer)
+    assert run_row.run_row(longer, 1, place) == "done"
+    assert [each["epochs"] for each in entry_of(row, place)["sessions"]] == [2, 4]
     enough = dataclasses.replace(row, second_session={"training.epochs": 3}, published=Published(1e9, 1e9))
     assert run_row.run_row(enough, 2, place) == "done"
     assert "sessions" not in entry_of(row, place, seed=2)

@@ -103,8 +103,10 @@ def same_configuration(entry: Entry, settings: Settings) -> bool:
 
 
 def is_stale(entry: Entry, row: Row) -> bool:
-    """Whether the row has been given other settings since."""
+    """Whether the row, or its second session, has been given other settings since."""
+    second = entry.get("sessions", ())[1:]
     try:
-        return not same_configuration(entry, row.settings(entry["seed"]))
+        same = same_configuration(entry, row.settings(entry["seed"]))
     except SettingsError:
         return True
+    return not same or any(session["changed"] != row.second_session for session in second)

@@ -101,7 +101,7 @@ def entered(row: Row, settings: Settings, data: PreparedData, place: Place) -> E
     if not path.exists():
         return None
     entry = ledger.read_entry(path)
-    if not ledger.same_configuration(entry, settings) or entry["data"] != texts(settings, data):
+    if ledger.is_stale(entry, row) or entry["data"] != texts(settings, data):
         return None
     waiting = row.second_session and can_start_from() and "sessions" not in entry and falls_short(row, entry)
     return None if waiting else entry
