@@ -10,6 +10,7 @@ CLAIM_FILES = (
     "small_dropout_lstm",
     "loss_memory",
     "noise",
+    "cells",
     "scoring",
     "vocabulary",
     "word2vec",

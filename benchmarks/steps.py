@@ -34,6 +34,14 @@ Window = tuple[Tensor, Tensor]
 WINDOWS = 20
 """Different windows that a contender goes through, over and over."""
 
+_CELL: dict[str, Callable[[ModelSettings], int]] = {
+    "lstm": lambda _: 8,
+    "gru": lambda _: 6,
+    "rnn": lambda _: 2,
+    "rhn": lambda model: (2 if model.coupled_gates else 3) * (model.depth + 1),
+}
+"""Square products of a token in a layer; an RHN's at each depth, and once for its input."""
+
 
 @dataclass(frozen=True)
 class Setup:
@@ -74,13 +82,14 @@ def windows_of(setup: Setup, count: int = WINDOWS) -> list[Window]:
 def multiply_adds(setup: Setup, windows: list[Window]) -> float:
     """Of the matrix products of one step: forward, and twice as much backward.
 
-    A token costs 8 H^2 a layer and V H for its scores; the augmented loss adds V H a distinct target, backward too
-    only where gradient goes through it. What is done element by element is not counted.
+    A token costs 8 H^2 a layer of LSTM (of another cell what `_CELL` says) and V H for its scores; the augmented loss
+    adds V H a distinct target, backward too only where gradient goes through it. What is done element by element is
+    not counted.
     """
     model = setup.model
     tokens = setup.training.streams * setup.training.steps
     scores = setup.words * model.hidden
-    total = 3.0 * tokens * (8 * model.hidden**2 * model.layers + scores)
+    total = 3.0 * tokens * (_CELL[model.core](model) * model.hidden**2 * model.layers + scores)
     if setup.loss.kind == "augmented":
         distinct = float(np.mean([len(targets.unique()) for _, targets in windows]))
         total += distinct * scores * (3 if setup.loss.gradient_through_target else 1)
