@@ -21,24 +21,19 @@ _TWENTY = np.float32(20)
 
 
 @inlined
-def _highest(row: Any) -> Any:
-    """A row's maximum; NaN where a score is NaN or infinite."""
-    high = low = rank(row[0])
-    for v in range(row.shape[0]):
-        order = rank(row[v])
-        high = larger(high, order)
-        low = smaller(low, order)
-    if not (np.isfinite(value_of_rank(high)) and np.isfinite(value_of_rank(low))):
-        return np.float32(np.nan)
-    return value_of_rank(high)
+def _order(row: Any, bias: Any, v: Any) -> Any:
+    """The rank of a score, or of score + bias."""
+    if bias is None:
+        return rank(row[v])
+    return rank(load(row[v]) + bias[v])
 
 
 @inlined
-def _highest_logit(row: Any, bias: Any) -> Any:
-    """The maximum of score + bias; NaN where one is not finite."""
-    high = low = rank(load(row[0]) + bias[0])
+def _highest(row: Any, bias: Any) -> Any:
+    """The maximum of a row's scores, or of score + bias where there is one; NaN where one is NaN or infinite."""
+    high = low = _order(row, bias, 0)
     for v in range(row.shape[0]):
-        order = rank(load(row[v]) + bias[v])
+        order = _order(row, bias, v)
         high = larger(high, order)
         low = smaller(low, order)
     if not (np.isfinite(value_of_rank(high)) and np.isfinite(value_of_rank(low))):
@@ -57,7 +52,7 @@ def _spoil(row: Any) -> None:
 @inlined
 def _similar_row(row: Any, count: Any, inverse_temperature: Any, similar: Any, rest: Any) -> Any:
     """A word's `similar` = exp((s - max) / tau) and `rest` = c * s: -> (sum of `similar`, log-normaliser)."""
-    best = _highest(row)
+    best = _highest(row, None)
     total = np.float32(0)
     for v in range(row.shape[0]):
         s = load(row[v])
@@ -74,7 +69,7 @@ def _token_row_twenty(row: Any, target: Any, similar: Any, rest: Any, soft: Any,
 
     -> (cross-entropy, log-normaliser at temperature tau).
     """
-    best = _highest(row)
+    best = _highest(row, None)
     inverse_temperature = np.float32(1) / _TWENTY
     target_score = np.float64(load(row[target]))
     total = np.float32(0)
@@ -107,8 +102,8 @@ def _token_row(
     gamma: Any, gamma_similar: Any, predicted: Any,
 ) -> Any:  # fmt: skip
     """A token at any temperature: -> (cross-entropy, log-normaliser at temperature tau)."""
-    best = _highest(row)
-    best_logit = _highest_logit(row, bias)
+    best = _highest(row, None)
+    best_logit = _highest(row, bias)
     target_logit = np.float64(load(row[target]) + bias[target])
     total = np.float32(0)
     total_soft = np.float32(0)
@@ -194,15 +189,14 @@ def cross_entropy_rows(rows: Any, bias: Any, targets: Any, begin: Any, end: Any,
     for n in range(begin, end):
         row = rows[n]
         total = np.float32(0)
+        best = _highest(row, bias)
         if bias is None:
-            best = _highest(row)
             target_logit = np.float64(load(row[targets[n]]))
             for v in range(words):
                 e = exp(load(row[v]) - best)
                 sharp[v] = e
                 total += e
         else:
-            best = _highest_logit(row, bias)
             target_logit = np.float64(load(row[targets[n]]) + bias[targets[n]])
             for v in range(words):
                 e = exp(load(row[v]) + bias[v] - best)
