@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from wordtie.errors import DataError
-from wordtie.text.files import write_text
+from wordtie.report import marked
+from wordtie.report.tables import table_line
 
 Record = dict[str, Any]
 
@@ -46,7 +47,7 @@ def cells(record: Record) -> list[str]:
 def markdown(records: Sequence[Record]) -> str:
     """The table, and what it was measured on."""
     rows = [HEADER, ["---"] * len(HEADER), *(cells(record) for record in records)]
-    table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    table = "\n".join(map(table_line, rows))
     machines = dict.fromkeys(machine(record) for record in records if record["ratio"] is not None)
     return f"{table}\n\n" + "\n".join(f"Measured on {each}." for each in machines)
 
@@ -82,11 +83,8 @@ def text(record: Record) -> str:
 
 def write(records: Sequence[Record], page: Path = PAGE) -> None:
     """Put the table between the markers. Raises `DataError` where the page has lost them."""
-    before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
+    if not marked.replace(page, BEGIN, END, f"{markdown(records)}\n"):
         raise DataError(f"{page}: the lines `{BEGIN}` and `{END}` are missing; put them where the table belongs")
-    write_text(page, f"{before}{BEGIN}\n{markdown(records)}\n{END}{after}")
 
 
 def _quantity(value: float, unit: str) -> str:

@@ -11,41 +11,21 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import SMALL, Capture, output, rows, small_text
 from wordtie import cli
 from wordtie.errors import RunFolderError
-
-Capture = pytest.CaptureFixture[str]
-
-SMALL = [
-    *("--model.hidden", "6", "--training.epochs", "2", "--training.streams", "2", "--training.steps", "5"),
-    *("--training.threads", "1"),
-]
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A run folder; the text lies beside it, and so does the cache."""
     folder = tmp_path_factory.mktemp("commands")
-    text = folder / "text"
-    text.mkdir()
-    for split, times in (("train", 40), ("valid", 3), ("test", 2)):
-        (text / f"{split}.txt").write_text("the cat sat on the mat\nthe dog sat on the cat\n" * times)
+    text = small_text(folder / "text")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         patch.chdir(folder)
         assert cli.main(["train", str(text), "--out", str(folder / "run"), *SMALL]) == 0
         yield folder / "run"
-
-
-def output(arguments: list[str], capsys: Capture) -> str:
-    capsys.readouterr()
-    assert cli.main(arguments) == 0
-    return capsys.readouterr().out
-
-
-def rows(table: str) -> list[dict[str, str]]:
-    header, *lines = (line.split("\t") for line in table.splitlines())
-    return [dict(zip(header, line, strict=True)) for line in lines]
 
 
 def test_train_again_needs_to_be_told_how(run: Path, capsys: Capture) -> None:

@@ -8,10 +8,9 @@ import sys
 import pytest
 import torch
 
+from tests.kernels.conftest import needs_numba
 from wordtie.kernels import backend
 from wordtie.kernels.softmax_loss import Pull, softmax_loss
-
-needs_numba = pytest.mark.skipif(not backend.have_numba(), reason="numba is not installed")
 
 WITHOUT_NUMBA = """
 import sys

@@ -14,18 +14,6 @@ from wordtie.kernels.lstm import fast_layer
 from wordtie.nn.lstm import LSTMLayer, LSTMWeights
 from wordtie.nn.masks import LayerMasks
 
-FORMS = [
-    pytest.param("numba", marks=pytest.mark.skipif(not backend.have_numba(), reason="numba is not installed")),
-    "torch",
-]
-
-
-@pytest.fixture(params=FORMS)
-def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "torch":
-        monkeypatch.setattr(backend, "have_numba", lambda: False)
-    return str(request.param)
-
 
 def fast(
     layer: LSTMLayer, precision: torch.dtype, inputs: Tensor, state: tuple[Tensor, Tensor], mask: Tensor | None

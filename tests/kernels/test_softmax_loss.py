@@ -8,22 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.kernels.conftest import needs_numba
 from tests.reference.losses import literal_loss
 from wordtie.kernels import backend, softmax_loss
 from wordtie.kernels.softmax_loss import Pull
-
-FORMS = [
-    pytest.param("numba", marks=pytest.mark.skipif(not backend.have_numba(), reason="numba is not installed")),
-    "torch",
-]
-
-
-@pytest.fixture(params=FORMS)
-def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Both forms of the row work, whether or not numba is there."""
-    if request.param == "torch":
-        monkeypatch.setattr(backend, "have_numba", lambda: False)
-    return str(request.param)
 
 
 @dataclass(frozen=True)
@@ -144,7 +132,7 @@ def test_bf16_is_near(form: str, pull: Pull | None, tied: bool) -> None:
     assert_close(fused(case, torch.bfloat16), literal(case), 1e-2)
 
 
-@pytest.mark.skipif(not backend.have_numba(), reason="numba is not installed")
+@needs_numba
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
 def test_the_two_forms_agree(precision: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
     """On the same rounded scores they differ by sums' order alone, and where a bfloat16 falls the other way."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import small_text
 from wordtie.papers.registry import ROWS
 from wordtie.papers.row import Published, Row
 from wordtie.report.run_row import Place
@@ -21,12 +22,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
 @pytest.fixture
 def row(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Row:
     """The row `tests/table-1/small`, of a text beside it, known by its name."""
-    text = tmp_path / "text"
-    text.mkdir()
-    for split, times in (("train", 40), ("valid", 3), ("test", 2)):
-        (text / f"{split}.txt").write_text("the cat sat on the mat\nthe dog sat on the cat\n" * times)
     changes = {
-        "data.corpus": str(text),
+        "data.corpus": str(small_text(tmp_path / "text")),
         "model.hidden": 6,
         "training.epochs": 2,
         "training.streams": 2,

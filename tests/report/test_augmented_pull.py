@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 
 import pytest
 import torch
 
+from tests import commands
 from tests.training.conftest import TINY, write_text
 from wordtie.cli import main
 from wordtie.config import ModelSettings
@@ -43,6 +42,6 @@ def test_a_run_has_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["train", str(text), "--out", str(run), *TINY]) == 0
     capsys.readouterr()
     augmented_pull.main([str(run)])
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out), delimiter="\t"))
+    rows = commands.rows(capsys.readouterr().out)
     assert [float(row["temperature"]) for row in rows] == list(augmented_pull.TEMPERATURES)
     assert float(rows[-1]["pull"]) < float(rows[0]["pull"])

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 
 import pytest
 
+from tests import commands
 from tests.training.conftest import TINY, write_text
 from wordtie.cli import main
 from wordtie.errors import RunFolderError
@@ -24,7 +23,7 @@ def test_a_row_says_what_a_trial_changed_and_how_it_went(tmp_path: Path, capsys:
     second = train(tmp_path / "second", text, "--training.clip", "2.5", "--training.epochs", "1")
     capsys.readouterr()
     trials.main([str(first), str(second)])
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out), delimiter="\t"))
+    rows = commands.rows(capsys.readouterr().out)
     assert [row["changed"] for row in rows] == ["-", "training.clip=2.5"]
     curve = [json.loads(line)["valid_perplexity"] for line in (first / "metrics.jsonl").read_text().splitlines()]
     assert [float(rows[0][f"epoch {n}"]) for n in (1, 2, 3)] == pytest.approx(curve, abs=0.005)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from wordtie.errors import DataError
-from wordtie.report import word_vectors, word_vectors_table
+from wordtie.report import marked, word_vectors, word_vectors_table
 from wordtie.training.word2vec_run import train_word2vec
 from wordtie.uses.benchmarks import BENCHMARKS
 
@@ -88,6 +88,6 @@ def test_a_missing_benchmark_is_found_before_the_training(trained: list[str]) ->
 
 def test_the_document_says_what_the_results_say() -> None:
     root = Path(__file__).parents[2]
-    text = (root / word_vectors_table.DOCUMENT).read_text(encoding="utf-8")
-    between = text.partition(word_vectors_table.BEGIN)[2].partition(word_vectors_table.END)[0]
-    assert between == f"\n{word_vectors_table.tables(root / word_vectors.RESULTS)}"
+    found = marked.parts(root / word_vectors_table.DOCUMENT, word_vectors_table.BEGIN, word_vectors_table.END)
+    assert found
+    assert found[1] == f"\n{word_vectors_table.tables(root / word_vectors.RESULTS)}"

@@ -9,27 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.commands import SMALL, Capture, output, rows, small_text
 from wordtie import cli
 from wordtie.evaluation.subspace import subspace_distance
 from wordtie.uses.compare_predictions import compare_predictions
 from wordtie.uses.open_run import load
 from wordtie.uses.vectors import sides, vectors_of
 
-Capture = pytest.CaptureFixture[str]
-SMALL = [
-    *("--model.hidden", "6", "--training.epochs", "2", "--training.streams", "2", "--training.steps", "5"),
-    *("--training.threads", "1"),
-]
-
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     """A tied and an untied model, in the working directory."""
     folder = tmp_path_factory.mktemp("compare")
-    text = folder / "text"
-    text.mkdir()
-    for split, times in (("train", 40), ("valid", 3), ("test", 2)):
-        (text / f"{split}.txt").write_text("the cat sat on the mat\nthe <unk> sat on the cat\n" * times)
+    small_text(folder / "text", word="<unk>")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         patch.chdir(folder)
@@ -37,17 +29,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
             kind = ["--model.head", head, "--loss.kind", "cross_entropy"]
             assert cli.main(["train", "text", "--out", head, *kind, *SMALL]) == 0
         yield "untied", "tied"
-
-
-def output(arguments: list[str], capsys: Capture) -> str:
-    capsys.readouterr()
-    assert cli.main(arguments) == 0
-    return capsys.readouterr().out
-
-
-def rows(table: str) -> list[dict[str, str]]:
-    header, *lines = (line.split("\t") for line in table.splitlines())
-    return [dict(zip(header, line, strict=True)) for line in lines]
 
 
 def test_predictions_are_those_of_each_model(runs: tuple[str, str]) -> None:

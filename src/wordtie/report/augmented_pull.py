@@ -2,7 +2,7 @@
 
     python -m wordtie.report.augmented_pull RUN > results/search/NAME.tsv
 
-Over the first tokens of the run's validation text, with u the target's input vector, h the query, L and W the input
+Over the first window of the run's validation text, with u the target's input vector, h the query, L and W the input
 and output vectors (Inan, Khosravi & Socher 2017, equations 3.5 to 3.7): the gradient with respect to h is
 W' (softmax(W h) - y) for the cross-entropy and, for the augmented loss with alpha = gamma tau and no gradient through
 the target, gamma W' (softmax(W h / tau) - softmax(L u / tau)). `pull` is the mean norm of the second for gamma = 1 over
@@ -28,7 +28,6 @@ from wordtie.training.prepared import prepared_data
 from wordtie.uses.open_run import load
 
 TEMPERATURES = (1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
-TOKENS = 2000
 
 
 @dataclass(frozen=True)
@@ -48,8 +47,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     loaded = load(parser.parse_args(argv).run)
     data = prepared_data(loaded.settings)
     with evaluating(loaded.model) as device:
-        ids = data.valid[:TOKENS]
-        query_NE, targets_N = next(queries(loaded.model, ids, data.vocabulary.eos_id, 1, device))
+        query_NE, targets_N = next(queries(loaded.model, data.valid, data.vocabulary.eos_id, 1, device))
         writer = csv.writer(sys.stdout, delimiter="\t", lineterminator="\n")
         writer.writerow(Pull.__annotations__)
         for each in pulls(loaded.model, query_NE, targets_N):

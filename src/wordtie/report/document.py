@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from wordtie.papers.registry import ROWS, of_methods, of_papers
-from wordtie.report import methods, plots
+from wordtie.report import marked, methods, plots
 from wordtie.report.ledger import Entry, LedgerError, is_stale, read_all
 from wordtie.report.status import RowState, states
 from wordtie.report.tables import markdown
@@ -38,13 +38,11 @@ SECTIONS: dict[str, Callable[[Sequence[RowState]], str]] = {"results": of_the_pa
 
 def update(document: Path, results: Path) -> bool:
     """Write what belongs to the document anew; False where there is no such document with markers."""
-    found = [section for section in SECTIONS if _parts(document, section)]
+    found = [section for section in SECTIONS if marked.parts(document, *markers(section))]
     entries = read_all(results) if found else []
     for section in found:
-        before, _, after = _parts(document, section) or ("", "", "")
         rows = _rows(section, entries)
-        begin, end = markers(section)
-        write_text(document, f"{before}{begin}\n{SECTIONS[section](rows)}{end}{after}")
+        marked.replace(document, *markers(section), SECTIONS[section](rows))
         for path, content, up_to_date in _files(section, rows, document, results):
             if not up_to_date:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +58,7 @@ def check(documents: Sequence[Path], results: Path) -> list[str]:
         return [str(error)]
     problems = [problem for entry in entries if (problem := _problem(entry))]
     for document in documents:
-        found = {section: parts for section in SECTIONS if (parts := _parts(document, section))}
+        found = {section: parts for section in SECTIONS if (parts := marked.parts(document, *markers(section)))}
         if not found:
             problems.append(f"{document}: missing, or without its markers")
         for section, (_, between, _) in found.items():
@@ -95,11 +93,3 @@ def _problem(entry: Entry) -> str:
     if entry["row"] not in ROWS:
         return f"{name}: no such row"
     return f"{name}: of other settings than the row has now: run it anew" if is_stale(entry, ROWS[entry["row"]]) else ""
-
-
-def _parts(document: Path, section: str) -> tuple[str, str, str] | None:
-    """Before, between and after the markers of a section."""
-    text = document.read_text(encoding="utf-8") if document.exists() else ""
-    before, begin, rest = text.partition(markers(section)[0])
-    between, end, after = rest.partition(markers(section)[1])
-    return (before, between, after) if begin and end else None

@@ -27,8 +27,8 @@ from wordtie.evaluation.word_similarity import difference, read_benchmark, simil
 from wordtie.models.word2vec_settings import Word2VecSettings
 from wordtie.models.word_vectors import WordVectors
 from wordtie.papers import gulordava_2018, press_wolf_2017_vectors
-from wordtie.report import word_vectors_table
 from wordtie.report.machine import machine, versions
+from wordtie.report.word_vectors_table import COMPARED, DOCUMENT, LANGUAGE_MODEL, update
 from wordtie.text.files import write_text
 from wordtie.training.run_folder import MANIFEST
 from wordtie.training.word2vec_run import train_word2vec
@@ -72,15 +72,14 @@ def main(argv: list[str] | None = None) -> None:
         named = {head: f"{algorithm}-{head}" for head in ("untied", "tied", "tied-linear")}
         missing = [name for name in named.values() if name not in there or not (runs / name / MANIFEST).exists()]
         if missing:
-            print(f"compared-{algorithm}: waits for the runs {', '.join(missing)} in {runs}", file=sys.stderr)
+            print(f"{COMPARED}{algorithm}: waits for the runs {', '.join(missing)} in {runs}", file=sys.stderr)
         else:
-            compare(f"compared-{algorithm}", {head: runs / name for head, name in named.items()}, results)
+            compare(f"{COMPARED}{algorithm}", {head: runs / name for head, name in named.items()}, results)
     if arguments.untied:
-        models = {"untied": arguments.untied, "tied": arguments.tied}
-        compare("compared-language-model", models, results)
+        compare(f"{COMPARED}{LANGUAGE_MODEL}", {"untied": arguments.untied, "tied": arguments.tied}, results)
     print_table([results / f"{name}.json" for name in there])
     if results == RESULTS:
-        word_vectors_table.update(word_vectors_table.DOCUMENT, results)
+        update(DOCUMENT, results)
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:

@@ -12,23 +12,21 @@ from typing import Any
 
 from wordtie.papers.gulordava_2018 import TABLE_3 as GULORDAVA
 from wordtie.papers.press_wolf_2017_vectors import BENCHMARKS, TABLE_2, TABLE_3, TABLE_4
+from wordtie.report import marked
 from wordtie.report.tables import table_line
-from wordtie.text.files import write_text
 
 DOCUMENT = Path("docs", "word-vectors.md")
 BEGIN = "<!-- word vectors: begin (made by `python -m wordtie.report.word_vectors`; do not edit) -->"
 END = "<!-- word vectors: end -->"
 OF_GULORDAVA = ("SimLex-999", "Rare-Word", "MEN")
 """Whose numbers that paper's table has, in its order."""
-COMPARED = "compared-"
+COMPARED, LANGUAGE_MODEL = "compared-", "language-model"
+"""A comparison's file is called `compared-NAME`, and that of the language model has this name."""
 
 
 def update(document: Path, results: Path) -> None:
     """Write the tables anew, where there is such a document."""
-    text = document.read_text(encoding="utf-8") if document.exists() else ""
-    before, begin, rest = text.partition(BEGIN)
-    if begin:
-        write_text(document, f"{before}{BEGIN}\n{tables(results)}{END}{rest.partition(END)[2]}")
+    marked.replace(document, BEGIN, END, tables(results))
 
 
 def tables(results: Path) -> str:
@@ -62,7 +60,7 @@ def _published() -> Iterator[Iterable[str]]:
 
 def _comparison(name: str, content: Mapping[str, Any]) -> Iterator[str]:
     """Differences from the input vectors, with their 95 % intervals, and the agreement of the sets."""
-    language_model = "skipgram" not in name and "cbow" not in name
+    language_model = name == LANGUAGE_MODEL
     sets = list(content["similarity"][BENCHMARKS[0]])
     yield f"**{name}**: ρ of the untied model's input vectors, and what the others have less (-) or more (+), with its"
     yield "95 % interval on the same pairs."

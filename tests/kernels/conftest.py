@@ -1,0 +1,17 @@
+"""The two forms of a kernel: compiled by numba, and in torch where there is no numba."""
+
+from __future__ import annotations
+
+import pytest
+
+from wordtie.kernels import backend
+
+needs_numba = pytest.mark.skipif(not backend.have_numba(), reason="numba is not installed")
+
+
+@pytest.fixture(params=[pytest.param("numba", marks=needs_numba), "torch"])
+def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both forms, whether or not numba is there."""
+    if request.param == "torch":
+        monkeypatch.setattr(backend, "have_numba", lambda: False)
+    return str(request.param)
