@@ -7,7 +7,6 @@ is exact and costs nothing while the work runs. (`ru_maxrss` would not do: a new
 from __future__ import annotations
 
 import multiprocessing
-import os
 import re
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -34,9 +33,9 @@ def in_fresh_process(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) ->
 
 
 def set_threads(threads: int) -> None:
-    """Of matrix products and of compiled loops; numba cannot go beyond the machine's cores."""
+    """Of matrix products and of compiled loops; numba cannot go beyond what it was started with."""
     torch.set_num_threads(threads)
-    numba.set_num_threads(min(threads, os.cpu_count() or 1))
+    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
 
 
 def extra_peak(work: Callable[[], object]) -> int:

@@ -108,3 +108,13 @@ def test_the_table_shows_every_setting_that_is_the_rows_own() -> None:
     for state in states([], rows=of_methods()):
         restored = {**methods.COMMON, **own(state)}
         assert restored == state.row.changes
+
+
+def test_fast_and_readable_training_end_alike() -> None:
+    """The promise of docs/performance.md, on the results of this repository."""
+    found = {entry["row"]: entry for entry in read_all(Path(__file__).parents[2] / "results")}
+    pair = [found.get(f"{methods.GROUP}/{name}") for name in ("real", "real-readable")]
+    if None in pair:
+        pytest.skip("not both trained yet: `wordtie reproduce methods/ptb-200/real`")
+    fast, readable = (each["test_perplexity"] for each in pair if each)
+    assert abs(fast - readable) <= 0.3

@@ -82,11 +82,18 @@ OPTIMISER: dict[str, tuple[str, Changes]] = {
         {**NO_DROPOUT, "training.decay": 1.0, "training.average_patience": 1},
     ),
 }
+READABLE: dict[str, tuple[str, Changes]] = {
+    "real-readable": (
+        "REAL computed by the readable formulas, in fp32: what speed costs in quality",
+        {**AUGMENTED, "training.fused": False, "training.precision": "fp32"},
+    ),
+}
+"""The same model as `real`, so that the two hold the fast twins to account over a whole training."""
 
 ROWS: dict[str, Row] = table_of(
     *(
         Row(f"{GROUP}/{name}", label, Published(), {**COMMON, **changes})
-        for group in (TYING, DROPOUT, CELLS, NOISE, OPTIMISER)
+        for group in (TYING, READABLE, DROPOUT, CELLS, NOISE, OPTIMISER)
         for name, (label, changes) in group.items()
     )
 )
