@@ -18,6 +18,15 @@ import numpy as np
 from wordtie.kernels.numba_math import compiled, exp, inlined, larger, load, rank, smaller, store, value_of_rank
 
 _TWENTY = np.float32(20)
+_APART = 128
+"""Numbers kept free on either side of a block that loops write: nearer to the block that they read, the compiled loop
+goes word by word in place of vectors, and a small vocabulary's sums come out in other bits, as memory happens to lie."""
+
+
+@inlined
+def _block(words: Any) -> Any:
+    """Memory to work in, (words,)."""
+    return np.empty(words + 2 * _APART, np.float32)[_APART : words + _APART]
 
 
 @inlined
@@ -154,8 +163,7 @@ def augmented_rows(
     """
     words = rows.shape[1]
     tokens = targets.shape[0]
-    similar, rest, soft = np.empty(words, np.float32), np.empty(words, np.float32), np.empty(words, np.float32)
-    sharp = np.empty(words, np.float32)
+    similar, rest, soft, sharp = _block(words), _block(words), _block(words), _block(words)
     inverse_temperature = np.float32(1) / temperature
     for m in range(begin, end):
         count = np.float32(first[m + 1] - first[m])
@@ -185,7 +193,7 @@ def augmented_rows(
 def cross_entropy_rows(rows: Any, bias: Any, targets: Any, begin: Any, end: Any, out: Any) -> None:
     """Token rows `begin` to `end` become softmax(scores + bias), `bias` may be None; out[n] is the cross-entropy."""
     words = rows.shape[1]
-    sharp = np.empty(words, np.float32)
+    sharp = _block(words)
     for n in range(begin, end):
         row = rows[n]
         total = np.float32(0)
