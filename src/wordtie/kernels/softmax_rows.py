@@ -19,8 +19,8 @@ from wordtie.kernels.numba_math import compiled, exp, inlined, larger, load, ran
 
 _TWENTY = np.float32(20)
 _APART = 128
-"""Numbers kept free on either side of a block that loops write: nearer to the block that they read, the compiled loop
-goes word by word in place of vectors, and a small vocabulary's sums come out in other bits, as memory happens to lie."""
+"""Numbers kept free on either side of a block that loops write: nearer to what they read, the compiled loop goes word
+by word in place of vectors, and a small vocabulary's sums come out in other bits, as memory happens to lie."""
 
 
 @inlined
