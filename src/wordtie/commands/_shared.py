@@ -57,6 +57,15 @@ def print_json(value: object) -> None:
     print(json.dumps(value, ensure_ascii=False, indent=2))
 
 
+def print_json_list(items: Iterable[object]) -> None:
+    """As `print_json` prints a list, but item by item: however many there are, one is held at a time."""
+    before = "["
+    for item in items:
+        print(before, *json.dumps(item, ensure_ascii=False, indent=2).split("\n"), sep="\n  ", end="")
+        before = ","
+    print("[]" if before == "[" else "\n]")
+
+
 def print_tsv(header: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
     """A header and one tab-separated line a row; floats with six decimals, true and false as 1 and 0."""
     print("\t".join(header))

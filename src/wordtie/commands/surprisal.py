@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from itertools import chain
 
-from wordtie.commands._shared import Parser, print_json, print_tsv, read_lines
+from wordtie.commands._shared import Parser, print_json_list, print_tsv, read_lines
 from wordtie.errors import DataError
 
 HELP = """\
@@ -48,7 +48,7 @@ def main(argv: list[str]) -> None:
     records = surprisal(model.model, model.tokenizer, lines_with_words(arguments.file), arguments.reset)
     rows = map(dataclasses.asdict, records)
     if arguments.json:
-        print_json(list(rows))
+        print_json_list(rows)
     else:
         print_tsv(COLUMNS, rows)
 

@@ -10,10 +10,10 @@ Shapes: N tokens, T steps, B streams, V words.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -31,6 +31,7 @@ SCORES_IN_CACHE = 250_000
 TOKENS_AT_ONCE = 1024
 """Tokens of a window; the softmax takes them in smaller pieces."""
 Bits: TypeAlias = NDArray[np.float64]
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -46,17 +47,30 @@ class Score:
         return math.exp(min(self.nats / self.tokens, 700.0))
 
 
-def log_probabilities(model: LanguageModel, query_NE: Tensor) -> Iterator[Tensor]:
-    """Log p of every word, some tokens at a time, in memory that the next ones overwrite; without gradients."""
-    rows = min(len(query_NE), max(1, SCORES_AT_ONCE // model.words))
-    few = rows if query_NE.is_cuda else min(rows, max(1, SCORES_IN_CACHE // model.words))
-    scores_NV, log_p_NV = (query_NE.new_empty(count, model.words) for count in (rows, few))
-    for piece in query_NE.split(rows):
-        torch.mm(piece, model.output_matrix.T, out=scores_NV[: len(piece)])
-        for scores in scores_NV[: len(piece)].split(few):
-            if model.head.bias is not None:
-                scores += model.head.bias
-            yield torch.log_softmax(scores, 1, out=log_p_NV[: len(scores)])
+class LogProbabilities:
+    """Log p of every word, some tokens at a time, in memory that the next ones overwrite; without gradients.
+
+    One for a whole text: the memory is taken once. Taken anew for each window, a block of this size came to stand
+    beside the hole of one before, whenever something small had been put into that.
+    """
+
+    def __init__(self, model: LanguageModel) -> None:
+        self.model = model
+        rows = max(1, SCORES_AT_ONCE // model.words)
+        like = model.embedding.weight
+        few = rows if like.is_cuda else min(rows, max(1, SCORES_IN_CACHE // model.words))
+        self._scores_NV, self._log_p_NV = (like.new_empty(count, model.words) for count in (rows, few))
+
+    def __call__(self, query_NE: Tensor) -> Iterator[Tensor]:
+        """For each query in turn, (rows, V); to be used before the next rows are asked for."""
+        model = self.model
+        for piece in query_NE.split(len(self._scores_NV)):
+            scores_NV = self._scores_NV[: len(piece)]
+            torch.mm(piece, model.output_matrix.T, out=scores_NV)
+            for scores in scores_NV.split(len(self._log_p_NV)):
+                if model.head.bias is not None:
+                    scores += model.head.bias
+                yield torch.log_softmax(scores, 1, out=self._log_p_NV[: len(scores)])
 
 
 @contextmanager
@@ -84,15 +98,22 @@ def queries(
 
 def evaluate(model: LanguageModel, ids: Ids, eos_id: int, streams: int = 1) -> Score:
     """Score a text of word ids, (N,)."""
-    total = 0.0
+    total, log_probabilities = 0.0, LogProbabilities(model)
     with evaluating(model) as device:
         for query, targets in queries(model, ids, eos_id, min(streams, len(ids)), device):
-            first = 0
-            for log_p in log_probabilities(model, query):
-                piece = targets[first : first + len(log_p)]
-                total += float(F.nll_loss(log_p, piece, ignore_index=PADDING, reduction="sum"))
-                first += len(log_p)
+            for nats in _nats(log_probabilities, query, targets):
+                total += nats
     return Score(total, len(ids))
+
+
+def evaluate_blocks(model: LanguageModel, blocks: Iterable[Ids], eos_id: int) -> Score:
+    """Score a text that comes block by block, as `evaluate` scores the whole of it, in the memory of one block."""
+    total, tokens, reader = 0.0, 0, Reader(model, eos_id)
+    for window in _windows(blocks, TOKENS_AT_ONCE):
+        for nats in reader.nats(window):
+            total += nats
+        tokens += len(window)
+    return Score(total, tokens)
 
 
 class Reader:
@@ -103,19 +124,32 @@ class Reader:
 
     def __init__(self, model: LanguageModel, eos_id: int) -> None:
         self.model = model
-        self.state = model.initial_state(1)
-        self.before = eos_id
+        self.eos_id = eos_id
+        self._log_probabilities = LogProbabilities(model)
+        self.start()
+
+    def start(self) -> None:
+        """What comes next is another text: an empty state, and `<eos>` before the first word."""
+        self.state = self.model.initial_state(1)
+        self.before = self.eos_id
 
     def __call__(self, ids: Ids) -> Iterator[tuple[Bits, Bits]]:
         """Surprisal of each token and entropy of its prediction, in bits, for the next words of the stream."""
+        return self._read(ids, _bits)
+
+    def nats(self, ids: Ids) -> Iterator[float]:
+        """Nats of the next words of the stream, summed over some tokens at a time."""
+        return self._read(ids, _nats)
+
+    def _read(self, ids: Ids, measure: Callable[[LogProbabilities, Tensor, Tensor], Iterator[R]]) -> Iterator[R]:
         for first in range(0, len(ids), TOKENS_AT_ONCE):
             piece = [int(word) for word in ids[first : first + TOKENS_AT_ONCE]]
             with evaluating(self.model) as device:
                 inputs_T1 = torch.tensor([self.before, *piece[:-1]], device=device)[:, None]
                 query, self.state = self.model(inputs_T1, self.state)
                 self.before = piece[-1]
-                scores = [*_bits(self.model, query, torch.tensor(piece, device=device))]
-            yield from scores
+                measured = [*measure(self._log_probabilities, query, torch.tensor(piece, device=device))]
+            yield from measured
 
 
 def token_scores(model: LanguageModel, ids: Ids, eos_id: int) -> Iterator[tuple[Bits, Bits]]:
@@ -126,9 +160,30 @@ def token_scores(model: LanguageModel, ids: Ids, eos_id: int) -> Iterator[tuple[
     yield from Reader(model, eos_id)(ids)
 
 
-def _bits(model: LanguageModel, query_NE: Tensor, targets_N: Tensor) -> Iterator[tuple[Bits, Bits]]:
+def _windows(blocks: Iterable[Ids], size: int) -> Iterator[Ids]:
+    """The same ids in pieces of `size`, the last one shorter."""
+    rest = np.empty(0, np.int32)
+    for block in blocks:
+        ids = np.concatenate([rest, block])
+        whole = len(ids) - len(ids) % size
+        for first in range(0, whole, size):
+            yield ids[first : first + size]
+        rest = ids[whole:]
+    if len(rest):
+        yield rest
+
+
+def _nats(log_probabilities: LogProbabilities, query_NE: Tensor, targets_N: Tensor) -> Iterator[float]:
     first = 0
-    for log_p in log_probabilities(model, query_NE):
+    for log_p in log_probabilities(query_NE):
+        piece = targets_N[first : first + len(log_p)]
+        yield float(F.nll_loss(log_p, piece, ignore_index=PADDING, reduction="sum"))
+        first += len(log_p)
+
+
+def _bits(log_probabilities: LogProbabilities, query_NE: Tensor, targets_N: Tensor) -> Iterator[tuple[Bits, Bits]]:
+    first = 0
+    for log_p in log_probabilities(query_NE):
         piece = targets_N[first : first + len(log_p), None]
         nats = torch.stack([-log_p.gather(1, piece)[:, 0], -log_p.exp().mul_(log_p).sum(1)])
         surprisal, entropy = nats.double().cpu().numpy() / math.log(2)

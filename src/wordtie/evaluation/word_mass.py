@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from wordtie.evaluation.perplexity import evaluating, log_probabilities, queries
+from wordtie.evaluation.perplexity import LogProbabilities, evaluating, queries
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.batches import Ids
 from wordtie.text.vocabulary import Vocabulary
@@ -63,10 +63,11 @@ def text_mass(model: LanguageModel, vocabulary: Vocabulary, ids: Ids, count: int
     groups = ([vocabulary.unk_id], frequent_ids(vocabulary, count))
     given, elsewhere = np.zeros(2), np.zeros(2)
     came = np.array([np.isin(ids, group).sum() for group in groups], np.float64)
+    log_probabilities = LogProbabilities(model)
     with evaluating(model) as device:
         for query, targets in queries(model, ids, vocabulary.eos_id, 1, device):
             first = 0
-            for log_p in log_probabilities(model, query):
+            for log_p in log_probabilities(query):
                 piece = targets[first : first + len(log_p)]
                 for number, group in enumerate(groups):
                     mass_N = log_p[:, group].exp().sum(1).double()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,28 +65,46 @@ def number_blocks(blocks: Iterable[str], tokenisation: Tokenisation, numbers: Wo
         yield numbers(tokenisation.tokens(block))
 
 
+class EncodedText:
+    """Ids of one text, block by block, to be iterated once; what the text is made of is known at its end.
+
+    The source is a file (`.gz` too) or an open one, as stdin; it is read as the tokenizer's training text was.
+    """
+
+    def __init__(self, source: str | Path | IO[Any], tokenizer: Tokenizer) -> None:
+        self._reader = SplitReader([_as_source(source)], tokenizer.sentences)
+        self._tokenizer = tokenizer
+        self._counts: Counter[str] = Counter()
+
+    def __iter__(self) -> Iterator[Ids]:
+        """Raises `DataError` for a text that is missing, empty or unreadable."""
+        vocabulary = self._tokenizer.vocabulary
+        for block in self._reader:
+            words = self._tokenizer.tokenisation.tokens(block)
+            ids = vocabulary.encode(words)
+            unk = words.count(UNK)
+            self._counts.update(
+                tokens=len(ids),
+                unk=unk,
+                oov=int(np.count_nonzero(ids == vocabulary.unk_id)) - unk,
+                eos=int(np.count_nonzero(ids == vocabulary.eos_id)),
+            )
+            yield ids
+
+    @property
+    def stats(self) -> TextStats:
+        """Of what has been read."""
+        counts = {name: self._counts[name] for name in ("tokens", "oov", "unk", "eos")}
+        return TextStats(**counts, bytes=self._reader.bytes, sha256=self._reader.sha256)
+
+
 def encode_file(source: str | Path | IO[Any], tokenizer: Tokenizer) -> tuple[Ids, TextStats]:
     """Ids of one text, (N,), and what it is made of; read in blocks, so that only the ids are held.
 
-    The source is a file (`.gz` too) or an open one, as stdin; it is read as the tokenizer's training text was.
-    Raises `DataError` for a text that is missing, empty or unreadable.
+    Raises `DataError` as `EncodedText` does.
     """
-    reader = SplitReader([_as_source(source)], tokenizer.sentences)
-    parts, unk = [], 0
-    for block in reader:
-        words = tokenizer.tokenisation.tokens(block)
-        parts.append(tokenizer.vocabulary.encode(words))
-        unk += words.count(UNK)
-    ids = np.concatenate(parts)
-    counts = np.bincount(ids, minlength=len(tokenizer.vocabulary))
-    return ids, TextStats(
-        tokens=len(ids),
-        oov=int(counts[tokenizer.vocabulary.unk_id]) - unk,
-        unk=unk,
-        eos=int(counts[tokenizer.vocabulary.eos_id]),
-        bytes=reader.bytes,
-        sha256=reader.sha256,
-    )
+    text = EncodedText(source, tokenizer)
+    return np.concatenate([*text]), text.stats
 
 
 def _as_source(source: str | Path | IO[Any]) -> Source:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from wordtie.evaluation.perplexity import evaluate
+from wordtie.evaluation.perplexity import evaluate_blocks
 from wordtie.models.language_model import LanguageModel
-from wordtie.text.token_file import encode_file
+from wordtie.text.encoding import EncodedText
 from wordtie.text.tokenizer import Tokenizer
 
 
@@ -32,9 +32,13 @@ class EvaluationResult:
 
 
 def evaluate_file(model: LanguageModel, tokenizer: Tokenizer, source: str | Path | IO[Any]) -> EvaluationResult:
-    """One stream, state carried over, the first word predicted from `<eos>`. Raises `DataError`."""
-    ids, stats = encode_file(source, tokenizer)
-    score = evaluate(model, ids, tokenizer.vocabulary.eos_id)
+    """One stream, state carried over, the first word predicted from `<eos>`. Raises `DataError`.
+
+    The text is scored as it is read, so that one of any length needs the same memory.
+    """
+    text = EncodedText(source, tokenizer)
+    score = evaluate_blocks(model, text, tokenizer.vocabulary.eos_id)
+    stats = text.stats
     return EvaluationResult(
         perplexity=score.perplexity,
         nats=score.nats,

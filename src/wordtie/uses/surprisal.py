@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Literal, TypeAlias
 
 from wordtie.evaluation.perplexity import TOKENS_AT_ONCE, Reader
@@ -19,6 +20,8 @@ from wordtie.text.vocabulary import EOS
 Reset: TypeAlias = Literal["line", "never"]
 Place: TypeAlias = tuple[int, int, str]
 """Line, position in it, word."""
+PIECE = 1 << 16
+"""Characters of a line whose words are held at a time."""
 
 
 @dataclass(frozen=True)
@@ -44,33 +47,41 @@ def surprisal(
 ) -> Iterator[WordSurprisal]:
     """One record a word, and one for `<eos>` after each line where the model was trained on sentences.
 
-    The lines are read as the records are taken, a block of words at a time, so that a text of any length needs the
+    The lines are read as the records are taken, a window of words at a time, so that a text of any length needs the
     same memory.
     """
-    if reset == "line":
-        for number, line in enumerate(lines, 1):
-            yield from _scored(Reader(model, tokenizer.vocabulary.eos_id), tokenizer, _places(tokenizer, number, line))
-        return
     reader = Reader(model, tokenizer.vocabulary.eos_id)
-    block: list[Place] = []
-    for number, line in enumerate(lines, 1):
-        block += _places(tokenizer, number, line)
-        if len(block) >= TOKENS_AT_ONCE:
-            yield from _scored(reader, tokenizer, block)
-            block = []
-    yield from _scored(reader, tokenizer, block)
+    numbered = enumerate(lines, 1)
+    if reset == "never":
+        yield from _scored(reader, tokenizer, (place for line in numbered for place in _places(tokenizer, *line)))
+        return
+    for number, line in numbered:
+        reader.start()
+        yield from _scored(reader, tokenizer, _places(tokenizer, number, line))
 
 
-def _places(tokenizer: Tokenizer, number: int, line: str) -> list[Place]:
+def _places(tokenizer: Tokenizer, number: int, line: str) -> Iterator[Place]:
     end = [EOS] if tokenizer.sentences else []
-    return [(number, position, word) for position, word in enumerate([*tokenizer.words(line), *end], 1)]
+    for position, word in enumerate(chain(_words(tokenizer, line), end), 1):
+        yield number, position, word
 
 
-def _scored(reader: Reader, tokenizer: Tokenizer, places: list[Place]) -> Iterator[WordSurprisal]:
-    """The words of the places, read on from where the reader is."""
+def _words(tokenizer: Tokenizer, line: str) -> Iterator[str]:
+    """Those of a long line a piece at a time: all of them at once would take many times the memory of the line."""
+    first = 0
+    while first < len(line):
+        blank = line.find(" ", first + PIECE)
+        end = len(line) if blank < 0 else blank
+        yield from tokenizer.words(line[first:end])
+        first = end
+
+
+def _scored(reader: Reader, tokenizer: Tokenizer, words: Iterator[Place]) -> Iterator[WordSurprisal]:
+    """The words, read on from where the reader is."""
     vocabulary = tokenizer.vocabulary
-    ids = vocabulary.encode(word for _, _, word in places)
-    rows = (pair for piece in reader(ids) for pair in zip(*piece, strict=True))
-    for (line, position, word), word_id, (bits, entropy) in zip(places, ids, rows, strict=True):
-        oov = word not in vocabulary
-        yield WordSurprisal(line, position, word, int(word_id), oov, float(bits), float(entropy))
+    while places := list(islice(words, TOKENS_AT_ONCE)):
+        ids = vocabulary.encode(word for _, _, word in places)
+        rows = (pair for piece in reader(ids) for pair in zip(*piece, strict=True))
+        for (line, position, word), word_id, (bits, entropy) in zip(places, ids, rows, strict=True):
+            oov = word not in vocabulary
+            yield WordSurprisal(line, position, word, int(word_id), oov, float(bits), float(entropy))
