@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from tests.reference.perplexity import surprisals
 from wordtie.config import DataSettings, ModelSettings
 from wordtie.errors import DataError
 from wordtie.evaluation import perplexity
-from wordtie.evaluation.perplexity import Reader, evaluate, token_scores
+from wordtie.evaluation.perplexity import LogProbabilities, Reader, evaluate, evaluate_blocks, token_scores
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.corpus import SplitReader, find_corpus
 
@@ -65,6 +66,34 @@ def test_pieces_do_not_matter(cuts: list[int]) -> None:
     reader = Reader(model, EOS)
     pieces = [bits for piece in np.split(ids, sorted(cuts)) for bits, _ in reader(piece)]
     assert np.concatenate(pieces).sum() * math.log(2) == pytest.approx(evaluate(model, ids, EOS).nats, rel=1e-5)
+
+
+@pytest.mark.parametrize("cuts", [[], [0, 0, 3, 20, 61], [7, 14, 62], range(63)])
+def test_blocks_are_scored_to_the_bit_as_the_whole(
+    cuts: Sequence[int], model: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(perplexity, "TOKENS_AT_ONCE", 7)
+    ids = text(62)
+    assert evaluate_blocks(model, np.split(ids, cuts), EOS) == evaluate(model, ids, EOS)
+
+
+def test_a_text_that_starts_knows_nothing_of_the_one_before(model: LanguageModel) -> None:
+    reader, ids = Reader(model, EOS), text(9)
+    first = [*reader.nats(ids)]
+    assert [*reader.nats(ids)] != first
+    reader.start()
+    assert [*reader.nats(ids)] == first
+
+
+def test_the_memory_of_the_scores_is_taken_once(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(perplexity, "SCORES_AT_ONCE", 5 * WORDS)
+    monkeypatch.setattr(perplexity, "SCORES_IN_CACHE", 2 * WORDS)
+    log_probabilities = LogProbabilities(model)
+    query = torch.randn(12, 6)
+    found = [(log_p.data_ptr(), log_p.clone()) for part in query.split(9) for log_p in log_probabilities(part)]
+    assert len({place for place, _ in found}) == 1
+    assert [len(log_p) for _, log_p in found] == [2, 2, 1, 2, 2, 2, 1]
+    torch.testing.assert_close(torch.cat([log_p for _, log_p in found]), model.logits(query).log_softmax(1))
 
 
 def test_streams_lose_no_token_and_change_little(model: LanguageModel) -> None:
