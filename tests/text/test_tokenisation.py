@@ -1,9 +1,14 @@
 """Raw text to words, by example."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from wordtie.text import reading
 from wordtie.text.sentences import sentences
 from wordtie.text.tokenisation import Kind, Tokenisation, looks_like
+
+KINDS: tuple[Kind, ...] = ("space", "words")
 
 
 @pytest.mark.parametrize(
@@ -32,6 +37,21 @@ def test_space_is_white_space_and_the_special_words() -> None:
 @pytest.mark.parametrize("kind", ["space", "words"])
 def test_lowercase_is_letter_by_letter(kind: Kind) -> None:
     assert Tokenisation(kind, lowercase=True).words("ÉTÉ ΟΔΟΣ <UNK>") == ["été", "οδοσ", "<unk>"]
+
+
+@settings(deadline=None)
+@given(
+    text=st.text(st.sampled_from("aΣ1 .,'-\n\u2028<>unk"), max_size=60), size=st.integers(1, 9), lowercase=st.booleans()
+)
+def test_pieces_of_a_text_have_the_words_of_the_whole(text: str, size: int, lowercase: bool) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "PIECE", size)
+        parts = [*reading.pieces(text)]
+    assert "".join(parts) == text
+    assert max(map(len, parts), default=0) <= size + max(map(len, f" {text} ".split(" "))) + 1
+    for kind in KINDS:
+        tokenisation = Tokenisation(kind, lowercase)
+        assert [word for part in parts for word in tokenisation.tokens(part)] == tokenisation.tokens(text)
 
 
 def test_each_line_end_is_eos() -> None:

@@ -52,7 +52,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A text is read in blocks, and scored in windows, so small that the short one too has many of them."""
     monkeypatch.setattr(reading, "BLOCK", 1 << 10)
-    monkeypatch.setattr(surprisal, "PIECE", 1 << 8)
+    monkeypatch.setattr(reading, "PIECE", 1 << 8)
     for module in (surprisal, perplexity):
         monkeypatch.setattr(module, "TOKENS_AT_ONCE", 64)
     threads = torch.get_num_threads()

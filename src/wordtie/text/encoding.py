@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordtie.text.corpus import SplitReader
-from wordtie.text.reading import Source
+from wordtie.text.reading import Source, pieces
 from wordtie.text.tokenisation import Tokenisation
 from wordtie.text.tokenizer import Tokenizer
 from wordtie.text.vocabulary import UNK
@@ -66,7 +66,7 @@ def number_blocks(blocks: Iterable[str], tokenisation: Tokenisation, numbers: Wo
 
 
 class EncodedText:
-    """Ids of one text, block by block, to be iterated once; what the text is made of is known at its end.
+    """Ids of one text, piece by piece, to be iterated once; what the text is made of is known at its end.
 
     The source is a file (`.gz` too) or an open one, as stdin; it is read as the tokenizer's training text was.
     """
@@ -78,18 +78,21 @@ class EncodedText:
 
     def __iter__(self) -> Iterator[Ids]:
         """Raises `DataError` for a text that is missing, empty or unreadable."""
-        vocabulary = self._tokenizer.vocabulary
         for block in self._reader:
-            words = self._tokenizer.tokenisation.tokens(block)
-            ids = vocabulary.encode(words)
-            unk = words.count(UNK)
-            self._counts.update(
-                tokens=len(ids),
-                unk=unk,
-                oov=int(np.count_nonzero(ids == vocabulary.unk_id)) - unk,
-                eos=int(np.count_nonzero(ids == vocabulary.eos_id)),
-            )
-            yield ids
+            yield from map(self._encoded, pieces(block))
+
+    def _encoded(self, text: str) -> Ids:
+        words = self._tokenizer.tokenisation.tokens(text)
+        vocabulary = self._tokenizer.vocabulary
+        ids = vocabulary.encode(words)
+        unk = words.count(UNK)
+        self._counts.update(
+            tokens=len(ids),
+            unk=unk,
+            oov=int(np.count_nonzero(ids == vocabulary.unk_id)) - unk,
+            eos=int(np.count_nonzero(ids == vocabulary.eos_id)),
+        )
+        return ids
 
     @property
     def stats(self) -> TextStats:

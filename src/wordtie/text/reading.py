@@ -19,6 +19,8 @@ from wordtie.errors import DataError
 
 BLOCK = 1 << 20
 """Bytes read at a time."""
+PIECE = 1 << 16
+"""Characters of a block whose words are made at a time, where no more are wanted than can be used at once."""
 LONGEST_LINE = 10_000_000
 """Bytes in a line; longer ones are refused, since a line is held in memory whole."""
 
@@ -111,3 +113,16 @@ def decoded(data: bytes, name: str, line: int) -> str:
     if line == 1:
         text = text.removeprefix("\ufeff")
     return text.replace("\r\n", "\n")
+
+
+def pieces(text: str) -> Iterator[str]:
+    """The text in pieces of about `PIECE` characters, cut before a blank, so that no word is.
+
+    The words of a text, as a list, take many times the memory of the text.
+    """
+    first = 0
+    while first < len(text):
+        blank = text.find(" ", first + PIECE)
+        end = len(text) if blank < 0 else blank
+        yield text[first:end]
+        first = end

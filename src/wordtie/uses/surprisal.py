@@ -14,14 +14,13 @@ from typing import Literal, TypeAlias
 
 from wordtie.evaluation.perplexity import TOKENS_AT_ONCE, Reader
 from wordtie.models.language_model import LanguageModel
+from wordtie.text.reading import pieces
 from wordtie.text.tokenizer import Tokenizer
 from wordtie.text.vocabulary import EOS
 
 Reset: TypeAlias = Literal["line", "never"]
 Place: TypeAlias = tuple[int, int, str]
 """Line, position in it, word."""
-PIECE = 1 << 16
-"""Characters of a line whose words are held at a time."""
 
 
 @dataclass(frozen=True)
@@ -62,18 +61,9 @@ def surprisal(
 
 def _places(tokenizer: Tokenizer, number: int, line: str) -> Iterator[Place]:
     end = [EOS] if tokenizer.sentences else []
-    for position, word in enumerate(chain(_words(tokenizer, line), end), 1):
+    words = (word for piece in pieces(line) for word in tokenizer.words(piece))
+    for position, word in enumerate(chain(words, end), 1):
         yield number, position, word
-
-
-def _words(tokenizer: Tokenizer, line: str) -> Iterator[str]:
-    """Those of a long line a piece at a time: all of them at once would take many times the memory of the line."""
-    first = 0
-    while first < len(line):
-        blank = line.find(" ", first + PIECE)
-        end = len(line) if blank < 0 else blank
-        yield from tokenizer.words(line[first:end])
-        first = end
 
 
 def _scored(reader: Reader, tokenizer: Tokenizer, words: Iterator[Place]) -> Iterator[WordSurprisal]:
