@@ -14,7 +14,9 @@ Record = dict[str, Any]
 
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 BEGIN, END = "<!-- wordtie bench: begin -->", "<!-- wordtie bench: end -->"
-HEADER = ("claim", "alternative", "ours", "ratio", "goal", "reached", "spread", "measured ÷ floor", "remarks")
+HEADER = (
+    "claim", "alternative", "ours", "ratio", "goal", "reached", "spread", "measured ÷ floor", "goal ÷ floor", "remarks",
+)  # fmt: skip
 
 
 def reached(record: Record) -> str:
@@ -24,11 +26,23 @@ def reached(record: Record) -> str:
     return "yes" if record["ratio"] >= record["goal"] else "**no**"
 
 
+def goal_over_floor(record: Record) -> str:
+    """What multiple of the floor ours would have to be for the goal to be met; below 1 nothing can meet it.
+
+    >>> goal_over_floor({"alternative": 30.0, "ours": 10.0, "goal": 2.0, "measured_over_floor": 2.0})
+    '3.00'
+    """
+    if record["goal"] is None or record["measured_over_floor"] is None:
+        return "-"
+    floor = record["ours"] / record["measured_over_floor"]
+    return f"{record['alternative'] / record['goal'] / floor:.2f}"
+
+
 def cells(record: Record) -> list[str]:
     """One row, in the order of `HEADER`."""
     goal = "-" if record["goal"] is None else f"≥ {record['goal']:g}×"
     if record["ratio"] is None:
-        return [record["what"], "-", "-", "-", goal, "-", "-", "-", record["note"]]
+        return [record["what"], "-", "-", "-", goal, "-", "-", "-", "-", record["note"]]
     floor = record["measured_over_floor"]
     remarks = f"{record['note']}; quick look, not a figure to quote" if record["quick"] else record["note"]
     return [
@@ -40,6 +54,7 @@ def cells(record: Record) -> list[str]:
         reached(record),
         f"{record['spread']:.0%}",
         "-" if floor is None else f"{floor:.1f}",
+        goal_over_floor(record),
         remarks,
     ]
 

@@ -309,15 +309,23 @@ def test_docs_are_written_between_the_markers(
     assert text.startswith("above\n")
     assert text.endswith("below\n")
     assert "old" not in text
-    assert "| a step | 30.0 ms | 10.0 ms | **3.00×** | ≥ 2× | yes | 10% | 2.0 | in bfloat16 |" in text
-    assert "| a step on a GPU | - | - | - | ≥ 8× | - | - | - | no CUDA GPU at hand |" in text
-    assert "| another step | - | - | - | ≥ 4× | - | - | - | not measured yet |" in text
+    assert "| a step | 30.0 ms | 10.0 ms | **3.00×** | ≥ 2× | yes | 10% | 2.0 | 3.00 | in bfloat16 |" in text
+    assert "| a step on a GPU | - | - | - | ≥ 8× | - | - | - | - | no CUDA GPU at hand |" in text
+    assert "| another step | - | - | - | ≥ 4× | - | - | - | - | not measured yet |" in text
     assert text.count("Measured on") == 1
     assert bench("--write-docs") == 0
     assert path.read_text() == text
     path.write_text("no markers")
     assert bench("--write-docs") == 3
     assert page.BEGIN in capsys.readouterr().err
+
+
+def test_goal_over_floor_needs_both() -> None:
+    """A floor of 10 / 2: a goal of 12 would need 30 / 12 of what takes 5 at least."""
+    record = {"alternative": 30.0, "ours": 10.0, "goal": 12.0, "measured_over_floor": 2.0}
+    assert page.goal_over_floor(record) == "0.50"
+    assert page.goal_over_floor({**record, "goal": None}) == "-"
+    assert page.goal_over_floor({**record, "measured_over_floor": None}) == "-"
 
 
 def test_the_page_has_its_markers() -> None:
