@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 from collections.abc import Callable
 from multiprocessing.context import ForkServerProcess
@@ -38,6 +39,7 @@ def run(arguments: list[str], folder: Path, prepare: Callable[[], None] | None =
 
 
 def _child(arguments: list[str], folder: str, prepare: Callable[[], None] | None) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which tests started in the background inherit ignored
     os.chdir(folder)
     os.environ["XDG_CACHE_HOME"] = str(Path(folder) / "cache")
     output = os.open("output", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
