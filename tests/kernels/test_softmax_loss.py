@@ -113,14 +113,28 @@ def test_input_vectors_of_another_size(
         assert_close(fused(case, precision), literal(case), tolerance)
 
 
-@pytest.mark.parametrize("elements", [1, 11 * 3, 11 * 7])
+@pytest.mark.parametrize(("precision", "tolerance"), [(torch.float32, 3e-6), (torch.bfloat16, 1e-2)], ids=str)
+@pytest.mark.parametrize("rows", [1, 3, 7])
+@pytest.mark.parametrize("tied", [False, True], ids=["untied", "tied"])
 @pytest.mark.parametrize("pull", [None, Pull(20.0, 0.65, True)], ids=["ce", "augmented"])
-def test_chunks_do_not_show(form: str, pull: Pull | None, elements: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunk borders fall between tokens of one target too."""
-    case = Case(tokens=17, distinct=2, pull=pull, bias=True, tied=False)
+def test_chunks_do_not_show(
+    form: str, pull: Pull | None, tied: bool, rows: int, precision: torch.dtype, tolerance: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Chunk borders fall between tokens of one target too, and blocks of words end before the vocabulary does."""
+    case = Case(tokens=17, distinct=2, pull=pull, bias=True, tied=tied)
     expected = literal(case)
-    monkeypatch.setattr(softmax_loss, "CHUNK_ELEMENTS", elements)
-    assert_close(fused(case, torch.float32), expected, 3e-6)
+    monkeypatch.setattr(softmax_loss, "CHUNK_ELEMENTS", 1)
+    monkeypatch.setattr(softmax_loss, "FEWEST_ROWS", rows)
+    monkeypatch.setattr(softmax_loss, "WORDS_AT_A_TIME", 4)
+    assert_close(fused(case, precision), expected, tolerance)
+
+
+def test_a_large_vocabulary_is_not_cut_to_pieces() -> None:
+    """Every chunk reads and writes the gradient of the whole matrix, (V, E): fifty of them took five times as long."""
+    for augmented, chunks in ((False, 3), (True, 5)):
+        assert len(softmax_loss._bounds(700, 267_735, augmented)) == chunks
+        assert len(softmax_loss._bounds(700, 10_000, augmented)) == 2
 
 
 @pytest.mark.parametrize("tied", [False, True], ids=["untied", "tied"])

@@ -27,6 +27,10 @@ from wordtie.kernels.drawn_targets import DrawnTargets
 
 CHUNK_ELEMENTS = 5_500_000
 """Scores held at a time: about 550 rows of a 10,000-word vocabulary."""
+FEWEST_ROWS = 256
+"""Of scores held at a time, for a large vocabulary: a chunk reads and writes the whole gradient of the matrix."""
+WORDS_AT_A_TIME = 16_384
+"""Of a chunk's gradient: a block that stays in cache until it is added."""
 
 
 @dataclass(frozen=True)
@@ -113,18 +117,27 @@ class _Chunks:
         if self.tied and pull.through_target:
             back = rows @ self.output
             self.d_query[here] = back[:tokens]
-            self.d_output += rows.T @ operands
+            self.add(self.d_output, rows, operands)
             self.d_words.index_add_(0, distinct, back[tokens:].to(self.d_words.dtype))
             return
         self.collect(rows[:tokens], here)
         if pull.through_target:
             word_rows = rows[tokens:]
-            self.d_words += word_rows.T @ vectors
+            self.add(self.d_words, word_rows, vectors)
             self.d_words.index_add_(0, distinct, (word_rows @ self.words).to(self.d_words.dtype))
 
     def collect(self, rows: Tensor, here: slice) -> None:
         self.d_query[here] = rows @ self.output
-        self.d_output += rows.T @ self.query[here]
+        self.add(self.d_output, rows, self.query[here])
+
+    @staticmethod
+    def add(d_matrix: Tensor, rows: Tensor, vectors: Tensor) -> None:
+        """d_matrix += rows.T @ vectors."""
+        for d_block, columns in zip(d_matrix.split(WORDS_AT_A_TIME), rows.split(WORDS_AT_A_TIME, dim=1), strict=True):
+            if rows.dtype == d_matrix.dtype:
+                d_block.addmm_(columns.T, vectors)
+            else:
+                d_block += columns.T @ vectors
 
     def targets_themselves(self, targets: Tensor) -> None:
         """The -1 of p - onehot, in fp32: rounding p - 1 to bf16 would lose what p says."""
@@ -139,7 +152,7 @@ class _Chunks:
 
 def _bounds(tokens: int, words: int, augmented: bool) -> list[slice]:
     """Even pieces of the tokens, whose rows of scores stay within `CHUNK_ELEMENTS`."""
-    rows = max(1, CHUNK_ELEMENTS // words)
+    rows = max(FEWEST_ROWS, CHUNK_ELEMENTS // words)
     chunk = max(1, rows * 2 // 3) if augmented else rows
     pieces = -(-tokens // chunk)
     return [slice(tokens * piece // pieces, tokens * (piece + 1) // pieces) for piece in range(pieces)]
