@@ -14,8 +14,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from benchmarks.harness import Claim, Effort, MatrixProbe, Measurement, compare
-from benchmarks.steps import Setup, Window, fast_contender, multiply_adds, windows_of
+from benchmarks.harness import Claim, Effort, Measurement
+from benchmarks.steps import Setup, Window, against, windows_of
 from wordtie.config import LossSettings, ModelSettings
 
 DROPOUT = 0.3
@@ -57,14 +57,7 @@ def library_contender(setup: Setup, windows: Iterator[Window]) -> Callable[[], f
 def measure(setup: Setup, effort: Effort) -> Measurement:
     """Ours against the library's."""
     windows = windows_of(setup)
-    return compare(
-        alternative=library_contender(setup, cycle(windows)),
-        ours=fast_contender(setup, cycle(windows)),
-        multiply_adds=multiply_adds(setup, windows),
-        probe=MatrixProbe(setup.precision),
-        rounds=effort.rounds,
-        note=f"ours in {str(setup.precision).removeprefix('torch.')}",
-    )
+    return against(library_contender(setup, cycle(windows)), setup, windows, effort)
 
 
 WHAT = "training step of a small tied LSTM with ordinary dropout, against torch.nn.LSTM and cross_entropy"

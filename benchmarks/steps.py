@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from benchmarks.harness import Claim, Effort, MatrixProbe, Measurement, compare
+from benchmarks.shares import sentence, shares
 from tests.reference.naive import NaiveLoss, NaiveModel, naive_step
 from wordtie.config import LossSettings, ModelSettings, NoiseSettings, TrainingSettings
 from wordtie.losses.build import build_loss
@@ -135,17 +136,28 @@ def fast_contender(setup: Setup, windows: Iterator[Window]) -> Callable[[], floa
     return step
 
 
-def against_naive(setup: Setup, effort: Effort) -> Measurement:
-    """The fast step against the naive one."""
-    windows = windows_of(setup)
-    return compare(
-        alternative=naive_contender(setup, cycle(windows)),
-        ours=fast_contender(setup, cycle(windows)),
+def against(alternative: Callable[[], object], setup: Setup, windows: list[Window], effort: Effort) -> Measurement:
+    """The fast step against another one, and where its own time goes."""
+    ours = fast_contender(setup, cycle(windows))
+    found = compare(
+        alternative,
+        ours,
         multiply_adds=multiply_adds(setup, windows),
         probe=MatrixProbe(setup.precision, setup.device),
         rounds=effort.rounds,
-        note=f"ours in {str(setup.precision).removeprefix('torch.')}",
     )
+    note = f"ours in {str(setup.precision).removeprefix('torch.')}"
+    if setup.device != "cpu":
+        return replace(found, note=note)
+    parts = shares(ours)
+    details = {**found.details, **{f"{part}_share": share for part, share in parts.items()}}
+    return replace(found, note=f"{note}: {sentence(parts)}", details=details)
+
+
+def against_naive(setup: Setup, effort: Effort) -> Measurement:
+    """The fast step against the naive one."""
+    windows = windows_of(setup)
+    return against(naive_contender(setup, cycle(windows)), setup, windows, effort)
 
 
 def claims(name: str, what: str, setup: Setup, goal: float, fp32_goal: float) -> tuple[Claim, Claim]:

@@ -18,6 +18,7 @@ import wordtie
 from benchmarks import growth, page, runner
 from benchmarks.harness import Claim, Effort, MatrixProbe, Measurement, UnavailableError, alternate, compare, spread
 from benchmarks.loss_memory import fast_work_fp32, naive_work
+from benchmarks.shares import shares
 from benchmarks.small_dropout_lstm import library_contender
 from benchmarks.steps import Setup, fast_contender, multiply_adds, naive_contender, windows_of, zipf_ids
 from tests.reference.naive import NaiveLoss, NaiveMasks, NaiveModel, naive_score, naive_step, naive_surprisal
@@ -194,6 +195,24 @@ def test_ratio_is_the_median_of_the_rounds_and_the_floor_is_multiply_adds_over_r
     assert (found.alternative, found.ours, found.unit) == (8_000.0, 2_000.0, "ms")
     assert found.details["floor_ms"] == 1_000.0
     assert spread([5.0]) == 0.0
+
+
+def test_shares_tell_products_recurrence_and_softmax_apart() -> None:
+    """Many words and few units are work for the softmax, few words and many units for the recurrence."""
+
+    def found(hidden: int, words: int) -> dict[str, float]:
+        setup = Setup(ModelSettings(hidden=hidden), LossSettings(kind="cross_entropy"), words=words)
+        step = fast_contender(setup, iter(windows_of(setup, 8)))
+        step()
+        return shares(step, steps=6)
+
+    wide, deep = found(8, 20_000), found(300, 50)
+    assert sum(wide.values()) == pytest.approx(1)
+    assert wide["softmax"] > deep["softmax"]
+    assert wide["softmax"] > wide["recurrence"]
+    assert deep["recurrence"] > wide["recurrence"]
+    assert wide["products"] > deep["products"]
+    assert deep["recurrence"] > deep["softmax"]
 
 
 def test_multiply_adds_of_a_step() -> None:
