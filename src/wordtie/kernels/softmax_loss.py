@@ -181,7 +181,7 @@ class SoftmaxLossFunction(torch.autograd.Function):
         precision: torch.dtype,
         drawn: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
-        """`words` None: the similarities come from `output` itself (tied)."""
+        """`words` None: the similarities come from `output` itself (tied), or there are none (`pull` None)."""
         order = targets.argsort(stable=True)
         targets = targets[order]
         work = _Chunks(query[order], output, bias, output if words is None else words, words is None, precision)
@@ -225,6 +225,6 @@ def softmax_loss(
 
     A score, bias or vector that is not finite gives NaN.
     """
-    separate = None if words is output else words
+    separate = None if words is output or pull is None else words
     total, nats = SoftmaxLossFunction.apply(query, output, bias, targets, separate, pull, precision, drawn)  # type: ignore[no-untyped-call]
     return total, nats

@@ -25,7 +25,9 @@ def cross_entropy_rows(rows_NV: Tensor, bias_V: Tensor | None, targets_N: Tensor
     bias = None if bias_V is None else bias_V.contiguous().numpy()
     nats = np.empty(len(targets))
     in_parts(lambda begin, end: softmax_rows.cross_entropy_rows(rows, bias, targets, begin, end, nats), len(targets))
-    return torch.from_numpy(nats).sum(), None if bias_V is None else rows_NV.sum(0, dtype=torch.float32)
+    # a product: `sum` would first make float32 of all rows
+    predicted = None if bias_V is None else (rows_NV.new_ones(1, len(rows_NV)) @ rows_NV)[0].float()
+    return torch.from_numpy(nats).sum(), predicted
 
 
 def augmented_rows(
