@@ -32,6 +32,8 @@ from wordtie.training.run_state import RunState
 from wordtie.training.step import Step
 
 Window = tuple[Tensor, Tensor]
+ROUNDS = 4
+"""Times those that an effort asks for: a step is short, and a shared machine changes its pace from second to second."""
 WINDOWS = 20
 """Different windows that a contender goes through, over and over."""
 
@@ -144,7 +146,7 @@ def against(alternative: Callable[[], object], setup: Setup, windows: list[Windo
         ours,
         multiply_adds=multiply_adds(setup, windows),
         probe=MatrixProbe(setup.precision, setup.device),
-        rounds=effort.rounds,
+        rounds=effort.rounds if effort.quick else ROUNDS * effort.rounds,
     )
     note = f"ours in {str(setup.precision).removeprefix('torch.')}"
     if setup.device != "cpu":

@@ -25,8 +25,8 @@ from wordtie.kernels import softmax_rows_torch
 from wordtie.kernels.backend import numba_serves
 from wordtie.kernels.drawn_targets import DrawnTargets
 
-CHUNK_ELEMENTS = 5_500_000
-"""Scores held at a time: about 550 rows of a 10,000-word vocabulary."""
+CHUNK_ELEMENTS = 7_200_000
+"""Scores held at a time: 720 rows of a 10,000-word vocabulary, the papers' window of 20 x 35 tokens at once."""
 FEWEST_ROWS = 256
 """Of scores held at a time, for a large vocabulary: a chunk reads and writes the whole gradient of the matrix."""
 WORDS_AT_A_TIME = 16_384
