@@ -62,6 +62,17 @@ def _distinct(targets_N: Tensor) -> tuple[Tensor, Tensor]:
     return words, word_of_N
 
 
+def _add_product(d_matrix: Tensor, rows: Tensor, vectors: Tensor, first: bool = False) -> None:
+    """d_matrix += rows.T @ vectors; `first`: whatever it held is written over."""
+    for d_block, columns in zip(d_matrix.split(WORDS_AT_A_TIME), rows.split(WORDS_AT_A_TIME, dim=1), strict=True):
+        if rows.dtype == d_block.dtype:
+            torch.addmm(d_block, columns.T, vectors, beta=0 if first else 1, out=d_block)
+        elif first:
+            d_block.copy_(columns.T @ vectors)
+        else:
+            d_block += columns.T @ vectors
+
+
 class _Chunks:
     """The work of one call: holds the operands and the gradients that are being summed."""
 
@@ -75,7 +86,7 @@ class _Chunks:
         self.query = query.to(precision)
         self.kernels = _rows_for(query, precision)
         self.d_query = torch.empty_like(query)
-        self.d_output = torch.zeros_like(output)
+        self.d_output = torch.empty_like(output) if len(query) else torch.zeros_like(output)
         self.d_words = self.d_output if tied else torch.zeros_like(words)
         self.d_bias = None if bias is None else torch.zeros_like(bias)
         self.nats = torch.zeros((), dtype=torch.float64, device=query.device)
@@ -117,27 +128,18 @@ class _Chunks:
         if self.tied and pull.through_target:
             back = rows @ self.output
             self.d_query[here] = back[:tokens]
-            self.add(self.d_output, rows, operands)
+            _add_product(self.d_output, rows, operands, here.start == 0)
             self.d_words.index_add_(0, distinct, back[tokens:].to(self.d_words.dtype))
             return
         self.collect(rows[:tokens], here)
         if pull.through_target:
             word_rows = rows[tokens:]
-            self.add(self.d_words, word_rows, vectors)
+            _add_product(self.d_words, word_rows, vectors)
             self.d_words.index_add_(0, distinct, (word_rows @ self.words).to(self.d_words.dtype))
 
     def collect(self, rows: Tensor, here: slice) -> None:
         self.d_query[here] = rows @ self.output
-        self.add(self.d_output, rows, self.query[here])
-
-    @staticmethod
-    def add(d_matrix: Tensor, rows: Tensor, vectors: Tensor) -> None:
-        """d_matrix += rows.T @ vectors."""
-        for d_block, columns in zip(d_matrix.split(WORDS_AT_A_TIME), rows.split(WORDS_AT_A_TIME, dim=1), strict=True):
-            if rows.dtype == d_matrix.dtype:
-                d_block.addmm_(columns.T, vectors)
-            else:
-                d_block += columns.T @ vectors
+        _add_product(self.d_output, rows, self.query[here], here.start == 0)
 
     def targets_themselves(self, targets: Tensor) -> None:
         """The -1 of p - onehot, in fp32: rounding p - 1 to bf16 would lose what p says."""
