@@ -64,12 +64,13 @@ def test_smoothing_of_nothing_reads_as_the_model(elementwise: bool) -> None:
     "settings",
     [
         SMOOTHING,
+        replace(SMOOTHING, output_draw="with_input", input_dropout=0.5),
         replace(SMOOTHING, elementwise=True),
         replace(SMOOTHING, elementwise=True, input_dropout=0.5, output_dropout=0.5),
         replace(SMOOTHING, scheme="data_noising", input_dropout=0.5),
         NoiseSettings(input_dropout=0.5, output_dropout=0.5),
     ],
-    ids=["words", "elements", "elements and dropout", "data noising and dropout", "dropout"],
+    ids=["words", "pairs", "elements", "elements and dropout", "data noising and dropout", "dropout"],
 )
 def test_every_kind_trains(settings: NoiseSettings) -> None:
     inputs, targets = window()
@@ -100,6 +101,16 @@ def test_kneser_ney_data_noising_replaces_targets_only_while_training() -> None:
     assert torch.equal(
         noise.read(model().eval(), inputs, targets, model().initial_state(B)).targets_N, targets.flatten()
     )
+
+
+def test_l2_leaves_biases_alone() -> None:
+    one = model(core="rhn", depth=2)
+    for parameter in one.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    Noise(NoiseSettings(l2=0.3)).add_l2_gradient(one)
+    for name, parameter in one.named_parameters():
+        assert parameter.grad is not None
+        assert parameter.grad.any() != name.endswith("bias")
 
 
 @pytest.mark.parametrize("form", ["exact", "printed"])

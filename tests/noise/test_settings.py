@@ -20,6 +20,8 @@ from wordtie.config import ModelSettings, NoiseSettings, Settings, SettingsError
         ({"elementwise": True}, "needs a distribution"),
         ({"elementwise": True, "kind": "blank", "scheme": "data_noising"}, "needs a distribution"),
         ({"elementwise": True, "kind": "kneser_ney", "scheme": "data_noising"}, "data noising cannot"),
+        ({"output_draw": "with_input"}, "whole words"),
+        ({"output_draw": "with_input", "kind": "kneser_ney", "elementwise": True}, "whole words"),
         ({"kind": "blank"}, "no distribution to smooth with"),
         ({"prediction": "mean"}, "needs a noise.kind"),
         ({"prediction": "sampling"}, "needs a noise.kind"),

@@ -7,7 +7,7 @@ from scipy import stats
 from torch import Tensor
 
 from wordtie.noise.proposals import Proposal
-from wordtie.noise.variational_smoothing import RowDraw, distinct_words, smooth_elements, smooth_words
+from wordtie.noise.variational_smoothing import RowDraw, distinct_words, smooth_elements, smooth_pairs, smooth_words
 
 V = 6
 GAMMA = np.array([0.02, 0.1, 0.3, 0.9, 0.0, 1.0])
@@ -91,6 +91,25 @@ def test_input_and_output_are_independent_draws(elementwise: bool) -> None:
     table = [[int(((read == a) & (written == b)).sum()) for b in (False, True)] for a in (False, True)]
     assert min(map(min, table)) > 1000
     assert stats.chi2_contingency(table).pvalue > SURE
+
+
+def test_pairs_replace_a_target_exactly_where_the_word_read_was() -> None:
+    torch.manual_seed(6)
+    streams = 5000
+    inputs = torch.tensor([0, 1, 2, 3, 2, 0])[:, None].expand(-1, streams)
+    targets = torch.tensor([1, 2, 3, 2, 0, 1])[:, None].expand(-1, streams)
+    rows = smooth_pairs(inputs, targets, V, PROPOSAL)
+    read, written = sources(rows, 1)[..., 0]
+    assert torch.equal(written != targets, read != inputs)
+    check_rates(read[:4, :, None], inputs[:4])
+    assert torch.equal(read[2], read[4]), "the same word reads alike within a sequence"
+    assert torch.equal(written[0], written[5]), "and a target after the same word is drawn alike"
+    both = (written[1] != 2) & (written[3] != 2)
+    assert torch.equal(written[1][both], written[3][both]), "whatever word it is drawn after"
+    drawn = torch.stack([read[3], written[3]])[:, read[3] != 3]
+    table = [[int(((drawn[0] == a) & (drawn[1] == b)).sum()) for b in (4, 5)] for a in (4, 5)]
+    assert stats.chi2_contingency(table).pvalue > SURE, "two words are drawn, not one twice"
+    assert stats.chisquare(np.sum(table, axis=0), np.sum(table) * SHARES).pvalue > SURE
 
 
 def test_a_word_that_is_always_replaced_and_one_that_never_is() -> None:

@@ -124,3 +124,11 @@ def test_what_is_exported_is_the_best_epoch(settings: Settings, tmp_path: Path) 
     model = load_file(tmp_path / "run" / "model.safetensors")
     assert checkpoint.tensors_sha256(model) == result.weights_sha256
     assert all(torch.equal(model[name], tensor) for name, tensor in last(tmp_path / "run", "best.").items())
+
+
+def test_the_last_epoch_is_exported_where_asked_for(settings: Settings, tmp_path: Path) -> None:
+    rising = changed(settings, epochs=4, lr=20.0, decay=1.0, clip=0.5, keep="last")
+    result = train(rising, tmp_path / "run")
+    assert result.best_epoch < result.epochs, "else it is the best as well"
+    model = load_file(tmp_path / "run" / "model.safetensors")
+    assert all(torch.equal(model[name], tensor) for name, tensor in last(tmp_path / "run", "model.").items())

@@ -70,6 +70,8 @@ class ModelSettings:
     """Share of the recurrent weights that is dropped, anew for each window (AWD-LSTM, Merity et al. 2018)."""
     init: float = 0.1
     """Parameters start uniform in (-init, init)."""
+    core_init: float | None = None
+    """The same for everything but the word matrices, where it differs: 1 / sqrt(hidden) in PyTorch's example."""
     forget_bias: float = 0.0
     """Added to the forget gate's bias of an `lstm` at the start."""
     transform_bias: float = -2.0
@@ -85,7 +87,9 @@ class ModelSettings:
             value = getattr(self, name)
             fits = value is None or 0 <= value < 1
             require(fits, f"model.{name} is the share dropped and must be in [0, 1), got {value}")
-        require(self.init > 0, f"model.init must be positive, got {self.init}")
+        for name in ("init", "core_init"):
+            value = getattr(self, name)
+            require(value is None or value > 0, f"model.{name} must be positive, got {value}")
         self._check_head()
         self._check_dropout()
 

@@ -19,6 +19,9 @@ class NoiseSettings:
     for reading and for scoring apart, so that a word is replaced everywhere in it or nowhere."""
     elementwise: bool = False
     """Each coordinate of a word vector is replaced on its own (variational smoothing only)."""
+    output_draw: Literal["own", "with_input"] = "own"
+    """Which targets are drawn (variational smoothing). `own`: each at its own gamma_i, whatever was read (kong-2019,
+    equations 4 and 5). `with_input`: exactly those before which the word read was replaced (its section 4.2)."""
     gamma: float = 0.2
     """Share of words that is replaced, before the kind's own factor (kong-2019: 0.1 to 0.4)."""
     l2: float = 0.0
@@ -54,6 +57,11 @@ class NoiseSettings:
             not self.elementwise or smoothing,
             "noise.elementwise makes vectors of many words, which data noising cannot: set noise.scheme to "
             "variational_smoothing",
+        )
+        require(
+            self.output_draw == "own" or (self.smooths and not self.elementwise),
+            "noise.output_draw with_input is for variational smoothing of whole words: set noise.kind, and leave out "
+            "noise.elementwise",
         )
         require(
             self.kind != "blank" or not smoothing,

@@ -41,6 +41,9 @@ class TrainingSettings:
     """At most this many passes over the training text."""
     patience: int = 5
     """Stop after this many epochs without a better validation perplexity. 0: never."""
+    keep: Literal["best", "last"] = "best"
+    """Which epoch's model is exported and measured: the best on the validation text, or the last, as the recipes with a
+    set number of epochs have it (Zaremba et al. 2014)."""
     clip: float = 5.0
     """Global gradient norm, of the loss as scaled above. 0: no clipping."""
     streams: int = 20

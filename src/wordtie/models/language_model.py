@@ -22,6 +22,9 @@ from wordtie.nn.embedding import WordMatrix
 from wordtie.nn.lstm import LSTM
 from wordtie.nn.word_dropout import word_mask
 
+WORD_MATRICES = ("embedding.weight", "head.weight")
+"""Parameters with a row a word; the second where the head is untied."""
+
 
 class LanguageModel(nn.Module):
     """Next-word model over a vocabulary of `words` words."""
@@ -37,10 +40,13 @@ class LanguageModel(nn.Module):
 
     def reset_parameters(self) -> None:
         """Uniform in (-init, init), biases of the gates included; the output bias starts at zero."""
+        settings = self.settings
+        core_init = settings.init if settings.core_init is None else settings.core_init
         with torch.no_grad():
             for name, parameter in self.named_parameters():
+                bound = settings.init if name in WORD_MATRICES else core_init
                 if name != "head.bias":
-                    parameter.uniform_(-self.settings.init, self.settings.init)
+                    parameter.uniform_(-bound, bound)
             for layer in self.core.stack:
                 layer.reset_biases()
         self.constrain()

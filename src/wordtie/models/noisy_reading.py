@@ -29,7 +29,7 @@ from wordtie.noise.data_noising import noised_window
 from wordtie.noise.proposals import Proposal
 from wordtie.noise.smoothed_l2 import l2_coefficients
 from wordtie.noise.smoothed_prediction import fold_mean, unfold_mean
-from wordtie.noise.variational_smoothing import RowDraw, distinct_words, smooth_elements, smooth_words
+from wordtie.noise.variational_smoothing import RowDraw, distinct_words, smooth_elements, smooth_pairs, smooth_words
 
 MATRIX = "embedding.weight"
 """The word matrix among the model's parameters."""
@@ -82,6 +82,8 @@ class Noise:
     def _rows(self, model: LanguageModel, inputs_TB: Tensor, targets_TB: Tensor) -> RowDraw | None:
         """The rows that are drawn, of the input and, when smoothing, of the output; None for a plain look-up."""
         if self.proposal is not None and self.settings.smooths:
+            if self.settings.output_draw == "with_input":
+                return smooth_pairs(inputs_TB, targets_TB, model.words, self.proposal)
             rows = distinct_words(torch.stack([inputs_TB, targets_TB]), model.words)
             if self.settings.elementwise:
                 return smooth_elements(rows, self.proposal, model.embedding.weight.shape[1])
@@ -104,7 +106,7 @@ class Noise:
             return
         with torch.no_grad():
             for name, parameter in model.named_parameters():
-                if parameter.ndim < 2 or parameter.grad is None:
+                if name.endswith("bias") or parameter.grad is None:
                     continue
                 if name == MATRIX and self.proposal is not None and self.settings.smooths:
                     weight_V = self.settings.l2 * l2_coefficients(self.proposal, self.settings.l2_form)

@@ -6,10 +6,11 @@ Each sequence, which is one stream in one window, has a word matrix of its own, 
 
 so that where one "a" reads as "d", every "a" of the sequence does. Only rows that the window needs are drawn: those of
 its distinct words. The input and the output matrix are two draws from the one tied base; on the output side only the
-row of the target is drawn. With `size`, each of the E coordinates of a drawn row has a source word of its own
-(equation 6, element-wise smoothing): there, replaced coordinates are found as points of a Poisson process of rate
--log(1 - gamma_i), which hits a coordinate with probability gamma_i, independently of all others, at a cost in
-proportion to how many are replaced.
+row of the target is drawn, at its own gamma_i or, as Kneser-Ney data noising does, where the word read before it was
+replaced: the paper's equations say the one, its account of the training the other. With `size`, each of the E
+coordinates of a drawn row has a source word of its own (equation 6, element-wise smoothing): there, replaced ones are
+found as points of a Poisson process of rate -log(1 - gamma_i), which hits a coordinate with probability gamma_i,
+independently of all others, at a cost in proportion to how many are replaced.
 
 Nothing here knows the matrix: `wordtie.nn.drawn_rows` puts the rows together.
 
@@ -58,6 +59,20 @@ def distinct_words(ids_KTB: Tensor, vocabulary_size: int) -> RowDraw:
 def smooth_words(rows: RowDraw, proposal: Proposal) -> RowDraw:
     """Replace whole rows, each at its word's gamma_i."""
     return replace(rows, words_M=proposal.replace(rows.words_M)[0])
+
+
+def smooth_pairs(inputs_TB: Tensor, targets_TB: Tensor, vocabulary_size: int, proposal: Proposal) -> RowDraw:
+    """Replace the words read, each at its gamma_i, and the targets of those that were replaced (section 4.2, training).
+
+    A target that is replaced has the same drawn row everywhere in its sequence.
+    """
+    rows = distinct_words(torch.stack([inputs_TB, targets_TB, targets_TB]), vocabulary_size)
+    read_M, kept_M, drawn_M = rows.words_M.tensor_split([rows.first_side, (rows.first_side + len(rows.words_M)) // 2])
+    read_M, replaced_M = proposal.replace(read_M)
+    read_TB, kept_TB, drawn_TB = rows.row_KTB
+    target_TB = torch.where(replaced_M[read_TB], drawn_TB, kept_TB)
+    words_M = torch.cat([read_M, kept_M, proposal.draw(drawn_M)])
+    return replace(rows, words_M=words_M, row_KTB=torch.stack([read_TB, target_TB]))
 
 
 def smooth_elements(rows: RowDraw, proposal: Proposal, size: int) -> RowDraw:

@@ -64,6 +64,7 @@ def settings(hidden: int, embedding: int, model: str) -> Changes:
         **COMMON,
         "model.hidden": hidden,
         "model.embedding": embedding,
+        "model.core_init": round(hidden**-0.5, 4),
         "model.head": HEADS[model],
         "model.input_dropout": DROPPED[hidden],
         "model.hidden_dropout": DROPPED[hidden],

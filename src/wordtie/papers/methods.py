@@ -70,6 +70,10 @@ NOISE: dict[str, tuple[str, Changes]] = {
     "dn-kn": ("data noising: Kneser-Ney", replaced("kneser_ney")),
     "vs-li": ("variational smoothing: linear interpolation", {"noise.kind": "linear_interpolation"}),
     "vs-kn": ("variational smoothing: Kneser-Ney", {"noise.kind": "kneser_ney"}),
+    "vs-kn-pairs": (
+        "the same, targets drawn with the words read before them",
+        {"noise.kind": "kneser_ney", "noise.output_draw": "with_input"},
+    ),
     "vs-elementwise": (
         "variational smoothing: Kneser-Ney, element-wise",
         {"noise.kind": "kneser_ney", "noise.elementwise": True},

@@ -17,12 +17,14 @@ SMALL: Changes = {
     "model.input_dropout": 0.0,
     "model.hidden_dropout": 0.0,
     "training.decay": 0.5,
-    "training.decay_after": 4,
+    "training.decay_after": 5,
     "training.steps": 20,
     "training.epochs": 13,
     "training.patience": 0,
+    "training.keep": "last",
 }
-"""Zaremba's small model: 2 x 200 units, no dropout, the rate halved at every epoch from the fifth on."""
+"""Zaremba's small model: 2 x 200 units, no dropout. The authors' code has a `max_epoch` of 4, but counts epochs from 0:
+the rate is halved at every epoch from the sixth on. It measures the last epoch."""
 LARGE: Changes = {
     "data.corpus": "ptb",
     "loss.kind": "cross_entropy",
@@ -30,10 +32,11 @@ LARGE: Changes = {
     "model.init": 0.04,
     "model.output_bias": True,
     "training.decay": round(1 / 1.15, 6),
-    "training.decay_after": 14,
+    "training.decay_after": 15,
     "training.clip": 10.0,
     "training.epochs": 55,
     "training.patience": 0,
+    "training.keep": "last",
 }
 ZAREMBA_DROPOUT: Changes = {"model.dropout": "zaremba", "model.input_dropout": 0.65, "model.hidden_dropout": 0.65}
 GAL_DROPOUT: Changes = {

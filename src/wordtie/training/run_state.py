@@ -1,7 +1,8 @@
 """Everything that decides what comes next in a run, and its form in a checkpoint.
 
-Names in the file: `model.*`, `best.*` and `average.*` parameters, `averaged.steps`, `optimiser.<parameter>.<slot>`,
-`state.<layer>.<part>` the carried state, `rng.cpu` and `rng.cuda`. The position is in the record.
+Names in the file: `model.*`, `best.*` (what is kept) and `average.*` parameters, `averaged.steps`,
+`optimiser.<parameter>.<slot>`, `state.<layer>.<part>` the carried state, `rng.cpu` and `rng.cuda`. The position is in
+the record.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ class RunState:
     carried: State
     """The core's state from window to window, each part (B, H)."""
     position: Position = field(default_factory=Position)
-    best: Tensors = field(default_factory=dict)
-    """The parameters of `position.best_epoch`; empty before there is one."""
+    kept: Tensors = field(default_factory=dict)
+    """What is exported: the parameters of the best epoch, or of the last; empty before there is one."""
     average: Average = field(default_factory=Average)
 
     @property
@@ -45,7 +46,7 @@ class RunState:
     def tensors(self) -> Tensors:
         """What a checkpoint holds."""
         tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
-        tensors |= {f"best.{name}": tensor for name, tensor in self.best.items()}
+        tensors |= {f"best.{name}": tensor for name, tensor in self.kept.items()}
         tensors |= {f"average.{name}": tensor for name, tensor in self.average.mean.items()}
         if self.average.mean:
             tensors["averaged.steps"] = torch.tensor(self.average.steps)
@@ -62,7 +63,7 @@ class RunState:
         """Take it all back, the random numbers too. Raises `ValueError` for tensors of another model."""
         try:
             self.model.load_state_dict(_part(tensors, "model"))
-            self.best = {name: tensor.to(self.device) for name, tensor in _part(tensors, "best").items()}
+            self.kept = {name: tensor.to(self.device) for name, tensor in _part(tensors, "best").items()}
             self.average.mean = {name: tensor.to(self.device) for name, tensor in _part(tensors, "average").items()}
             self.average.steps = int(tensors.get("averaged.steps", 0))
             self.carried = _carried(_part(tensors, "state"), like=self.carried)

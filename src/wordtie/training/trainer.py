@@ -2,7 +2,7 @@
 
 The loop is truncated back-propagation through time: each window's loss is summed over its T steps and
 averaged over its B streams, gradients are clipped by their global norm, the state is carried over. After
-each epoch the model is validated; the best one so far is exported as the run folder's model. Everything
+each epoch the model is validated; the best one so far, or the last, is exported as the run folder's model. Everything
 that decides what comes next (weights, optimiser, carried state, random numbers, position) is in one
 checkpoint file, so that a run that was killed goes on and ends in the same bits.
 """
@@ -101,7 +101,7 @@ class _Run:
                 self.checkpoint()
                 self.progress.say("interrupted; the same command with --resume goes on")
                 self.signals.leave()
-            exported = self.now.best
+            exported = self.now.kept
             if stopped == "max_time":
                 self.checkpoint()
                 exported = self.provisional()
@@ -145,7 +145,8 @@ class _Run:
     def diverged(self, where: str) -> NoReturn:
         """Stop, and say what was kept and what to try."""
         position, training = self.now.position, self.settings.training
-        kept = f"the model of epoch {position.best_epoch} is kept" if position.best_epoch else "no epoch was finished"
+        epoch = position.best_epoch if training.keep == "best" else position.epoch - 1
+        kept = f"the model of epoch {epoch} is kept" if epoch else "no epoch was finished"
         clip = f"--training.clip {training.clip / 2:g}" if training.clip else "--training.clip 5"
         raise DivergedError(
             f"{self.saved.folder}: the loss is not a number at epoch {position.epoch}, {where}; {kept}. "
@@ -153,7 +154,7 @@ class _Run:
         )
 
     def finish_epoch(self, lr: float) -> None:
-        """Validate, keep the best, write it all down."""
+        """Validate, keep the model if it is to be kept, write it all down."""
         now, position = self.now, self.now.position
         valid = self.validate()
         position.seconds = self.seconds()
@@ -169,10 +170,12 @@ class _Run:
             f"epoch {position.epoch}  lr {lr:.4g}  training perplexity {train_perplexity:.2f}  "
             f"validation perplexity {valid.perplexity:.2f}  {position.seconds:.0f} s"
         )
-        if valid.perplexity < position.best_perplexity:
+        better = valid.perplexity < position.best_perplexity
+        if better:
             position.best_perplexity, position.best_epoch = valid.perplexity, position.epoch
-            now.best = self.noise.for_prediction(now.parameters())
-            self.saved.export(now.best)
+        if better or self.settings.training.keep == "last":
+            now.kept = self.noise.for_prediction(now.parameters())
+            self.saved.export(now.kept)
         position.history.append(valid.perplexity)
         if not now.average.mean and averaging_begins(position.history, self.settings.training.average_patience):
             now.average.begin(now.model)
@@ -199,13 +202,13 @@ class _Run:
         self.saved.checkpoint(self.now)
 
     def provisional(self) -> Tensors:
-        """Where time ran out: the current parameters if they are better than the best finished epoch's.
+        """Where time ran out: the current parameters, unless those of a finished epoch are kept as better.
 
         The checkpoint knows nothing of it, so that stopping changes nothing of what the whole run comes to.
         """
-        valid = self.validate()
-        if valid.perplexity >= self.now.position.best_perplexity:
-            return self.now.best
+        valid, best = self.validate(), self.now.position.best_perplexity
+        if valid.perplexity >= best and self.settings.training.keep == "best":
+            return self.now.kept
         return self.noise.for_prediction(self.now.parameters())
 
     def result(self, stopped: Stopped, exported: Tensors) -> TrainingResult:
