@@ -31,7 +31,7 @@ def rows(place: Place) -> list[RowState]:
 
 
 def _phrases() -> list[str]:
-    from wordtie.report.measures import PHRASES
+    from wordtie.papers.inan_2017_table_4 import PHRASES
 
     return list(PHRASES)
 

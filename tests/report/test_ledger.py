@@ -16,6 +16,7 @@ from wordtie.report.ledger import Entry, LedgerError, configuration, read_all, r
 from wordtie.report.run_row import Place
 from wordtie.report.status import states
 from wordtie.report.tables import listing, markdown
+from wordtie.training import run_folder
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -90,13 +91,29 @@ def test_a_result_of_other_settings_is_not_the_rows(row: Row, place: Place, monk
     assert state.status == "not run"
 
 
-def test_a_run_that_has_begun_is_running(row: Row, place: Place) -> None:
-    folder = place.folder(row, 1)
+def begin(folder: Path, epochs: int) -> None:
     folder.mkdir(parents=True)
     (folder / "settings.yaml").write_text("")
-    (folder / "metrics.jsonl").write_text('{"epoch": 1, "valid_perplexity": 31.5, "seconds": 62}\n{"epoch": 2, "va')
+    lines = [f'{{"epoch": {epoch}, "valid_perplexity": 31.5, "seconds": 62}}\n' for epoch in range(1, epochs + 1)]
+    (folder / "metrics.jsonl").write_text("".join(lines) + '{"epoch": 9, "va')
+
+
+def test_a_run_that_has_begun_is_running_while_its_folder_is_held(row: Row, place: Place) -> None:
+    folder = place.folder(row, 1)
+    begin(folder, 1)
     (state,) = states([], place.runs, [row])
-    assert (state.status, state.why) == ("running", "epoch 1, best validation 31.50, 0:01:02 trained")
+    assert (state.status, state.why) == ("stopped", "epoch 1, best validation 31.50, 0:01:02 trained")
+    with run_folder.locked(folder):
+        (state,) = states([], place.runs, [row])
+    assert state.status == "running"
+
+
+def test_of_two_sessions_the_second_says_how_far_it_is(row: Row, place: Place) -> None:
+    begin(place.folder(row, 1), 4)
+    begin(place.folder(row, 1, stage=2), 3)
+    begin(place.folder(row, 2), 1)
+    (state,) = states([], place.runs, [row])
+    assert state.why == "second session, epoch 3, best validation 31.50, 0:01:02 trained"
 
 
 def test_tables(row: Row, place: Place) -> None:
@@ -164,3 +181,14 @@ def test_a_row_of_other_numbers_takes_them_from_its_models_entry(row: Row, place
     (state,) = states(read_all(place.results), None, [vectors])
     assert state.status == "reached"
     assert "| MEN 0.25, Rare-Word 0.3 | MEN 0.25, Rare-Word 0.31 |" in markdown([state])
+    assert "reached (MEN 0.25 of 0.25, Rare-Word 0.31 of 0.3)" in listing([state])
+
+
+def test_training_perplexity_and_two_sessions_are_told_below_the_table(row: Row, place: Place) -> None:
+    printed = Row(row.name, row.label, Published(20.0, 20.0, train=15.0), row.changes)
+    entry = {**made_up(row), "curve": {"train": [30.0, 16.5], "valid": [40.0, 20.0]}}
+    sessions = [{"epochs": 2, "seconds": 3000.0, "changed": {}}, {"epochs": 5, "seconds": 600.0, "changed": {}}]
+    write_entry(place.results, {**entry, "sessions": sessions})
+    text = markdown(states(read_all(place.results), None, [printed]))
+    assert "Training perplexity of the last epoch, published / ours: small 15.0 / 16.5." in text
+    assert "small: seed 1, 2 + 5 epochs in two sessions, 1.0 h on" in text

@@ -27,7 +27,7 @@ time.sleep(float(sys.argv[2]))
 
 def job(folder: Path, seconds: float = 0.2, program: str = TRAINS) -> Job:
     command = [sys.executable, "-S", "-c", program, str(folder), str(seconds)]
-    return Job(folder.name, command, folder, epochs=4)
+    return Job(folder.name, command, [(folder, 4)])
 
 
 def time_in(path: Path) -> float:
@@ -38,8 +38,8 @@ def test_jobs_run_side_by_side_and_no_more_than_allowed(tmp_path: Path, capsys: 
     jobs = [job(tmp_path / name, 1.0) for name in "abc"]
     run_jobs(jobs, side_by_side=2, threads=1, max_seconds=60)
     assert [each.state for each in jobs] == ["ended"] * 3
-    begun = sorted(time_in(each.folder / "begun") for each in jobs)
-    ended = sorted(time_in(each.folder / "ended") for each in jobs)
+    begun = sorted(time_in(each.sessions[0][0] / "begun") for each in jobs)
+    ended = sorted(time_in(each.sessions[0][0] / "ended") for each in jobs)
     assert begun[1] < ended[0], "two at a time"
     assert begun[2] > ended[0], "the third had to wait"
     assert "a  ended  epoch 1/4  validation 50.00  best 50.00" in capsys.readouterr().err

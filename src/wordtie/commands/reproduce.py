@@ -95,15 +95,17 @@ def _check(arguments: Namespace) -> None:
 
 
 def _report(arguments: Namespace) -> None:
+    from wordtie.report import word_vectors_table
     from wordtie.report.document import DOCUMENTS, update
     from wordtie.report.ledger import read_all
     from wordtie.report.page import page
     from wordtie.report.status import states
     from wordtie.text.files import write_text
 
+    vectors = word_vectors_table.tables(arguments.results / word_vectors_table.RESULTS)
     path = arguments.page or arguments.runs / "report.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, page(states(read_all(arguments.results), arguments.runs, of_papers())))
+    write_text(path, page(states(read_all(arguments.results), arguments.runs, of_papers()), vectors))
     print(path)
     for document in arguments.document or DOCUMENTS:
         if update(document, arguments.results):

@@ -4,7 +4,8 @@ Tied+L: a linear layer L between hidden state and word matrix, so that the two m
 of PyTorch's word-level example: SGD at 20 on the mean over a window's tokens, divided by 4 where validation stops
 improving, gradient norm at most 0.25, 35 steps, 20 streams, 40 epochs, dropout on the embedding, between the layers
 and on the output. Rates here refer to the loss summed over the steps, so 20 is 20 / 35 and 0.25 is 0.25 * 35.
-Dropout was searched; here it is the best on validation of a few short runs.
+The rest of the layers starts uniform in (-1 / sqrt(hidden), 1 / sqrt(hidden)), PyTorch's default. The paper searches
+dropout and does not give what it found.
 """
 
 from __future__ import annotations

@@ -1,20 +1,16 @@
 """One line of a published table: what it is called, what it says, and the settings that should give it again.
 
 A row's settings are written as changes to the defaults of `wordtie.config`, by dotted name, as on the command line of
-`wordtie train`: `{"data.corpus": "ptb", "model.head": "tied"}`. A row may need a setting that this version does not
-have; it is listed all the same, and says what it waits for.
+`wordtie train`: `{"data.corpus": "ptb", "model.head": "tied"}`. A row that cannot be run is listed too, and says why.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import types
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeAlias
 
-from wordtie.config import Settings, SettingsError, from_dict, to_dict
-from wordtie.text.catalogue import CATALOGUE
+from wordtie.config import Settings, from_dict, to_dict
 
 Changes: TypeAlias = Mapping[str, Any]
 Kind: TypeAlias = Literal["train", "kneser_ney", "drawn", "other"]
@@ -65,37 +61,11 @@ class Row:
 
     def settings(self, seed: int = 1, more: Changes | None = None) -> Settings:
         """The whole configuration, with `more` changes. Raises `SettingsError` for a setting that is not known."""
-        if missing := self.missing():
-            raise SettingsError(f"{self.name}: needs {', '.join(missing)}, which this version does not have")
         values = to_dict(Settings())
         for name, value in {**self.changes, "training.seed": seed, **(more or {})}.items():
             section, _, setting = name.partition(".")
             values[section][setting] = value
         return from_dict(values)
-
-    def missing(self) -> list[str]:
-        """Settings, values of them, and corpora that this version does not know."""
-        found = [name for name, value in self.changes.items() if not _known(name, value)]
-        corpus = self.changes.get("data.corpus", "sotu")
-        return found if corpus in CATALOGUE or "/" in corpus else [*found, f"the corpus {corpus}"]
-
-
-def _known(name: str, value: object) -> bool:
-    """Whether `Settings` has the dotted name, and its type allows the value."""
-    section, _, setting = name.partition(".")
-    kind = get_type_hints(Settings).get(section)
-    if kind is None or setting not in {each.name for each in dataclasses.fields(kind)}:
-        return False
-    return _allows(get_type_hints(kind)[setting], value)
-
-
-def _allows(hint: Any, value: object) -> bool:
-    """Whether a `Literal` (in a union or not) holds the value; other types are left to the settings themselves."""
-    if get_origin(hint) in (Union, types.UnionType):
-        return any(_allows(part, value) for part in get_args(hint))
-    if get_origin(hint) is Literal:
-        return value in get_args(hint)
-    return not (isinstance(value, str) and hint in (bool, int, float, type(None)))
 
 
 def cited(table: str, label_and_test: Mapping[str, Published]) -> dict[str, Row]:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from wordtie.papers.registry import ROWS, of_methods, of_papers
-from wordtie.report import marked, methods, plots
+from wordtie.report import marked, methods, plots, word_vectors_table
 from wordtie.report.ledger import Entry, LedgerError, is_stale, read_all
 from wordtie.report.status import RowState, states
 from wordtie.report.tables import markdown
@@ -57,6 +57,10 @@ def check(documents: Sequence[Path], results: Path) -> list[str]:
     except LedgerError as error:
         return [str(error)]
     problems = [problem for entry in entries if (problem := _problem(entry))]
+    problems += [
+        f"{path}: was changed by hand, its checksum does not fit: take it from a copy, or run anew"
+        for path in word_vectors_table.changed_by_hand(results / word_vectors_table.RESULTS)
+    ]
     for document in documents:
         found = {section: parts for section in SECTIONS if (parts := marked.parts(document, *markers(section)))}
         if not found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from wordtie.config import SettingsError
 from wordtie.errors import WordtieError
@@ -30,7 +31,7 @@ def runnable(rows: Sequence[Row], named_in_full: Sequence[str]) -> list[Row]:
 
     here, reasons = [], []
     for row in rows:
-        impossible = row.not_run or row.kind not in ("train", "kneser_ney") or row.missing()
+        impossible = row.not_run or row.kind not in ("train", "kneser_ney")
         too_large = row.needs == "gpu" and not torch.cuda.is_available() and row.name not in named_in_full
         if impossible or too_large:
             reasons.append(f"{row.name}: {why_not(row)}")
@@ -45,17 +46,24 @@ def runnable(rows: Sequence[Row], named_in_full: Sequence[str]) -> list[Row]:
 
 def run_many(rows: Sequence[Row], seed: int, place: Place, side_by_side: int) -> None:
     """Run the rows in a queue. Raises `QueueError` where some failed."""
-    jobs = [
-        Job(row.name, command(row, seed, place), place.folder(row, seed),
-            row.settings(seed).training.epochs if row.kind == "train" else 0)
-        for row in rows
-    ]  # fmt: skip
+    jobs = [Job(row.name, command(row, seed, place), sessions(row, seed, place)) for row in rows]
     run_jobs(jobs, side_by_side, place.threads, place.max_seconds)
     failed = [job for job in jobs if job.state == "failed"]
     for job in failed:
         print(f"{job.name}: {job.message} (see {job.log_path})", file=sys.stderr)
     if failed:
         raise QueueError(f"{len(failed)} of {len(jobs)} runs failed; the others stand")
+
+
+def sessions(row: Row, seed: int, place: Place) -> list[tuple[Path, int]]:
+    """The run folders of a row, and at most how many epochs each; one of none where nothing is trained."""
+    if row.kind != "train":
+        return [(place.folder(row, seed), 0)]
+    changes = [{}, row.second_session] if row.second_session else [{}]
+    return [
+        (place.folder(row, seed, stage), row.settings(seed, each).training.epochs)
+        for stage, each in enumerate(changes, start=1)
+    ]
 
 
 def command(row: Row, seed: int, place: Place) -> list[str]:

@@ -11,19 +11,12 @@ from wordtie.evaluation.embedding_agreement import agreement
 from wordtie.evaluation.subspace import subspace_distance
 from wordtie.evaluation.word_similarity import read_benchmark
 from wordtie.evaluation.word_similarity import similarity as rank_correlation
+from wordtie.papers.inan_2017_table_4 import PHRASES
 from wordtie.training import checkpoint
 from wordtie.training.run_folder import CHECKPOINT
 from wordtie.uses.benchmarks import standard
 from wordtie.uses.open_run import load
 from wordtie.uses.vectors import sides, vectors_of
-
-PHRASES = {
-    "information international said it believes that the complaints filed in": "federal",
-    "oil company refineries ran flat out to prepare for a robust holiday driving season in july and": "august",
-    "southmark said it plans to <unk> its <unk> to provide financial results as soon as its audit is": "completed",
-    "merieux said the government 's minister of industry science and": "technology",
-}
-"""inan-2017, Table 4: phrases of the PTB test text, and the word that follows."""
 
 
 def predictions(folder: Path) -> dict[str, list[list[Any]]]:

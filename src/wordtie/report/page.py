@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import Any
 
+from wordtie.papers.inan_2017_table_4 import PHRASES, PUBLISHED
 from wordtie.report import plots
-from wordtie.report.measures import PHRASES
 from wordtie.report.status import RowState
-from wordtie.report.tables import HEADER, TITLES, by_table, cells, summary
+from wordtie.report.tables import HEADER, TITLES, by_table, cells, notes, summary
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #2e3440; --paper: #fff; --line: #d8dee9; --good: #3b7a3b; --bad: #a8442f; }
@@ -24,14 +25,17 @@ th, td { text-align: left; padding: .25rem .7rem .25rem 0; border-bottom: 1px so
 tr.not-run { opacity: .6; } td:first-child { white-space: nowrap; } .running { font-style: italic; }
 figure { margin: 1rem 0 2rem; background: #fff; padding: .5rem; width: fit-content; max-width: 100%; }
 figure svg { max-width: 100%; height: auto; } figcaption { color: #2e3440; font-size: 14px; }
-nav a { margin-right: 1rem; } b.next { color: var(--good); }
+nav a { margin-right: 1rem; } p.note { font-size: 13px; opacity: .8; margin: .2rem 0; } b.next { color: var(--good); }
 """
 NUMBERS = range(2, 6)
 """Columns of `HEADER` that are aligned to the right."""
 
 
-def page(rows: Sequence[RowState]) -> str:
-    """The whole page. Raises `ImportError` where there are figures to draw and no matplotlib."""
+def page(rows: Sequence[RowState], vectors: str = "") -> str:
+    """The whole page; `vectors` are tables as `word_vectors_table.tables` makes them.
+
+    Raises `ImportError` where there are figures to draw and no matplotlib.
+    """
     papers = dict.fromkeys(paper for paper, _, _ in by_table(rows))
     links = "".join(f'<a href="#{paper}">{escape(TITLES.get(paper, paper))}</a>' for paper in papers)
     return "\n".join(
@@ -42,11 +46,14 @@ def page(rows: Sequence[RowState]) -> str:
             "<h1>Published and ours</h1>",
             f"<p>{escape(summary(rows))}. Perplexities. The difference is that of the test text where the paper has it;"
             " below zero is better than published. Reached: within 2 % of the published number, or better.</p>",
-            f'<nav>{links}<a href="#figures">Figures</a></nav>',
+            f'<nav>{links}<a href="#figures">Figures</a><a href="#predictions">Predictions</a>'
+            '<a href="#vectors">Word vectors</a></nav>',
             *_tables(rows),
             '<h2 id="figures">Figures</h2>',
             *_figures(rows),
             *_predictions(rows),
+            '<h2 id="vectors">Word vectors</h2>',
+            *_from_markdown(vectors),
             "</html>",
             "",
         ]
@@ -65,9 +72,23 @@ def _tables(rows: Sequence[RowState]) -> Iterable[str]:
             texts = cells(state)
             filled = "".join(_cell("td", n, text) for n, text in enumerate(texts[:-1]))
             kind = state.status.replace(" ", "-")
-            hint = f' title="{escape(state.row.note, quote=True)}"' if state.row.note else ""
             row_class = ' class="not-run"' if kind == "not-run" else ""
-            yield f'<tr{row_class}{hint}>{filled}<td class="{kind}">{escape(texts[-1])}</td></tr>'
+            yield f'<tr{row_class}>{filled}<td class="{kind}">{escape(texts[-1])}</td></tr>'
+        yield "</table></div>"
+        yield from (f"<p class=note>{escape(note)}</p>" for note in notes(of_table))
+
+
+def _from_markdown(text: str) -> Iterable[str]:
+    """Paragraphs and tables, whose cells hold no markup but asterisks."""
+    for block in filter(None, (block.strip().replace("*", "") for block in text.split("\n\n"))):
+        if not block.startswith("|"):
+            yield f"<p>{escape(block)}</p>"
+            continue
+        yield "<div class=wide><table>"
+        lines = [line for line in block.split("\n") if set(line) - set("| -")]
+        for line, tag in zip(lines, ["th", *["td"] * len(lines)], strict=False):
+            filled = "".join(f"<{tag}>{escape(cell.strip())}</{tag}>" for cell in line.strip("|").split("|"))
+            yield f"<tr>{filled}</tr>"
         yield "</table></div>"
 
 
@@ -84,15 +105,14 @@ def _figures(rows: Sequence[RowState]) -> Iterable[str]:
 
 
 def _predictions(rows: Sequence[RowState]) -> Iterable[str]:
-    """inan-2017, Table 4, by every model that was asked."""
-    asked = {
-        state.row.label: state.entries[0]["measures"]["predictions"]
+    """inan-2017, Table 4: as printed, and by every model that was asked."""
+    asked: dict[str, Any] = {f"published: {label}": found for label, found in PUBLISHED.items()}
+    asked |= {
+        f"ours: {state.row.label}": state.entries[0]["measures"]["predictions"]
         for state in rows
         if state.row.kind == "train" and state.entries and "predictions" in state.entries[0].get("measures", {})
     }
-    if not asked:
-        return
-    yield "<h2>Ten likeliest next words (inan-2017, Table 4)</h2>"
+    yield '<h2 id="predictions">Ten likeliest next words (inan-2017, Table 4)</h2>'
     for phrase, following in PHRASES.items():
         yield f"<p>{escape(phrase)} <b class=next>{escape(following)}</b></p><div class=wide><table>"
         for label, predictions in asked.items():

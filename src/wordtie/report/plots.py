@@ -58,11 +58,12 @@ def figures(rows: Sequence[RowState]) -> list[Figure]:
 
 
 def validation_curves(rows: Sequence[RowState], paper: str, name: str, prefix: str, title: str) -> Figure:
-    """A line a row: validation perplexity of every epoch, of the first seed."""
+    """A line a row: validation perplexity of every epoch of the first seed, a second session's after the first's."""
     lines = {}
     for state in rows:
         if state.row.name.startswith(prefix) and state.entries and "curve" in state.entries[0]:
-            valid = state.entries[0]["curve"]["valid"]
+            sessions = state.entries[0].get("sessions", state.entries[:1])
+            valid = [perplexity for session in sessions for perplexity in session["curve"]["valid"]]
             lines[state.row.label.partition(",")[0]] = (list(range(1, len(valid) + 1)), valid)
     return Figure(f"{paper}-{name}", title, "epoch", "validation perplexity", lines)
 

@@ -16,12 +16,13 @@ from typing import Any, Literal, TypeAlias
 
 import yaml
 
-from wordtie.config import Settings, TrainingSettings
+from wordtie.config import Settings
 from wordtie.papers.row import Changes, Row
 from wordtie.report import counting, ledger
 from wordtie.report.ledger import Entry
 from wordtie.report.machine import code_version, machine, versions
 from wordtie.report.measures import MEASURES
+from wordtie.report.status import SECOND_SESSION
 from wordtie.report.taken_over import finished_result
 from wordtie.text.token_file import PreparedData
 from wordtie.training.run_folder import CHECKPOINT, CONFIG
@@ -47,13 +48,13 @@ class Place:
 
     def folder(self, row: Row, seed: int, stage: int = 1) -> Path:
         """The run folder of a row; a second session has its own beside it."""
-        return self.runs / f"{row.name}.seed-{seed}{'.second-session' if stage == 2 else ''}"
+        return self.runs / f"{row.name}.seed-{seed}{SECOND_SESSION if stage == 2 else ''}"
 
 
 def run_row(row: Row, seed: int, place: Place) -> Outcome:
     """Train or count what the row says, unless the ledger has it for these settings and this text.
 
-    Raises `SettingsError` for a row that needs settings this version does not have, and what `train` raises.
+    Raises what `train` raises.
     """
     started = time.monotonic()
     settings = row.settings(seed)
@@ -67,7 +68,7 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
         ledger.write_entry(place.results, content | counting.kneser_ney(data))
         return "done"
     stages: list[Entry] = []
-    for stage in (1, 2) if row.second_session and can_start_from() else (1,):
+    for stage in (1, 2) if row.second_session else (1,):
         left = place.max_seconds - (time.monotonic() - started)
         if left <= 0:
             return "stopped"
@@ -87,7 +88,7 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
     if len(stages) > 1:
         changed: tuple[Changes, Changes] = ({}, row.second_session)
         content["sessions"] = [
-            {**{name: each[name] for name in (*RESULT, *SCORES)}, "changed": dict(changes)}
+            {**{name: each[name] for name in (*RESULT, *SCORES, "curve")}, "changed": dict(changes)}
             for each, changes in zip(stages, changed, strict=True)
         ]
     content["measures"] = {name: MEASURES[name](folder) for name in row.measures}
@@ -103,18 +104,13 @@ def entered(row: Row, settings: Settings, data: PreparedData, place: Place) -> E
     entry = ledger.read_entry(path)
     if ledger.is_stale(entry, row) or entry["data"] != texts(settings, data):
         return None
-    waiting = row.second_session and can_start_from() and "sessions" not in entry and falls_short(row, entry)
+    waiting = row.second_session and "sessions" not in entry and falls_short(row, entry)
     return None if waiting else entry
 
 
 def falls_short(row: Row, entry: Entry) -> bool:
     """Whether the validation perplexity is above the published one; the test text has no say in it."""
     return row.published.valid is not None and entry["valid_perplexity"] > row.published.valid
-
-
-def can_start_from() -> bool:
-    """Whether this version can start a run from another's parameters."""
-    return "start_from" in {each.name for each in dataclasses.fields(TrainingSettings)}
 
 
 def _begun_from(folder: Path) -> str | None:

@@ -11,10 +11,13 @@ from typing import Any, Literal, TypeAlias
 from wordtie.papers.registry import ROWS
 from wordtie.papers.row import Row
 from wordtie.report.ledger import Entry, is_stale
+from wordtie.training.lock import is_locked
 from wordtie.training.queue_table import clock, finished_epochs
 
-Status: TypeAlias = Literal["reached", "not reached", "run", "running", "not run"]
-"""`run`: there is no published number to hold it against."""
+Status: TypeAlias = Literal["reached", "not reached", "run", "running", "stopped", "not run"]
+"""`run`: there is no published number to hold it against. `stopped`: begun, and to be gone on with."""
+SECOND_SESSION = ".second-session"
+"""What the name of a run folder ends in that goes on from the one without it."""
 TOLERANCE = 0.02
 """Within so much of the published number, or better, is reached."""
 
@@ -86,7 +89,7 @@ class RowState:
 
 
 def states(entries: Iterable[Entry], runs: Path | None = None, rows: Iterable[Row] | None = None) -> list[RowState]:
-    """Every row's state; with `runs`, those that are being trained are `running`.
+    """Every row's state; with `runs`, those that have been begun are `running` or `stopped`.
 
     Entries of other settings than the row's are not counted as the row's.
     """
@@ -108,9 +111,9 @@ def _state(row: Row, of_row: dict[str, list[Entry]], runs: Path | None) -> RowSt
         return RowState(row, (), "not run", f"{sources[0]} was run without measuring it")
     if found:
         return RowState(row, tuple(found), _verdict(row, found))
-    if runs is not None and row.kind == "train" and (progress := _progress(row, runs)):
-        return RowState(row, (), "running", progress)
-    return RowState(row, (), "not run", why_not(row, by_settings=runs is not None))
+    if runs is not None and row.kind == "train" and (folder := _begun(row, runs)):
+        return RowState(row, (), "running" if is_locked(folder) else "stopped", _progress(folder))
+    return RowState(row, (), "not run", why_not(row))
 
 
 def shown_values(row: Row, entries: Sequence[Entry]) -> dict[str, Mean]:
@@ -138,26 +141,28 @@ def _verdict(row: Row, entries: Sequence[Entry]) -> Status:
     return "reached" if ours <= published * (1 + TOLERANCE) else "not reached"
 
 
-def why_not(row: Row, by_settings: bool = True) -> str:
-    """Why a row has no result. With `by_settings`, also the settings that this version lacks."""
+def why_not(row: Row) -> str:
+    """Why a row has no result."""
     if row.not_run:
         return row.not_run
     if row.kind == "drawn":
         return f"waits for {row.drawn_from[0]}"
-    if by_settings and (missing := row.missing()):
-        return f"not built yet: needs {', '.join(missing)}"
     return "needs a GPU" if row.needs == "gpu" else "waits for its turn"
 
 
-def _progress(row: Row, runs: Path) -> str:
-    """Where a run that has begun is; of several seeds, the first."""
-    parent = runs / Path(row.name).parent
-    for folder in sorted(parent.glob(f"{Path(row.name).name}.seed-*")) if parent.is_dir() else []:
-        if not folder.is_dir() or not (folder / "settings.yaml").exists():
-            continue
-        lines = finished_epochs(folder)
-        if not lines:
-            return "epoch 1"
-        best = min(line["valid_perplexity"] for line in lines)
-        return f"epoch {lines[-1]['epoch']}, best validation {best:.2f}, {clock(lines[-1]['seconds'])} trained"
-    return ""
+def _begun(row: Row, runs: Path) -> Path | None:
+    """The run folder of a row: of several seeds the first, and of two sessions the second."""
+    parent, name = runs / Path(row.name).parent, Path(row.name).name
+    found = sorted(path.parent for path in parent.glob(f"{name}.seed-*/settings.yaml"))
+    second = [folder for folder in found if folder.name == f"{found[0].name}{SECOND_SESSION}"]
+    return second[0] if second else found[0] if found else None
+
+
+def _progress(folder: Path) -> str:
+    """Where a run that has begun is."""
+    session = "second session, " if folder.name.endswith(SECOND_SESSION) else ""
+    lines = finished_epochs(folder)
+    if not lines:
+        return f"{session}epoch 1"
+    best = min(line["valid_perplexity"] for line in lines)
+    return f"{session}epoch {lines[-1]['epoch']}, best validation {best:.2f}, {clock(lines[-1]['seconds'])} trained"

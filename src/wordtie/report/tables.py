@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from statistics import fmean
+from typing import get_args
 
-from wordtie.report.status import Mean, RowState
+from wordtie.report.status import Mean, RowState, Status
 
 TITLES = {
     "baselines": "Baselines",
@@ -42,6 +44,16 @@ def count(value: float | None) -> str:
     return "–" if value is None else f"{value / 1e6:.2f}M" if value < 100e6 else f"{value / 1e6:.0f}M"
 
 
+def printed_count(value: float | None) -> str:
+    """As the paper has it: `66M`, `4.65M`."""
+    return "–" if value is None else f"{value / 1e6:g}M"
+
+
+def named(values: Mapping[str, float], form: str = "g") -> str:
+    """`MEN 0.26, Rare-Word 0.36`."""
+    return ", ".join(f"{name} {value:{form}}" for name, value in values.items())
+
+
 def pair(valid: float | Mean | None, test: float | Mean | None) -> str:
     """`92.6 / 87.3`; a dash where there is neither."""
     shown = [number(each) if each is None or isinstance(each, float) else str(each) for each in (valid, test)]
@@ -59,16 +71,16 @@ def cells(state: RowState) -> tuple[str, ...]:
     published = state.row.published
     printed = pair(published.valid, published.test)
     if published.values and printed == "–":
-        printed = ", ".join(f"{name} {value:g}" for name, value in published.values.items())
-    sizes = [count(published.parameters), count(state.entries[0]["parameters"] if state.entries else None)]
+        printed = named(published.values)
+    sizes = [printed_count(published.parameters), count(state.entries[0]["parameters"] if state.entries else None)]
     status = f"{state.status}: {state.why}" if state.why else state.status
     ours = pair(state.ours("valid"), state.ours("test"))
     if values := state.values():
-        ours = ", ".join(f"{name} {value.mean:.2f}" for name, value in values.items())
+        ours = named({name: value.mean for name, value in values.items()}, ".2f")
     if distance := measured(state, "subspace", "distance"):
         ours = f"distance {distance.mean:.3f}" + (f" ± {distance.spread:.3f}" if distance.seeds > 1 else "")
     return (
-        state.row.name.split("/", 2)[2],
+        _short(state),
         state.row.label,
         printed,
         ours,
@@ -93,10 +105,7 @@ def by_table(states: Iterable[RowState]) -> Iterator[tuple[str, str, list[RowSta
 def summary(states: Sequence[RowState]) -> str:
     """`203 rows: 2 reached, ...`."""
     counts = Counter(state.status for state in states)
-    parts = [
-        f"{counts[name]} {name}" for name in ("reached", "not reached", "run", "running", "not run") if counts[name]
-    ]
-    return f"{len(states)} rows: {', '.join(parts)}"
+    return f"{len(states)} rows: {', '.join(f'{counts[name]} {name}' for name in get_args(Status) if counts[name])}"
 
 
 def listing(states: Sequence[RowState]) -> str:
@@ -107,6 +116,9 @@ def listing(states: Sequence[RowState]) -> str:
         published, ours = (pair(*each) for each in _pairs(state))
         difference = main_difference(state)
         more = f": {state.why}" if state.why else "" if difference is None else f" ({percent(difference)})"
+        if values := state.values():
+            of = state.row.published.values
+            more = f" ({', '.join(f'{name} {value.mean:.2f} of {of[name]:g}' for name, value in values.items())})"
         lines.append(f"{state.row.name:{width}}  {published:>15}  {ours:>17}  {state.status}{more}")
     head = f"{'row':{width}}  {'published':>15}  {'ours':>17}  status"
     return "\n".join([head, *lines, "", f"{summary(states)} (perplexities: validation / test)"])
@@ -128,7 +140,7 @@ def markdown(states: Sequence[RowState]) -> str:
         lines += [f"### {table.replace('-', ' ')}", ""]
         lines += [table_line(HEADER), table_line("---" for _ in HEADER)]
         lines += [table_line(cells(state)) for state in rows]
-        lines += ["", *_notes(rows)]
+        lines += ["", *(part for note in notes(rows) for part in (note, ""))]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -137,28 +149,43 @@ def table_line(texts: Iterable[str]) -> str:
     return "| " + " | ".join(text.replace("|", "\\|").replace("<", "&lt;") for text in texts) + " |"
 
 
-def _notes(rows: Sequence[RowState]) -> list[str]:
-    """What to know of some rows, once each, and of how long the runs took."""
-    notes: dict[str, list[str]] = {}
+def notes(rows: Sequence[RowState]) -> list[str]:
+    """What to know of some rows, once each; training perplexities, where printed; how long the runs took."""
+    found: dict[str, list[str]] = {}
     for state in rows:
         if state.row.note:
-            notes.setdefault(state.row.note, []).append(state.row.name.split("/", 2)[2])
-    lines = [f"{', '.join(names) if len(names) < len(rows) else 'All'}: {note}." for note, names in notes.items()]
-    seeds = [f"{state.row.name.split('/', 2)[2]}: {_how(state)}" for state in rows if state.entries]
-    return [*_paragraphs(lines), *(["Runs: " + "; ".join(seeds) + ".", ""] if seeds else [])]
+            found.setdefault(state.row.note, []).append(_short(state))
+    lines = [f"{', '.join(names) if len(names) < len(rows) else 'All'}: {note}." for note, names in found.items()]
+    trained = [
+        f"{_short(state)} {number(state.row.published.train)} / {number(ours)}"
+        for state in rows
+        if state.row.published.train is not None and (ours := _last_training_perplexity(state)) is not None
+    ]
+    if trained:
+        lines.append(f"Training perplexity of the last epoch, published / ours: {'; '.join(trained)}.")
+    runs = [f"{_short(state)}: {_how(state)}" for state in rows if state.entries]
+    return [*lines, *(["Runs: " + "; ".join(runs) + "."] if runs else [])]
 
 
-def _paragraphs(lines: Iterable[str]) -> list[str]:
-    return [part for line in lines for part in (line, "")]
+def _short(state: RowState) -> str:
+    return state.row.name.split("/", 2)[2]
+
+
+def _last_training_perplexity(state: RowState) -> float | None:
+    found = [float(entry["curve"]["train"][-1]) for entry in state.entries if "curve" in entry]
+    return fmean(found) if found else None
 
 
 def _how(state: RowState) -> str:
     """Seeds, epochs, time and machine of the row's runs."""
     parts = []
     for entry in state.entries:
-        sessions = " in two sessions" if "sessions" in entry else ""
-        hours = f"{entry['seconds'] / 3600:.1f} h" if entry["seconds"] >= 360 else f"{entry['seconds']:.0f} s"
+        sessions = entry.get("sessions", [entry])
+        seconds = sum(session["seconds"] for session in sessions)
+        hours = f"{seconds / 3600:.1f} h" if seconds >= 360 else f"{seconds:.0f} s"
         where = entry["machine"]["gpu"] or entry["machine"]["cpu"]
-        epochs = f"{entry['epochs']} epochs (best {entry['best_epoch']}), " if entry["epochs"] > 1 else ""
-        parts.append(f"seed {entry['seed']}, {epochs}{hours}{sessions} on {where}")
+        epochs = " + ".join(str(session["epochs"]) for session in sessions)
+        best = f" (best {entry['best_epoch']})" if len(sessions) == 1 else " in two sessions"
+        counted = f"{epochs} epochs{best}, " if entry["epochs"] > 1 else ""
+        parts.append(f"seed {entry['seed']}, {counted}{hours} on {where}")
     return ", ".join(parts)

@@ -27,6 +27,7 @@ from wordtie.evaluation.word_similarity import difference, read_benchmark, simil
 from wordtie.models.word2vec_settings import Word2VecSettings
 from wordtie.models.word_vectors import WordVectors
 from wordtie.papers import gulordava_2018, press_wolf_2017_vectors
+from wordtie.report.ledger import checksum
 from wordtie.report.machine import machine, versions
 from wordtie.report.word_vectors_table import COMPARED, DOCUMENT, LANGUAGE_MODEL, update
 from wordtie.text.files import write_text
@@ -180,8 +181,9 @@ def judged(sets: Mapping[str, WordVectors]) -> dict[str, dict[str, Any]]:
 
 
 def write(path: Path, content: dict[str, Any]) -> None:
-    """With the versions and the machine."""
+    """With the versions and the machine, sealed as the ledger's entries are."""
     whole = _plain({**content, **versions(), "machine": machine()})
+    whole["checksum"] = checksum(whole)
     write_text(path, json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
     print(path)
 

@@ -13,11 +13,14 @@ from typing import Any
 from wordtie.papers.gulordava_2018 import TABLE_3 as GULORDAVA
 from wordtie.papers.press_wolf_2017_vectors import BENCHMARKS, TABLE_2, TABLE_3, TABLE_4
 from wordtie.report import marked
+from wordtie.report.ledger import checksum
 from wordtie.report.tables import table_line
 
 DOCUMENT = Path("docs", "word-vectors.md")
 BEGIN = "<!-- word vectors: begin (made by `python -m wordtie.report.word_vectors`; do not edit) -->"
 END = "<!-- word vectors: end -->"
+RESULTS = "word-vectors"
+"""The folder of these results, in that of the ledger."""
 OF_GULORDAVA = ("SimLex-999", "Rare-Word", "MEN")
 """Whose numbers that paper's table has, in its order."""
 COMPARED, LANGUAGE_MODEL = "compared-", "language-model"
@@ -27,6 +30,12 @@ COMPARED, LANGUAGE_MODEL = "compared-", "language-model"
 def update(document: Path, results: Path) -> None:
     """Write the tables anew, where there is such a document."""
     marked.replace(document, BEGIN, END, tables(results))
+
+
+def changed_by_hand(results: Path) -> list[Path]:
+    """Results that are not what the program wrote."""
+    found = {path: _read(path) for path in sorted(results.glob("*.json"))}
+    return [path for path, content in found.items() if content.get("checksum") != checksum(content)]
 
 
 def tables(results: Path) -> str:
@@ -62,8 +71,9 @@ def _comparison(name: str, content: Mapping[str, Any]) -> Iterator[str]:
     """Differences from the input vectors, with their 95 % intervals, and the agreement of the sets."""
     language_model = name == LANGUAGE_MODEL
     sets = list(content["similarity"][BENCHMARKS[0]])
-    yield f"**{name}**: ρ of the untied model's input vectors, and what the others have less (-) or more (+), with its"
-    yield "95 % interval on the same pairs."
+    runs = ", ".join(f"{head} {run}" for head, run in content["runs"].items())
+    yield f"**{name}** ({runs}): ρ of the untied model's input vectors, and what the others have less (-) or more (+),"
+    yield "with its 95 % interval on the same pairs."
     yield ""
     yield table_line(("vectors", *BENCHMARKS))
     yield table_line(["---"] * (1 + len(BENCHMARKS)))

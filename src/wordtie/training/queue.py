@@ -30,9 +30,8 @@ class Job:
 
     name: str
     command: Sequence[str]
-    folder: Path
-    epochs: int
-    """At most so many: for the time left."""
+    sessions: Sequence[tuple[Path, int]]
+    """The run folders that the training makes, one after the other, and at most how many epochs each: for the table."""
     state: State = "waiting"
     message: str = ""
     """The last line of a job that failed."""
@@ -43,8 +42,15 @@ class Job:
 
     @property
     def log_path(self) -> Path:
-        """What the job printed, beside its folder."""
-        return self.folder.with_name(f"{self.folder.name}.log")
+        """What the job printed, beside its first folder."""
+        folder, _ = self.sessions[0]
+        return folder.with_name(f"{folder.name}.log")
+
+    @property
+    def progress(self) -> Progress:
+        """Where it is, in the last session that has been begun."""
+        begun = [session for session in self.sessions if session[0].exists()]
+        return Progress.of(self.name, self.state, *(begun[-1] if begun else self.sessions[0]))
 
     def start(self, threads: int) -> None:
         """Start the process, with `threads` threads."""
@@ -102,7 +108,7 @@ def run_jobs(jobs: Sequence[Job], side_by_side: int, threads: int, max_seconds: 
             if not interrupted and left > min(SMALLEST_TURN, max_seconds / 2):
                 for job in waiting[:free]:
                     job.start(threads)
-            table([Progress.of(job.name, job.state, job.folder, job.epochs) for job in jobs], left)
+            table([job.progress for job in jobs], left)
             if not any(job.state == "running" for job in jobs):
                 break
             time.sleep(0.5)

@@ -27,6 +27,7 @@ from wordtie.text.files import replace_files, saving
 from wordtie.text.tokenizer import Tokenizer
 from wordtie.training.checkpoint import save_tensors
 from wordtie.training.leftovers import remove_leftovers
+from wordtie.training.lock import LOCK
 
 VERSION = 1
 CONFIG, MODEL, TOKENIZER, MANIFEST = "config.json", "model.safetensors", "tokenizer.json", "manifest.json"
@@ -121,7 +122,7 @@ def locked(folder: Path) -> Iterator[None]:
     """Hold the run folder for one process. Raises `RunFolderError` where another trains it."""
     with saving(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        handle = (folder / ".lock").open("w")
+        handle = (folder / LOCK).open("w")
     with handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
