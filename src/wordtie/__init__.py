@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, TrainingSettings
+    from wordtie.config import DataSettings, LossSettings, ModelSettings, NoiseSettings, Settings, TrainingSettings
     from wordtie.errors import WordtieError
     from wordtie.models.kneser_ney import KneserNey
     from wordtie.training.trainer import TrainingResult, train
@@ -27,6 +27,7 @@ _HOME = {
     "LoadedModel": "wordtie.uses.open_run",
     "LossSettings": "wordtie.config",
     "ModelSettings": "wordtie.config",
+    "NoiseSettings": "wordtie.config",
     "Settings": "wordtie.config",
     "TrainingResult": "wordtie.training.trainer",
     "TrainingSettings": "wordtie.config",
@@ -41,6 +42,7 @@ __all__ = [
     "LoadedModel",
     "LossSettings",
     "ModelSettings",
+    "NoiseSettings",
     "Settings",
     "TrainingResult",
     "TrainingSettings",

@@ -20,7 +20,7 @@ from wordtie.evaluation.word_similarity import (
     weighted_spearman,
 )
 from wordtie.models.word_vectors import WordVectors
-from wordtie.uses.benchmarks import standard
+from wordtie.uses.similarity_sets import standard
 from wordtie.uses.vector_files import write_vectors
 
 

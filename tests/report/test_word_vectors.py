@@ -12,7 +12,7 @@ import pytest
 from wordtie.errors import DataError
 from wordtie.report import marked, word_vectors, word_vectors_table
 from wordtie.training.word2vec_run import train_word2vec
-from wordtie.uses.benchmarks import BENCHMARKS
+from wordtie.uses.similarity_sets import BENCHMARKS
 
 pytest.importorskip("numba")
 TRIAL = ["--corpus", "text.txt", "--vector_size", "8", "--epochs", "1", "--runs", "try/runs", "--results", "try"]

@@ -23,7 +23,7 @@ text are listed instead: on average, where other words came, and the share of th
 examples:
   wordtie compare runs/base runs/real --phrase "the minister of industry science and"
   wordtie compare runs/base runs/real --phrases phrases.tsv --top 5 --json
-  wordtie compare runs/base runs/real --text ../shared/data/ptb/test.txt
+  wordtie compare runs/base runs/real --text test.txt
 """
 
 

@@ -39,7 +39,7 @@ def main(argv: list[str]) -> None:
     arguments = parser.parse_args(argv)
 
     from wordtie.evaluation.word_similarity import difference, read_benchmark, similarity
-    from wordtie.uses.benchmarks import standard
+    from wordtie.uses.similarity_sets import standard
     from wordtie.uses.vectors import open_vectors
 
     files = [Path(file) for file in arguments.benchmark] if arguments.benchmark else list(standard().values())

@@ -104,8 +104,10 @@ def translation() -> list[Row]:
     return rows
 
 
-ROWS: dict[str, Row] = {
+_ROWS = {
     **table_of(*table_5()),
     **table_6(),
     **table_of(*table_7(), *similarity(), *agreement(), *translation()),
 }
+ROWS: dict[str, Row] = {name: _ROWS[name] for name in sorted(_ROWS, key=lambda name: name.split("/")[1])}
+"""In the order of the tables."""

@@ -24,6 +24,7 @@ from torch import Tensor
 
 from wordtie.evaluation.perplexity import evaluating, queries
 from wordtie.models.language_model import LanguageModel
+from wordtie.report.program import run
 from wordtie.training.prepared import prepared_data
 from wordtie.uses.open_run import load
 
@@ -72,4 +73,4 @@ def pulls(
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -14,8 +14,8 @@ from wordtie.evaluation.word_similarity import similarity as rank_correlation
 from wordtie.papers.inan_2017_table_4 import PHRASES
 from wordtie.training import checkpoint
 from wordtie.training.run_folder import CHECKPOINT
-from wordtie.uses.benchmarks import standard
 from wordtie.uses.open_run import load
+from wordtie.uses.similarity_sets import standard
 from wordtie.uses.vectors import sides, vectors_of
 
 

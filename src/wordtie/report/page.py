@@ -20,15 +20,17 @@ body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; margin: .5rem 0 1.5rem; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .25rem .7rem .25rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-.number { text-align: right; white-space: nowrap; }
+.number { text-align: right; white-space: nowrap; } .long { white-space: normal; min-width: 15rem; }
 .reached { color: var(--good); font-weight: 600; } .not-reached { color: var(--bad); font-weight: 600; }
-tr.not-run { opacity: .6; } td:first-child { white-space: nowrap; } .running { font-style: italic; }
+tr.not-run { opacity: .6; } td:first-child { min-width: 10rem; } .running { font-style: italic; }
 figure { margin: 1rem 0 2rem; background: #fff; padding: .5rem; width: fit-content; max-width: 100%; }
 figure svg { max-width: 100%; height: auto; } figcaption { color: #2e3440; font-size: 14px; }
 nav a { margin-right: 1rem; } p.note { font-size: 13px; opacity: .8; margin: .2rem 0; } b.next { color: var(--good); }
 """
 NUMBERS = range(2, 6)
 """Columns of `HEADER` that are aligned to the right."""
+LONG = 30
+"""Letters from which on such a cell is broken."""
 
 
 def page(rows: Sequence[RowState], vectors: str = "") -> str:
@@ -93,7 +95,8 @@ def _from_markdown(text: str) -> Iterable[str]:
 
 
 def _cell(tag: str, column: int, text: str) -> str:
-    return f"<{tag}{' class=number' if column in NUMBERS else ''}>{escape(text)}</{tag}>"
+    kind = "" if column not in NUMBERS else " class=number" if len(text) < LONG else ' class="number long"'
+    return f"<{tag}{kind}>{escape(text)}</{tag}>"
 
 
 def _figures(rows: Sequence[RowState]) -> Iterable[str]:

@@ -20,6 +20,7 @@ import yaml
 from wordtie.config import from_dict, to_dict
 from wordtie.config.training import MAY_CHANGE_ON_RESUME
 from wordtie.errors import RunFolderError
+from wordtie.report.program import run
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -78,4 +79,4 @@ def _curve(folder: Path) -> list[float]:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -21,19 +21,19 @@ from pathlib import Path
 from typing import Any
 
 from wordtie.config import DataSettings
-from wordtie.errors import WordtieError
 from wordtie.evaluation.embedding_agreement import agreement
 from wordtie.evaluation.word_similarity import difference, read_benchmark, similarity
 from wordtie.models.word2vec_settings import Word2VecSettings
 from wordtie.models.word_vectors import WordVectors
 from wordtie.papers import gulordava_2018, press_wolf_2017_vectors
+from wordtie.report import program
 from wordtie.report.ledger import checksum
 from wordtie.report.machine import machine, versions
 from wordtie.report.word_vectors_table import COMPARED, DOCUMENT, LANGUAGE_MODEL, update
 from wordtie.text.files import write_text
 from wordtie.training.run_folder import MANIFEST
 from wordtie.training.word2vec_run import train_word2vec
-from wordtie.uses.benchmarks import standard
+from wordtie.uses.similarity_sets import standard
 from wordtie.uses.vectors import sides, vectors_of
 
 RUNS, RESULTS = Path("runs/word-vectors"), Path("results/word-vectors")
@@ -193,9 +193,4 @@ def _plain(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except WordtieError as error:
-        sys.exit(f"error: {error}")
-    except KeyboardInterrupt:
-        sys.exit("interrupted; the same command goes on")
+    program.run(main)
