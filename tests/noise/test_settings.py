@@ -40,17 +40,20 @@ def test_smoothing_needs_one_matrix() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "expected"),
+    ("values", "predicts", "chooses"),
     [
-        ({}, "mode"),
-        ({"kind": "kneser_ney"}, "mean"),
-        ({"kind": "kneser_ney", "scheme": "data_noising"}, "mode"),
-        ({"kind": "kneser_ney", "scheme": "data_noising", "prediction": "mean"}, "mean"),
-        ({"kind": "kneser_ney", "prediction": "sampling"}, "sampling"),
+        ({}, "mode", "mode"),
+        ({"kind": "kneser_ney"}, "mean", "mean"),
+        ({"kind": "kneser_ney", "prediction": "mode"}, "mode", "mode"),
+        ({"kind": "kneser_ney", "scheme": "data_noising"}, "mode", "mode"),
+        ({"kind": "kneser_ney", "scheme": "data_noising", "prediction": "mean"}, "mean", "mean"),
+        ({"kind": "kneser_ney", "scheme": "data_noising", "prediction": "sampling"}, "sampling", "mode"),
+        ({"kind": "kneser_ney", "prediction": "sampling"}, "sampling", "mean"),
     ],
 )
-def test_what_predicts(values: dict[str, Any], expected: str) -> None:
-    assert NoiseSettings(**values).predicts_with == expected
+def test_what_predicts_and_what_epochs_are_chosen_by(values: dict[str, Any], predicts: str, chooses: str) -> None:
+    settings = NoiseSettings(**values)
+    assert (settings.predicts_with, settings.chooses_with) == (predicts, chooses)
 
 
 def test_settings_from_before_there_was_noise() -> None:

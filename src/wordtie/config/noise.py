@@ -80,4 +80,11 @@ class NoiseSettings:
     @property
     def predicts_with(self) -> Literal["mean", "mode", "sampling"]:
         """`prediction`, with the default resolved."""
-        return self.prediction or ("mean" if self.smooths else "mode")
+        return self.prediction or self.chooses_with
+
+    @property
+    def chooses_with(self) -> Literal["mean", "mode"]:
+        """What the validation text is read with between epochs: sampling is for the model that is chosen without."""
+        if self.prediction in ("mean", "mode"):
+            return self.prediction
+        return "mean" if self.smooths else "mode"

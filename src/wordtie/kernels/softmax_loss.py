@@ -4,7 +4,7 @@ Cross-entropy needs, per token, p - onehot with p = softmax(W q + b). The augmen
 Socher 2017, equations 3.1-3.7) adds gamma * (softmax(W q / tau) - y), y = softmax(L u / tau), and, where
 gradient flows through y, gives the similarity scores s = L u / tau of a target word with c tokens
 
-    ds = alpha * y * (r - y . r),    r = c * s - sum over its tokens of W q / tau
+    ds = gamma * tau * y * (r - y . r),    r = c * s - sum over its tokens of W q / tau
 
 (the log-normalisers cancel). y depends on the target word alone, so tokens are sorted by target and every
 chunk holds some tokens and the words they aim at. Scores of both come from one matrix product, become

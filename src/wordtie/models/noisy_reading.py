@@ -116,7 +116,10 @@ class Noise:
 
     def for_prediction(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
         """A model's tensors as they are exported: with the mean folded in, where that is what predicts."""
-        if self.proposal is None or self.settings.predicts_with != "mean":
+        return self._folded(tensors, self.settings.predicts_with)
+
+    def _folded(self, tensors: dict[str, Tensor], reads_with: str) -> dict[str, Tensor]:
+        if self.proposal is None or reads_with != "mean":
             return tensors
         return {**tensors, MATRIX: fold_mean(tensors[MATRIX], self.proposal)}
 
@@ -131,10 +134,10 @@ class Noise:
 
     @contextmanager
     def frozen(self, model: LanguageModel) -> Iterator[None]:
-        """Predict with what is exported; afterwards the word matrix is back, to the bit, for further training."""
+        """Read as epochs are chosen by; afterwards the word matrix is back, to the bit, for further training."""
         matrix_VE = model.embedding.weight.data
         try:
-            model.embedding.weight.data = self.for_prediction({MATRIX: matrix_VE})[MATRIX]
+            model.embedding.weight.data = self._folded({MATRIX: matrix_VE}, self.settings.chooses_with)[MATRIX]
             yield
         finally:
             model.embedding.weight.data = matrix_VE

@@ -26,7 +26,7 @@ class Measuring:
     noise: Noise
 
     def between_epochs(self, now: RunState) -> Score:
-        """The validation text, read with what would be exported now: the mean of weights or word vectors, if any."""
+        """The validation text, read with the model as it is now: the mean of weights or word vectors, if any."""
         model = now.model.use(self.settings.training.fused)
         with now.average.applied(model), self.noise.frozen(model):
             return evaluate(model, self.data.valid, self.data.vocabulary.eos_id, VALIDATION_STREAMS)
