@@ -11,37 +11,33 @@ Shapes: N tokens, V words, E embedding size.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from wordtie.losses.cross_entropy import LossSum
-from wordtie.losses.loss import Loss
+from wordtie.losses.loss import Loss, LossSum, Scoring
 
 
 @dataclass(frozen=True)
-class Augmented2016:
+class Augmented2016(Loss):
     """The loss of 2017 at temperature 1, readable or fast, with the bias taken into the vectors."""
 
     at_temperature_one: Loss
 
-    def __call__(
-        self,
-        query_NE: Tensor,
-        output_VE: Tensor,
-        bias_V: Tensor | None,
-        targets_N: Tensor,
-        input_VE: Tensor,
-        drawn_NE: Tensor | None = None,
-    ) -> LossSum:
+    def of(self, scoring: Scoring) -> LossSum:
         """Sum over the N tokens, in nats."""
+        bias_V, drawn_NE = scoring.bias_V, scoring.drawn_NE
         if bias_V is not None:
-            query_NE = _with_column(query_NE, query_NE.new_ones(len(query_NE)))
-            output_VE = _with_column(output_VE, bias_V)
-            input_VE = _with_column(input_VE, input_VE.new_zeros(len(input_VE)))
-            drawn_NE = None if drawn_NE is None else _with_column(drawn_NE, bias_V[targets_N])
-        return self.at_temperature_one(query_NE, output_VE, None, targets_N, input_VE, drawn_NE)
+            scoring = replace(
+                scoring,
+                query_NE=_with_column(scoring.query_NE, scoring.query_NE.new_ones(len(scoring.query_NE))),
+                output_VE=_with_column(scoring.output_VE, bias_V),
+                bias_V=None,
+                input_VE=_with_column(scoring.input_VE, scoring.input_VE.new_zeros(len(scoring.input_VE))),
+                drawn_NE=None if drawn_NE is None else _with_column(drawn_NE, bias_V[scoring.targets_N]),
+            )
+        return self.at_temperature_one.of(scoring)
 
 
 def _with_column(rows: Tensor, column: Tensor) -> Tensor:

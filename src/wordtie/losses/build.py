@@ -1,46 +1,35 @@
-"""From settings to a loss: the readable form, or its fast twin.
-
-Shapes: N tokens, V words, E embedding size.
-"""
+"""From settings to a loss: the readable form, or its fast twin."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from wordtie.config import LossSettings
 from wordtie.kernels.softmax_loss import Pull, softmax_loss
 from wordtie.losses.augmented import AugmentedLoss
 from wordtie.losses.augmented_2016 import Augmented2016
-from wordtie.losses.cross_entropy import CrossEntropy, LossSum
+from wordtie.losses.cross_entropy import CrossEntropy
 from wordtie.losses.cross_entropy_form import CrossEntropyForm
 from wordtie.losses.interpolated import Interpolated
-from wordtie.losses.loss import Loss as Loss
+from wordtie.losses.loss import Loss, LossSum, Scoring
 
 
 @dataclass(frozen=True)
-class FusedLoss:
+class FusedLoss(Loss):
     """The fast twin of `CrossEntropy` (no pull) or of `AugmentedLoss`."""
 
     pull: Pull | None
     precision: torch.dtype
 
-    def __call__(
-        self,
-        query_NE: Tensor,
-        output_VE: Tensor,
-        bias_V: Tensor | None,
-        targets_N: Tensor,
-        input_VE: Tensor,
-        drawn_NE: Tensor | None = None,
-    ) -> LossSum:
+    def of(self, scoring: Scoring) -> LossSum:
         """Sum over the N tokens, in nats."""
         total, nats = softmax_loss(
-            query_NE, output_VE, bias_V, targets_N, input_VE, self.pull, self.precision, drawn_NE
-        )
-        return LossSum(cross_entropy=nats, total=total, tokens=targets_N.numel())
+            scoring.query_NE, scoring.output_VE, scoring.bias_V, scoring.targets_N, scoring.input_VE, self.pull,
+            self.precision, scoring.drawn_NE,
+        )  # fmt: skip
+        return LossSum(cross_entropy=nats, total=total, tokens=scoring.targets_N.numel())
 
 
 def build_loss(settings: LossSettings, fused: bool, precision: torch.dtype) -> Loss:

@@ -16,12 +16,11 @@ from dataclasses import dataclass, replace
 import torch.nn.functional as F
 from torch import Tensor
 
-from wordtie.losses.cross_entropy import LossSum
-from wordtie.losses.loss import Loss
+from wordtie.losses.loss import Loss, LossSum, Scoring
 
 
 @dataclass(frozen=True)
-class CrossEntropyForm:
+class CrossEntropyForm(Loss):
     """`with_divergence`, and `weight` times the entropy of each token's similar words."""
 
     with_divergence: Loss
@@ -30,20 +29,11 @@ class CrossEntropyForm:
     temperature: float
     gradient_through_target: bool = True
 
-    def __call__(
-        self,
-        query_NE: Tensor,
-        output_VE: Tensor,
-        bias_V: Tensor | None,
-        targets_N: Tensor,
-        input_VE: Tensor,
-        drawn_NE: Tensor | None = None,
-    ) -> LossSum:
+    def of(self, scoring: Scoring) -> LossSum:
         """Sum over the N tokens, in nats."""
-        loss = self.with_divergence(query_NE, output_VE, bias_V, targets_N, input_VE, drawn_NE)
-        entropy = entropy_of_similar_words(
-            input_VE if self.gradient_through_target else input_VE.detach(), targets_N, self.temperature
-        )
+        loss = self.with_divergence.of(scoring)
+        input_VE = scoring.input_VE if self.gradient_through_target else scoring.input_VE.detach()
+        entropy = entropy_of_similar_words(input_VE, scoring.targets_N, self.temperature)
         return replace(loss, total=loss.total + self.weight * entropy)
 
 

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from wordtie.losses.loss import Scoring
 
-def with_drawn_targets(scores_NV: Tensor, query_NE: Tensor, targets_N: Tensor, drawn_NE: Tensor | None) -> Tensor:
-    """The scores with each target's replaced by query . drawn; as they are where nothing is drawn."""
-    if drawn_NE is None:
+
+def scores(scoring: Scoring) -> Tensor:
+    """W q without the bias, (N, V), each target's replaced by query . drawn where something is drawn."""
+    scores_NV = scoring.query_NE @ scoring.output_VE.T
+    if scoring.drawn_NE is None:
         return scores_NV
-    return scores_NV.scatter(1, targets_N[:, None], (query_NE * drawn_NE).sum(1, keepdim=True))
+    return scores_NV.scatter(1, scoring.targets_N[:, None], (scoring.query_NE * scoring.drawn_NE).sum(1, keepdim=True))

@@ -12,32 +12,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from torch import Tensor
-
 from wordtie.losses.augmented import AugmentedLoss
-from wordtie.losses.cross_entropy import LossSum
+from wordtie.losses.loss import Loss, LossSum, Scoring
 
 
 @dataclass(frozen=True)
-class Interpolated:
+class Interpolated(Loss):
     """`beta` of the divergence, scaled, and 1 - `beta` of the cross-entropy."""
 
     temperature: float
     beta: float
     gradient_through_target: bool = True
 
-    def __call__(
-        self,
-        query_NE: Tensor,
-        output_VE: Tensor,
-        bias_V: Tensor | None,
-        targets_N: Tensor,
-        input_VE: Tensor,
-        drawn_NE: Tensor | None = None,
-    ) -> LossSum:
+    def of(self, scoring: Scoring) -> LossSum:
         """Sum over the N tokens, in nats."""
-        both = AugmentedLoss(self.temperature, 1.0, self.gradient_through_target)
-        loss = both(query_NE, output_VE, bias_V, targets_N, input_VE, drawn_NE)
+        loss = AugmentedLoss(self.temperature, 1.0, self.gradient_through_target).of(scoring)
         divergence = (loss.total - loss.cross_entropy) / self.temperature
-        scale = self.temperature**2 * len(output_VE)
+        scale = self.temperature**2 * len(scoring.output_VE)
         return replace(loss, total=self.beta * scale * divergence + (1 - self.beta) * loss.cross_entropy)

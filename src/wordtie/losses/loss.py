@@ -1,22 +1,50 @@
-"""What every loss is called with, and gives back.
+"""What every loss is given, and gives back.
+
+Every loss returns a `LossSum`, so that whoever reports perplexity sums nats, counts tokens and divides once, whatever
+else was trained on.
 
 Shapes: N tokens, V words, E embedding size.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 from torch import Tensor
 
-from wordtie.losses.cross_entropy import LossSum
+
+@dataclass(frozen=True)
+class Scoring:
+    """What the scores of N tokens are made of; query and matrix, not logits, so that a fast loss need not hold them."""
+
+    query_NE: Tensor
+    output_VE: Tensor
+    bias_V: Tensor | None
+    targets_N: Tensor
+    input_VE: Tensor
+    """Where similar words are looked for; `output_VE` itself when tied."""
+    drawn_NE: Tensor | None = None
+    """Output vectors that replace the targets' own rows, for variational smoothing."""
 
 
-class Loss(Protocol):
-    """loss(query_NE, output_VE, bias_V, targets_N, input_VE) -> sums in nats.
+@dataclass(frozen=True)
+class LossSum:
+    """Sums over tokens, in nats."""
 
-    `drawn_NE` are output vectors that replace the targets' own rows, for variational smoothing.
-    """
+    cross_entropy: Tensor
+    """What perplexity is made of. Not to be differentiated where a fast twin made it."""
+    total: Tensor
+    """What is trained on: cross-entropy plus whatever the loss adds to it."""
+    tokens: int
+
+
+class Loss(ABC):
+    """loss(query_NE, output_VE, bias_V, targets_N, input_VE) -> sums in nats; a loss defines `of`."""
+
+    @abstractmethod
+    def of(self, scoring: Scoring) -> LossSum:
+        """Sum over the N tokens."""
 
     def __call__(
         self,
@@ -27,4 +55,5 @@ class Loss(Protocol):
         input_VE: Tensor,
         drawn_NE: Tensor | None = None,
     ) -> LossSum:
-        """Sum over the N tokens."""
+        """The same, of tensors by their order in `Scoring`."""
+        return self.of(Scoring(query_NE, output_VE, bias_V, targets_N, input_VE, drawn_NE))

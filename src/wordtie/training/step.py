@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from wordtie.losses.build import Loss
+from wordtie.losses.loss import Loss
 from wordtie.models.noisy_reading import Noise
 from wordtie.training.optim import clip_global_norm
 from wordtie.training.run_state import RunState, detached
