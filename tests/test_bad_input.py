@@ -114,7 +114,7 @@ def test_too_little_text_for_the_streams(tmp_path: Path, capsys: Capture) -> Non
         (["--training.max_time", "soon"], "training.max_time must be a time such as"),
         (["--config", "nowhere.yaml"], "nowhere.yaml"),
         (["--resume", "--overwrite"], "give one of them"),
-        (["--training.device", "abacus"], "training.device 'abacus' is not a device"),
+        (["--training.device", "abacus"], "training.device must be auto, cpu, cuda or cuda:1, got 'abacus'"),
     ],
 )
 def test_settings_that_mean_nothing(arguments: list[str], says: str, tmp_path: Path, capsys: Capture) -> None:

@@ -75,6 +75,7 @@ def test_an_unknown_command_suggests_the_nearest(capsys: Capture) -> None:
         (RunFolderError("damaged"), 4, "error: damaged"),
         (DivergedError("nan"), 5, "error: nan"),
         (SaveError("disk full"), 6, "error: disk full"),
+        (PermissionError(13, "Permission denied", "runs/x"), 6, "error: runs/x: Permission denied"),
         (KeyboardInterrupt(), 130, "interrupted"),
         (KeyError("x"), 1, "bug: KeyError: 'x' (--debug shows where)"),
         (ModuleNotFoundError("gone", name="gone.part"), 2, "error: this needs a package"),

@@ -40,12 +40,17 @@ EXIT_CODES: dict[int, str] = {
     2: "a mistaken argument or setting, or a package that is not installed",
     3: "a text or data file that cannot be used as it is",
     4: "a run folder that is incomplete, damaged, from a newer version, or already there",
-    5: "training diverged; the last good model is kept",
-    6: "a file could not be written; what was there before is untouched",
+    5: "training diverged; the last good model of the run is kept",
+    6: "a file could not be read or written; what was there before is untouched",
+    7: "some runs of `wordtie reproduce` failed; the others stand",
     130: "interrupted (Ctrl-C)",
     141: "whoever read the output stopped reading",
     143: "asked to stop (SIGTERM); a training run has saved a checkpoint",
 }
+
+
+NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENOTDIR, errno.EEXIST)
+"""What the system says of a file that is not to be read or written as it is."""
 
 
 def usage() -> str:
@@ -85,6 +90,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     debug = "--debug" in arguments
     if debug:
         arguments.remove("--debug")
+    if sys.stdout is None:
+        return _report("error: standard output is closed", SaveError.exit_code, debug)
+    if hasattr(sys.stdout, "reconfigure"):  # whatever the locale: words are in any script
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         code = _exit_code_of(arguments)
         sys.stdout.flush()
@@ -101,10 +110,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _report_bug(error, debug)
         return _report(f"error: this needs a package that is not installed: pip install {error.name}", 2, debug)
     except OSError as error:
-        if error.errno != errno.ENOSPC:
-            return _report_bug(error, debug)
-        _silence_stdout()
-        return _report(f"error: could not write: {_one_line(error)}", SaveError.exit_code, debug)
+        if error.errno == errno.ENOSPC:
+            _silence_stdout()
+            return _report(f"error: could not write: {_one_line(error)}", SaveError.exit_code, debug)
+        if error.errno in NOT_ALLOWED and error.filename is not None:
+            return _report(f"error: {error.filename}: {error.strerror}", SaveError.exit_code, debug)
+        return _report_bug(error, debug)
     except Exception as error:
         return _report_bug(error, debug)
 

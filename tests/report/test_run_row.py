@@ -47,8 +47,11 @@ def test_it_is_not_trained_twice(row: Row, place: Place, monkeypatch: pytest.Mon
 def test_other_settings_or_another_text_are_another_run(row: Row, place: Place) -> None:
     run_row.run_row(row, 1, place)
     wider = dataclasses.replace(row, changes={**row.changes, "model.hidden": 7})
-    with pytest.raises(RunFolderError, match=r"model\.hidden"):
+    with pytest.raises(RunFolderError, match=r"model\.hidden \(6, now 7\): --again trains anew"):
         run_row.run_row(wider, 1, place)
+    assert run_row.run_row(wider, 1, dataclasses.replace(place, again=True)) == "done"
+    assert entry_of(row, place)["configuration"]["model"]["hidden"] == 7
+    assert run_row.run_row(row, 1, dataclasses.replace(place, again=True)) == "done"
     longer = dataclasses.replace(row, changes={**row.changes, "training.epochs": 3})
     assert run_row.run_row(longer, 1, place) == "done"
     assert entry_of(row, place)["epochs"] == 3

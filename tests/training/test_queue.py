@@ -64,16 +64,17 @@ def test_out_of_time_jobs_are_stopped_and_none_is_started_too_late(tmp_path: Pat
     assert not (tmp_path / "first" / "ended").exists()
 
 
-def test_a_signal_is_passed_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
+def test_a_signal_is_passed_on(number: int, raised: type[BaseException], tmp_path: Path) -> None:
     jobs = [job(tmp_path / name, 30) for name in "ab"]
 
     def interrupt() -> None:
         while not (tmp_path / "a" / "begun").exists():
             time.sleep(0.05)
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), number)
 
     threading.Thread(target=interrupt).start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(raised):
         run_jobs(jobs, side_by_side=1, threads=1, max_seconds=60)
     assert jobs[0].state != "running"
     assert not (tmp_path / "a" / "ended").exists()

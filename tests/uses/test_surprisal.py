@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 import torch
 
 from wordtie.config import ModelSettings, Settings
+from wordtie.errors import SettingsError
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.tokenisation import Tokenisation
 from wordtie.text.tokenizer import Tokenizer
@@ -43,6 +45,21 @@ def test_all_surprisals_together_are_what_evaluate_says(loaded: LoadedModel, tmp
     records = loaded.surprisal((tmp_path / "text.txt").read_text(), reset="never")
     assert (len(records), sum(r.oov for r in records)) == (result.tokens, result.oov)
     assert sum(r.surprisal_bits for r in records) * math.log(2) == pytest.approx(result.nats, rel=1e-5)
+
+
+def test_running_text_has_one_eos_at_its_end(loaded: LoadedModel, tmp_path: Path) -> None:
+    tokenizer = Tokenizer(Tokenisation("space", lowercase=False, sentences=False), loaded.tokenizer.vocabulary)
+    running = replace(loaded, tokenizer=tokenizer)
+    (tmp_path / "text.txt").write_text("\n".join(LINES) + "\n")
+    result = running.evaluate(tmp_path / "text.txt")
+    records = running.surprisal((tmp_path / "text.txt").read_text(), reset="never")
+    assert [r.word for r in records].count("<eos>") == 1
+    assert (records[-1].line, records[-1].position, records[-1].word) == (4, 4, "<eos>")
+    assert len(records) == result.tokens
+    assert sum(r.surprisal_bits for r in records) * math.log(2) == pytest.approx(result.nats, rel=1e-5)
+    assert all(r.word != "<eos>" for r in running.surprisal("the cat", reset="line"))
+    with pytest.raises(SettingsError, match="line or never"):
+        running.surprisal("the cat", reset="nope")  # type: ignore[arg-type]
 
 
 def test_a_text_without_end_is_read_as_it_is_asked_for(loaded: LoadedModel) -> None:

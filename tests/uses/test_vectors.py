@@ -105,7 +105,7 @@ def test_a_bad_npy_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="must be a matrix of floats"):
         read_vectors(path)
     np.save(path, np.ones((2, 3)))
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match=r"bad\.npy\.vocab: missing"):
         read_vectors(path)
     Path(f"{path}.vocab").write_text("a 1\n")
     with pytest.raises(DataError, match="1 words for 2 rows"):
@@ -164,15 +164,15 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
         assert cli.main(["vectors", *arguments]) == 0
         return capsys.readouterr().out
 
-    assert out("run") == "run.txt\nrun.txt.vocab\n"
-    assert Path("run.txt").read_text() == "2 2\nthe 0 1\ncat 4 5\n"
-    assert Path("run.txt.vocab").read_text() == "the 7\ncat 3\n"
-    assert out("run", "--side", "output", "--format", "binary") == "run.bin\nrun.bin.vocab\n"
-    assert out("run.txt", "--neighbours", "the").splitlines() == ["word\tcosine", "cat\t0.780869"]
+    assert out("run") == "run.vectors.txt\nrun.vectors.txt.vocab\n"
+    assert Path("run.vectors.txt").read_text() == "2 2\nthe 0 1\ncat 4 5\n"
+    assert Path("run.vectors.txt.vocab").read_text() == "the 7\ncat 3\n"
+    assert out("run", "--side", "output", "--format", "binary") == "run.vectors.bin\nrun.vectors.bin.vocab\n"
+    assert out("run.vectors.txt", "--neighbours", "the").splitlines() == ["word\tcosine", "cat\t0.780869"]
     found: Any = json.loads(out("run", "--analogy", "the", "the", "the", "--json"))
     assert [each["word"] for each in found] == ["cat"]
     assert out("run", "--picture", "map.html", "--words", "the") == "map.html\n"
-    assert cli.main(["vectors", "run.txt", "--side", "input"]) == 2
+    assert cli.main(["vectors", "run.vectors.txt", "--side", "input"]) == 2
     assert "--side is for run folders" in capsys.readouterr().err
     assert out("run:output") == "run-output.txt\nrun-output.txt.vocab\n"
     for wrong, message in [

@@ -10,6 +10,7 @@ import dataclasses
 import difflib
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn, get_type_hints
 
 import jsonargparse
@@ -33,6 +34,7 @@ class SettingsParser(jsonargparse.ArgumentParser):
             usage=f"wordtie {command} {usage}",
             formatter_class=HelpFormatter,
             print_config=None,
+            allow_abbrev=False,
         )
         self.add_argument("corpus", nargs="?", help="The same as --data.corpus.")
         self.sections = {name: get_type_hints(Settings)[name] for name in sections}
@@ -48,10 +50,20 @@ class SettingsParser(jsonargparse.ArgumentParser):
             if field.name not in self.sections:  # so that any recipe can be given, and its other sections pass
                 self.add_argument(f"--{field.name}", type=dict | None, default=None, help=argparse.SUPPRESS)
 
+    def parse_args(self, args: Sequence[str]) -> jsonargparse.Namespace:  # type: ignore[override]
+        """As `argparse`, after a look at the recipe."""
+        for number, argument in enumerate(args):
+            if argument == "--config" and number + 1 < len(args):
+                _check_recipe(Path(args[number + 1]))
+            elif argument.startswith("--config="):
+                _check_recipe(Path(argument.partition("=")[2]))
+        return super().parse_args(args)
+
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Raise a `UsageError` of one line; an unknown option is told the nearest one."""
         line = " ".join(re.sub(r"<class '(\w+)'>|typing\.", r"\1", message).split()).replace("Expected a ", "expected ")
         line = re.sub(r'Parser key "([\w.]+)":', r"\1:", line)
+        line += "; give it as '[0.9,0.05,0.05]'" if line.startswith("data.split") else ""
         for option in re.findall(r"--[\w.]+", line) if line.startswith("unrecognized") else []:
             known = [string for action in self._actions for string in action.option_strings]
             near = difflib.get_close_matches(option, known, n=1)
@@ -69,6 +81,28 @@ class SettingsParser(jsonargparse.ArgumentParser):
         if values["data"]["min_count"] is None:
             values["data"]["min_count"] = _least_count(values["data"])
         return Settings(**{name: section(**values[name]) for name, section in self.sections.items()})
+
+
+def _check_recipe(path: Path) -> None:
+    """Raise a `UsageError` for a recipe that is none: only sections of settings, each with names of its own."""
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not UTF-8 text: is it a recipe?") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        raise UsageError(f"{path}{where}: not YAML; `wordtie train --print_config` writes a recipe") from error
+    sections = (*(field.name for field in dataclasses.fields(Settings)), "word2vec")
+    if not isinstance(found, dict) or not all(isinstance(values, dict) for values in found.values()):
+        raise UsageError(
+            f"{path}: a recipe has sections ({', '.join(sections)}) with settings in them, as "
+            "`wordtie train --print_config` writes it"
+        )
+    for name in found.keys() - set(sections):
+        raise UsageError(f"{path}: {name} is no section of a recipe ({', '.join(sections)}): give it as an option")
 
 
 def _least_count(data: dict[str, Any]) -> int:

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import BinaryIO, NoReturn
 
 from wordtie.errors import WordtieError
 from wordtie.text.reading import Source, byte_blocks, decoded, opened
@@ -41,13 +41,28 @@ def whole_number(text: str) -> int:
     return number
 
 
+def seed(text: str) -> int:
+    """An `argparse` type: what random numbers can be begun with."""
+    number = int(text)
+    if not 0 <= number < 2**63:
+        raise argparse.ArgumentTypeError(f"must be from 0 to 2^63 - 1, got {number}")
+    return number
+
+
+def stdin() -> BinaryIO:
+    """Standard input's bytes. Raises `UsageError` where it is closed."""
+    if sys.stdin is None:
+        raise UsageError("standard input is closed: name a FILE")
+    return sys.stdin.buffer
+
+
 def read_lines(path: str) -> Iterator[str]:
     """The lines of a UTF-8 file (plain or .gz), or of stdin for `-`, without their ends.
 
     Raises `DataError` with the file, and the line where there is one.
     """
     name = "stdin" if path == "-" else path
-    with opened(Source(Path(name), handle=sys.stdin.buffer if path == "-" else None)) as handle:
+    with opened(Source(Path(name), handle=stdin() if path == "-" else None)) as handle:
         for number, block in byte_blocks(handle, name):
             yield from decoded(block, name, number).removesuffix("\n").split("\n")
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from wordtie.commands._shared import Parser, print_json
-from wordtie.errors import RunFolderError
+from wordtie.commands._shared import Parser, UsageError, print_json, stdin
+from wordtie.errors import DataError, RunFolderError
 
 if TYPE_CHECKING:
     from wordtie.uses.open_run import LoadedModel
@@ -28,18 +28,22 @@ def main(argv: list[str]) -> None:
     """Print the perplexity, its counts and its policies."""
     parser = Parser("evaluate", HELP)
     parser.add_argument("run", metavar="RUN", help="the run folder of a trained model")
-    parser.add_argument("file", metavar="FILE", nargs="?", help="a UTF-8 text, plain or .gz")
-    parser.add_argument("--split", choices=["valid", "test"], default="test", help="without FILE: which text (test)")
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a UTF-8 text, plain or .gz (-: stdin)")
+    parser.add_argument("--split", choices=["valid", "test"], help="without FILE: which text (test)")
     parser.add_argument("--json", action="store_true", help="print a JSON object")
     arguments = parser.parse_args(argv)
+    if arguments.file and arguments.split:
+        raise UsageError("--split is for the model's own corpus: leave it out, or the FILE")
 
     from wordtie.uses.open_run import load
 
     model = load(arguments.run)
     if arguments.file is None:
-        result = evaluate_split(model, arguments.run, arguments.split)
+        result = evaluate_split(model, arguments.run, arguments.split or "test")
     else:
-        result = {"text": arguments.file, **dataclasses.asdict(model.evaluate(arguments.file))}
+        text = stdin() if arguments.file == "-" else arguments.file
+        name = "stdin" if arguments.file == "-" else arguments.file
+        result = {"text": name, **dataclasses.asdict(model.evaluate(text))}
     if arguments.json:
         print_json(result)
     else:
@@ -51,7 +55,10 @@ def evaluate_split(model: LoadedModel, run: str, split: str) -> dict[str, object
     from wordtie.evaluation.perplexity import evaluate
     from wordtie.training.trainer import prepared_data
 
-    data = prepared_data(model.settings)
+    try:
+        data = prepared_data(model.settings)
+    except DataError as error:
+        raise DataError(f"{error}; {run} was trained on it: name a FILE to measure") from error
     if data.vocabulary != model.tokenizer.vocabulary:
         raise RunFolderError(f"{run}: {model.settings.data.corpus} has changed since training; name a FILE to measure")
     score = evaluate(model.model, data.test if split == "test" else data.valid, data.vocabulary.eos_id)
@@ -68,11 +75,13 @@ def evaluate_split(model: LoadedModel, run: str, split: str) -> dict[str, object
     }
 
 
-def summary(result: dict[str, object]) -> str:
+def summary(result: dict[str, Any]) -> str:
     """The perplexity, over what."""
+    from wordtie.evaluation.perplexity import shown
+
     return "\n".join(
         [
-            f"perplexity {result['perplexity']:.2f}",
+            f"perplexity {shown(result['perplexity'])}",
             f"over {result['tokens']:,} tokens of {result['text']}, {result['oov']:,} of them out of the vocabulary",
             f"<unk>: {result['unk_policy']}",
             f"<eos>: {result['eos_policy']}",

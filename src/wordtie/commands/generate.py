@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from wordtie.commands._shared import Parser, whole_number
+from wordtie.commands._shared import Parser, seed, whole_number
 
 HELP = """\
 Write text, one sampled word after another.
@@ -22,7 +22,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--prompt", default="", help="the words to go on from (none: a sentence's start)")
     parser.add_argument("--words", type=whole_number, default=50, help="how many to write (50)")
     parser.add_argument("--temperature", type=_temperature, default=1.0, help="below 1 plays safe, above 1 dares (1.0)")
-    parser.add_argument("--seed", type=int, help="the same seed writes the same text")
+    parser.add_argument("--seed", type=seed, help="the same seed writes the same text")
     arguments = parser.parse_args(argv)
 
     from wordtie.uses.open_run import load

@@ -60,7 +60,9 @@ def _parser() -> Parser:
     parser.add_argument("--max_time", metavar="TIME", help="stop cleanly after this long (90s, 9m, 2h)")
     parser.add_argument("--jobs", type=whole_number, help="how many side by side (one a core; on a GPU 4)")
     parser.add_argument("--threads", type=whole_number, default=1, help="CPU threads of each (1)")
-    parser.add_argument("--again", action="store_true", help="train anew what another version of the code has trained")
+    parser.add_argument(
+        "--again", action="store_true", help="train anew what another version, or other settings, trained"
+    )
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where the run folders lie (runs)")
     parser.add_argument("--results", type=Path, default=Path("results"), help="where the ledger lies (results)")
     parser.add_argument("--document", type=Path, action="append", help="whose tables to keep (two under docs)")

@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wordtie.commands._shared import Parser, print_json, print_tsv
+from wordtie.commands._shared import Parser, print_json, print_tsv, seed
 
 if TYPE_CHECKING:
     from wordtie.models.word_vectors import WordVectors
@@ -16,8 +16,8 @@ Judge word vectors by what people find similar.
 
 VECTORS are vectors files, run folders, or a side of one (runs/ptb:output). Each is ranked by Spearman's rho on the
 pairs it covers, with a 95 % bootstrap interval; with two or more, each further one is compared with the first on the
-pairs that both cover. A benchmark is a file of `word word score` lines; without --benchmark they are SimLex-999,
-Verb-143, MEN, Rare-Word and MTurk-771 in $WORDTIE_DATA/wordsim.
+pairs that both cover, in a table of its own after a blank line. A benchmark is a file of `word word score` lines;
+without --benchmark they are SimLex-999, Verb-143, MEN, Rare-Word and MTurk-771 in $WORDTIE_DATA/wordsim.
 
 examples:
   wordtie similarity runs/ptb:input runs/ptb:output
@@ -34,7 +34,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument(
         "--agreement", action="store_true", help="also: do they find the same words similar, over all pairs of words?"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the bootstrap (0)")
+    parser.add_argument("--seed", type=seed, default=0, help="of the bootstrap (0)")
     parser.add_argument("--json", action="store_true", help="print a JSON object")
     arguments = parser.parse_args(argv)
 
@@ -59,9 +59,10 @@ def main(argv: list[str]) -> None:
     if arguments.json:
         print_json({"similarity": rows, "difference": compared, "agreement": agreed})
         return
-    for table in (rows, compared, agreed):
-        if table:
-            print_tsv(list(table[0]), table)
+    for number, table in enumerate(filter(None, (rows, compared, agreed))):
+        if number:
+            print()
+        print_tsv(list(table[0]), table)
 
 
 def agreements(sets: list[WordVectors]) -> list[dict[str, object]]:

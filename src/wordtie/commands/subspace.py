@@ -42,6 +42,8 @@ def main(argv: list[str]) -> None:
         raise UsageError(f"{arguments.first}: is tied, so both its matrices are one: name a second source")
     first, second = sets
     shared = [word for word in first.words if word in second.index]
+    if not shared:
+        raise UsageError(f"{first.name} and {second.name} have no word in common: nothing to compare")
     matrices = [vectors.matrix_VE[[vectors.index[word] for word in shared]] for vectors in sets]
     found = compare_subspaces(*matrices)
     degrees = np.degrees(found.angles)

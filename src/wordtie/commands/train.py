@@ -69,14 +69,16 @@ def default_folder(corpus: str) -> Path:
 
 def summary(result: TrainingResult, info: dict[str, Any]) -> str:
     """What a person wants to know at the end."""
+    from wordtie.evaluation.perplexity import shown
+
     return "\n".join(
         [
             f"run folder             {result.folder}",
             f"parameters             {result.parameters:,}, over {info['vocabulary_size']:,} words",
             f"trained                {result.epochs} epochs, {result.seconds:.0f} s ({result.stopped})",
-            f"test perplexity        {result.test_perplexity:.2f} over {result.test_tokens:,} tokens, "
+            f"test perplexity        {shown(result.test_perplexity)} over {result.test_tokens:,} tokens, "
             f"{info['splits']['test']['oov']:,} of them out of the vocabulary",
-            f"validation perplexity  {result.valid_perplexity:.2f} over {result.valid_tokens:,} tokens, "
+            f"validation perplexity  {shown(result.valid_perplexity)} over {result.valid_tokens:,} tokens, "
             f"{info['splits']['valid']['oov']:,} of them out of the vocabulary",
             f"<unk>: {info['policy']['unk']}",
             f"<eos>: {info['policy']['eos']}",

@@ -49,7 +49,9 @@ def main(argv: list[str]) -> None:
     else:
         from wordtie.uses.vector_files import write_vectors
 
-        out = Path(arguments.out or f"{source.name.replace(':', '-')}{ENDINGS[arguments.format]}")
+        out = Path(arguments.out or f"{source.name.replace(':', '-')}.vectors{ENDINGS[arguments.format]}")
+        if not arguments.out and out.exists():
+            raise UsageError(f"{out} is there already: name the file with --out, which replaces it")
         for path in write_vectors(vectors, out, arguments.format):
             print(path)
 
@@ -62,7 +64,9 @@ def parse(argv: list[str]) -> argparse.Namespace:
         "--side", choices=["input", "output", "tied"], help="which vectors of a model (tied, or else input)"
     )
     parser.add_argument("--format", choices=list(ENDINGS), default="text", help="of the file to be written (text)")
-    parser.add_argument("--out", metavar="FILE", help="the file to be written (SOURCE.txt, .bin or .npy, here)")
+    parser.add_argument(
+        "--out", metavar="FILE", help="the file to be written, or replaced (SOURCE.vectors.txt, .bin or .npy, here)"
+    )
     task = parser.add_mutually_exclusive_group()
     task.add_argument("--neighbours", metavar="WORD", help="list the nearest words instead")
     task.add_argument("--analogy", nargs=3, metavar=("A", "B", "C"), help="A is to B as C is to what?")

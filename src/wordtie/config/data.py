@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from wordtie.config.checks import check_types
 from wordtie.errors import require
 
 
@@ -32,6 +33,7 @@ class DataSettings:
     """Train/valid/test shares where one file is to be split."""
 
     def __post_init__(self) -> None:
+        check_types(self, "data")
         size = self.vocabulary_size
         require(size is None or size >= 3, f"data.vocabulary_size must be at least 3, got {size}")
         require(self.min_count >= 1, f"data.min_count must be at least 1, got {self.min_count}")

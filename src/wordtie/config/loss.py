@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from wordtie.config.checks import check_types
 from wordtie.errors import require
 
 
@@ -30,6 +31,7 @@ class LossSettings:
     """Let the similarity estimate itself learn from this loss, as the 2016 report does."""
 
     def __post_init__(self) -> None:
+        check_types(self, "loss")
         require(self.temperature > 0, f"loss.temperature must be positive, got {self.temperature}")
         require(self.gamma >= 0, f"loss.gamma must not be negative, got {self.gamma}")
         require(0 <= self.beta <= 1, f"loss.beta is a share and must be in [0, 1], got {self.beta}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from wordtie.config.checks import check_types
 from wordtie.errors import require
 
 SHARES = (
@@ -80,6 +81,7 @@ class ModelSettings:
     """Hold every row of the word matrix at norm 1 (inan-2017, section 6.2)."""
 
     def __post_init__(self) -> None:
+        check_types(self, "model")
         for name in ("hidden", "layers", "depth"):
             require(getattr(self, name) >= 1, f"model.{name} must be at least 1, got {getattr(self, name)}")
         require(self.embedding is None or self.embedding >= 1, f"model.embedding must be >= 1, got {self.embedding}")

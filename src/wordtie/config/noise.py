@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from wordtie.config.checks import check_types
 from wordtie.errors import require
 
 
@@ -41,6 +42,7 @@ class NoiseSettings:
     """Share of the coordinates of output vectors that is dropped, one mask of all words per window."""
 
     def __post_init__(self) -> None:
+        check_types(self, "noise")
         require(0 <= self.gamma <= 1, f"noise.gamma is a probability and must be in [0, 1], got {self.gamma}")
         require(self.l2 >= 0, f"noise.l2 must not be negative, got {self.l2}")
         require(self.samples >= 1, f"noise.samples must be at least 1, got {self.samples}")

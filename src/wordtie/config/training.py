@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from wordtie.config.checks import check_types
 from wordtie.errors import require
 
 
@@ -66,9 +67,15 @@ class TrainingSettings:
     """Windows between checkpoints; each epoch's end has one too."""
 
     def __post_init__(self) -> None:
+        check_types(self, "training")
         for name in ("epochs", "streams", "steps", "checkpoint_every"):
             value = getattr(self, name)
             require(value >= 1, f"training.{name} must be at least 1, got {value}")
+        require(0 <= self.seed < 2**63, f"training.seed must be from 0 to 2^63 - 1, got {self.seed}")
+        require(
+            re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device) is not None,
+            f"training.device must be auto, cpu, cuda or cuda:1, got {self.device!r}",
+        )
         require(self.lr > 0, f"training.lr must be positive, got {self.lr}")
         require(0 < self.decay <= 1, f"training.decay must be in (0, 1], got {self.decay}")
         for name in ("decay_after", "patience", "clip", "weight_decay", "average_patience"):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from wordtie.config import SettingsError
+from wordtie.config.checks import check_types
+from wordtie.errors import require
 
 
 @dataclass(frozen=True)
@@ -43,18 +44,19 @@ class Word2VecSettings:
     instructions for it. All else is fp32."""
 
     def __post_init__(self) -> None:
+        check_types(self, "word2vec")
         for name in ("vector_size", "window", "epochs", "workers"):
             value = getattr(self, name)
-            _require(value >= 1, f"word2vec.{name} must be at least 1, got {value}")
-        _require(1 <= self.negative <= 500, f"word2vec.negative must be from 1 to 500, got {self.negative}")
-        _require(0 <= self.sample < 1, f"word2vec.sample must be in [0, 1), got {self.sample}")
-        _require(self.rate > 0, f"word2vec.alpha must be positive, got {self.rate}")
-        _require(
+            require(value >= 1, f"word2vec.{name} must be at least 1, got {value}")
+        require(1 <= self.negative <= 500, f"word2vec.negative must be from 1 to 500, got {self.negative}")
+        require(0 <= self.sample < 1, f"word2vec.sample must be in [0, 1), got {self.sample}")
+        require(self.rate > 0, f"word2vec.alpha must be positive, got {self.rate}")
+        require(
             0 <= self.min_alpha <= self.rate,
             f"word2vec.min_alpha must be from 0 to alpha ({self.rate}), got {self.min_alpha}",
         )
-        _require(self.linear_rate >= 0, f"word2vec.linear_rate must not be negative, got {self.linear_rate}")
-        _require(self.seed >= 0, f"word2vec.seed must not be negative, got {self.seed}")
+        require(self.linear_rate >= 0, f"word2vec.linear_rate must not be negative, got {self.linear_rate}")
+        require(0 <= self.seed < 2**63, f"word2vec.seed must be from 0 to 2^63 - 1, got {self.seed}")
 
     @property
     def rate(self) -> float:
@@ -67,8 +69,3 @@ class Word2VecSettings:
     def mean(self) -> bool:
         """`cbow_mean`, with the default resolved."""
         return self.head != "tied_linear" if self.cbow_mean is None else self.cbow_mean
-
-
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise SettingsError(message)

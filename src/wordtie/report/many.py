@@ -19,7 +19,7 @@ START = "import sys; from wordtie.cli import main; sys.exit(main())"
 class QueueError(WordtieError):
     """Some of the runs failed; the others stand."""
 
-    exit_code = 1
+    exit_code = 7
 
 
 def runnable(rows: Sequence[Row], named_in_full: Sequence[str]) -> list[Row]:

@@ -17,13 +17,14 @@ from typing import Any, Literal, TypeAlias
 import yaml
 
 from wordtie.config import Settings
+from wordtie.errors import RunFolderError
 from wordtie.papers.row import Changes, Row
 from wordtie.report import counting, ledger
 from wordtie.report.ledger import Entry
 from wordtie.report.machine import code_version, machine, versions
 from wordtie.report.measures import MEASURES
 from wordtie.report.status import SECOND_SESSION
-from wordtie.report.taken_over import finished_result
+from wordtie.report.taken_over import begun_otherwise, finished_result
 from wordtie.text.token_file import PreparedData
 from wordtie.training.run_folder import CHECKPOINT, CONFIG
 from wordtie.training.trainer import TrainingResult, prepared_data, train
@@ -44,7 +45,7 @@ class Place:
     threads: int = 1
     max_seconds: float = math.inf
     again: bool = False
-    """Train anew what another version of the code has trained."""
+    """Train anew what another version of the code has trained, or with other settings."""
 
     def folder(self, row: Row, seed: int, stage: int = 1) -> Path:
         """The run folder of a row; a second session has its own beside it."""
@@ -121,10 +122,15 @@ def _begun_from(folder: Path) -> str | None:
 
 
 def trained(settings: Settings, data: PreparedData, folder: Path, place: Place) -> TrainingResult:
-    """Train or go on in the folder, unless it holds the finished run."""
+    """Train or go on in the folder, unless it holds the finished run.
+
+    Raises `RunFolderError` where the run there was begun with other settings, and `place.again` is not given.
+    """
     result = finished_result(folder, settings, data)
     log = folder / "sessions.jsonl"
-    overwrite = place.again and result is not None and _last_version(log) != versions()["code_version"]
+    if (other := begun_otherwise(folder, settings, data)) and not place.again:
+        raise RunFolderError(f"{folder}: was begun with other {other}: --again trains anew, or move it away")
+    overwrite = bool(other) or (place.again and result is not None and _last_version(log) != versions()["code_version"])
     if result is not None and not overwrite:
         return result
     limit = None if math.isinf(place.max_seconds) else f"{max(0.01, place.max_seconds):.2f}s"

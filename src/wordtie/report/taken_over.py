@@ -10,6 +10,7 @@ from wordtie.errors import RunFolderError
 from wordtie.report.ledger import configuration
 from wordtie.text.token_file import PreparedData
 from wordtie.training import checkpoint, run_folder
+from wordtie.training.identity import difference, identity
 from wordtie.training.trainer import TrainingResult
 
 
@@ -39,6 +40,15 @@ def finished_result(folder: Path, settings: Settings, data: PreparedData) -> Tra
     if checkpoint.tensors_sha256(tensors) != result.weights_sha256:
         raise RunFolderError(f"{path}: measured on other weights than {folder / run_folder.MODEL}: train it anew")
     return result
+
+
+def begun_otherwise(folder: Path, settings: Settings, data: PreparedData) -> str:
+    """What the run in the folder was begun with that these settings and text are not; empty where it can go on."""
+    path = folder / run_folder.CHECKPOINT
+    if not path.exists():
+        return ""
+    _, record = checkpoint.load(path)
+    return difference(record["identity"], identity(settings, data))
 
 
 def _same_texts(folder: Path, data: PreparedData) -> bool:

@@ -117,6 +117,8 @@ def find_corpus(settings: DataSettings, download: bool = False) -> Corpus:
         splits, stated = _folder(path), None
     elif path.is_file():
         splits, stated = _one_file(path, settings), None
+    elif path.exists() or name == "-":
+        raise DataError(f"{name}: a text to train on is read more than once, which a pipe cannot: save it to a file")
     else:
         known = ", ".join(CATALOGUE)
         raise DataError(f"{name}: no such file or folder, nor a corpus that `wordtie corpora` lists ({known})")

@@ -1,4 +1,7 @@
-"""What must not change between the parts of a run: the settings that decide its numbers, and the texts."""
+"""What must not change between the parts of a run: the settings that decide its numbers, and the texts.
+
+The texts are known by their SHA-256, not by where they lie.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +33,7 @@ def _lasting(settings: Settings) -> dict[str, Any]:
     values = to_dict(settings)
     for name in MAY_CHANGE_ON_RESUME:
         del values["training"][name]
+    del values["data"]["corpus"]
     return values
 
 

@@ -11,10 +11,7 @@ def resolve_device(name: str) -> torch.device:
     """`auto` is CUDA where there is a card, else the CPU. Raises `SettingsError` for a device that is not there."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError as error:
-        raise SettingsError(f"training.device {name!r} is not a device: use auto, cpu or cuda") from error
+    device = torch.device(name)
     if device.type == "cuda" and not torch.cuda.is_available():
         raise SettingsError("training.device is cuda, but PyTorch sees no CUDA card here: use cpu or auto")
     return device

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from wordtie.config import Settings, to_dict
-from wordtie.text.catalogue import cache_folder
+from wordtie.errors import SaveError
+from wordtie.text.catalogue import CATALOGUE, cache_folder
 from wordtie.text.token_file import PreparedData, prepare
 from wordtie.training.leftovers import remove_leftovers
 from wordtie.training.progress import Stages
@@ -18,11 +19,15 @@ from wordtie.training.progress import Stages
 
 def prepared_data(settings: Settings) -> PreparedData:
     """The corpus as ids, from the cache where it is there; runs with the same data settings share it."""
-    key = hashlib.sha256(json.dumps([to_dict(settings)["data"], str(Path.cwd())]).encode()).hexdigest()[:16]
-    name = Path(settings.data.corpus).name.removesuffix(".txt")
-    folder = cache_folder() / "prepared" / f"{name}-{key}"
-    with _one_at_a_time(folder):
-        return prepare(settings.data, folder, Stages())
+    corpus = settings.data.corpus
+    where = corpus if corpus in CATALOGUE else str(Path(corpus).expanduser().resolve())
+    key = hashlib.sha256(json.dumps([to_dict(settings)["data"], where]).encode()).hexdigest()[:16]
+    folder = cache_folder() / "prepared" / f"{Path(corpus).name.removesuffix('.txt')}-{key}"
+    try:
+        with _one_at_a_time(folder):
+            return prepare(settings.data, folder, Stages())
+    except SaveError as error:
+        raise SaveError(f"{error}; the variable XDG_CACHE_HOME says where the cache lies") from error
 
 
 @contextlib.contextmanager

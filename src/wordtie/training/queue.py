@@ -112,6 +112,8 @@ def run_jobs(jobs: Sequence[Job], side_by_side: int, threads: int, max_seconds: 
             if not any(job.state == "running" for job in jobs):
                 break
             time.sleep(0.5)
+    if signal.SIGTERM in interrupted:
+        raise SystemExit(128 + signal.SIGTERM)
     if interrupted:
         raise KeyboardInterrupt
 

@@ -13,7 +13,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,8 @@ from wordtie.training.lock import LOCK
 VERSION = 1
 CONFIG, MODEL, TOKENIZER, MANIFEST = "config.json", "model.safetensors", "tokenizer.json", "manifest.json"
 CHECKPOINT = Path("checkpoints") / "last.safetensors"
+RECORDS = ("settings.yaml", "metrics.jsonl", "result.json")
+"""Beside the model: how it came about."""
 
 
 def write_model(
@@ -135,23 +137,28 @@ def locked(folder: Path) -> Iterator[None]:
 
 def clear(folder: Path) -> None:
     """Remove what a run wrote, and nothing else that may lie there."""
-    (folder / MANIFEST).unlink(missing_ok=True)
-    for name in (CONFIG, MODEL, TOKENIZER, "settings.yaml", "metrics.jsonl", "result.json"):
+    for name in (MANIFEST, CONFIG, MODEL, TOKENIZER, *RECORDS, CHECKPOINT):
         (folder / name).unlink(missing_ok=True)
-    shutil.rmtree(folder / CHECKPOINT.parent, ignore_errors=True)
-    shutil.rmtree(folder / "tensorboard", ignore_errors=True)
+    for events in (folder / "tensorboard").glob("events.out.tfevents.*"):
+        events.unlink()
+    for emptied in (folder / CHECKPOINT.parent, folder / "tensorboard"):
+        with suppress(OSError):  # what holds something else stays
+            emptied.rmdir()
 
 
 def check_free(folder: Path, resume: bool, overwrite: bool) -> None:
     """Raise `RunFolderError` where training here would lose something that nobody said may be lost."""
     if folder.exists() and not folder.is_dir():
         raise RunFolderError(f"{folder}: is a file, not a folder: choose another --out")
-    if overwrite or not any((folder / name).exists() for name in (CHECKPOINT, MANIFEST, MODEL)):
+    there = [name for name in (CHECKPOINT, MANIFEST, MODEL, CONFIG, TOKENIZER, *RECORDS) if (folder / name).exists()]
+    if overwrite or not there:
         return
+    trained = [name for name in there if name in (CHECKPOINT, MANIFEST, MODEL)]
     if not resume:
-        again = "--resume goes on with it, " if (folder / CHECKPOINT).exists() else ""
-        raise RunFolderError(f"{folder}: holds a run already: {again}--overwrite replaces it")
-    if not (folder / CHECKPOINT).exists():
+        again = "--resume goes on with it, " if CHECKPOINT in there else ""
+        what = "holds a run already" if trained else f"has a {there[0]} already"
+        raise RunFolderError(f"{folder}: {what}: {again}--overwrite replaces it")
+    if trained and CHECKPOINT not in there:
         raise RunFolderError(
             f"{folder}: has a model, but not {CHECKPOINT} to go on from: take it from a copy, or give --overwrite"
         )

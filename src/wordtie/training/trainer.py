@@ -18,7 +18,7 @@ import torch
 
 from wordtie.config import Settings, parse_time
 from wordtie.errors import DivergedError
-from wordtie.evaluation.perplexity import Score
+from wordtie.evaluation.perplexity import Score, shown
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.batches import batches, window_count
@@ -167,8 +167,8 @@ class _Run:
             seconds=round(position.seconds, 3),
         )
         self.progress.say(
-            f"epoch {position.epoch}  lr {lr:.4g}  training perplexity {train_perplexity:.2f}  "
-            f"validation perplexity {valid.perplexity:.2f}  {position.seconds:.0f} s"
+            f"epoch {position.epoch}  lr {lr:.4g}  training perplexity {shown(train_perplexity)}  "
+            f"validation perplexity {shown(valid.perplexity)}  {position.seconds:.0f} s"
         )
         better = valid.perplexity < position.best_perplexity
         if better:

@@ -59,8 +59,6 @@ def train_word2vec(
     run_folder.check_free(out, resume=False, overwrite=overwrite)
     data = prepared_data(Settings(data=data_settings))
     with run_folder.locked(out):
-        if overwrite:
-            run_folder.clear(out)
         model = Word2Vec(settings, trained_counts(data.train, data))
         started = time.monotonic()
         losses = fit(model, data.train, data.vocabulary.eos_id, _Lines(settings.epochs, len(data.train)))
@@ -76,6 +74,8 @@ def train_word2vec(
             weights_sha256=checkpoint.tensors_sha256(tensors),
         )
         kept = {"data": to_dict(Settings(data=data_settings))["data"], "word2vec": asdict(settings)}
+        if overwrite:  # not before there is something to put in its place
+            run_folder.clear(out)
         run_folder.write_model(out, KIND, {"words": len(data.vocabulary), "settings": kept}, tensors, data.tokenizer)
         write_text(out / "settings.yaml", yaml.safe_dump(kept, sort_keys=False))
         write_text(out / "result.json", json.dumps({**asdict(result), "folder": str(out)}, indent=2) + "\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from wordtie.errors import require
 from wordtie.evaluation.perplexity import evaluating
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.tokenizer import Tokenizer
@@ -20,10 +21,9 @@ def generate(
 ) -> str:
     """The prompt and `words` words more; `<eos>` becomes a line end, `<unk>` is never drawn.
 
-    Raises `ValueError` for a temperature that is not positive.
+    Raises `SettingsError` for a temperature that is not positive.
     """
-    if temperature <= 0:
-        raise ValueError(f"temperature must be positive, got {temperature}")
+    require(0 < temperature < float("inf"), f"temperature must be positive, got {temperature}")
     vocabulary = tokenizer.vocabulary
     generator = torch.Generator()
     if seed is None:
@@ -34,9 +34,10 @@ def generate(
     with evaluating(model) as device:
         query, state = read(model, tokenizer, prompt)
         for _ in range(words):
-            scores = model.logits(query)[0].cpu() / temperature
+            scores = model.logits(query)[0].cpu().double()
             scores[vocabulary.unk_id] = -torch.inf
-            word = torch.multinomial(scores.softmax(0), 1, generator=generator)
+            shares = ((scores - scores.max()) / temperature).softmax(0)  # 0 the likeliest, however cold
+            word = torch.multinomial(shares, 1, generator=generator)
             written.append("\n" if int(word) == vocabulary.eos_id else vocabulary.words[int(word)])
             query, state = model(word[None].to(device), state)
     return " ".join(written).replace(" \n ", "\n").replace(" \n", "\n").replace("\n ", "\n").strip("\n")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any
 
 import torch
 
@@ -41,9 +42,9 @@ class LoadedModel:
         """Text that goes on from the prompt, sampled word by word."""
         return generate.generate(self.model, self.tokenizer, prompt, words, temperature, seed)
 
-    def evaluate(self, path: str | Path) -> EvaluationResult:
-        """Perplexity of a text file, every token predicted once."""
-        return evaluate_file(self.model, self.tokenizer, path)
+    def evaluate(self, text: str | Path | IO[Any]) -> EvaluationResult:
+        """Perplexity of a text file, given by its path or open, every token predicted once."""
+        return evaluate_file(self.model, self.tokenizer, text)
 
 
 def load(run: str | Path) -> LoadedModel:

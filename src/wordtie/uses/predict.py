@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from wordtie.errors import require
 from wordtie.evaluation.perplexity import evaluating
 from wordtie.models.language_model import LanguageModel
 from wordtie.nn.lstm import State
@@ -28,7 +29,8 @@ def read(model: LanguageModel, tokenizer: Tokenizer, text: str) -> tuple[Tensor,
 
 
 def predict(model: LanguageModel, tokenizer: Tokenizer, text: str, top: int = 10) -> list[tuple[str, float]]:
-    """(word, probability), likeliest first."""
+    """(word, probability), likeliest first. Raises `SettingsError` for a `top` below 1."""
+    require(top >= 1, f"top must be at least 1, got {top}")
     with evaluating(model):
         query, _ = read(model, tokenizer, text)
         probability, ids = model.logits(query)[0].softmax(0).topk(min(top, model.words))

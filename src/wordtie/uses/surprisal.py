@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
+from wordtie.errors import require
 from wordtie.evaluation.perplexity import TOKENS_AT_ONCE, Reader
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.reading import pieces
@@ -44,19 +45,33 @@ class WordSurprisal:
 def surprisal(
     model: LanguageModel, tokenizer: Tokenizer, lines: Iterable[str], reset: Reset = "line"
 ) -> Iterator[WordSurprisal]:
-    """One record a word, and one for `<eos>` after each line where the model was trained on sentences.
+    """One record a word, and one for `<eos>` after each line where the model was trained on sentences; where it was
+    trained on running text, one at the end of a text that is not `reset`.
 
     The lines are read as the records are taken, a window of words at a time, so that a text of any length needs the
     same memory.
     """
     reader = Reader(model, tokenizer.vocabulary.eos_id)
     numbered = enumerate(lines, 1)
+    require(reset in get_args(Reset), f"reset must be line or never, got {reset!r}")
     if reset == "never":
-        yield from _scored(reader, tokenizer, (place for line in numbered for place in _places(tokenizer, *line)))
+        yield from _scored(reader, tokenizer, _text(tokenizer, numbered))
         return
     for number, line in numbered:
         reader.start()
         yield from _scored(reader, tokenizer, _places(tokenizer, number, line))
+
+
+def _text(tokenizer: Tokenizer, numbered: Iterable[tuple[int, str]]) -> Iterator[Place]:
+    """All lines, and of running text the `<eos>` at its end, as `evaluate` counts them."""
+    number, position = 1, 0
+    for number, line in numbered:
+        position = 0
+        for place in _places(tokenizer, number, line):
+            yield place
+            position = place[1]
+    if not tokenizer.sentences:
+        yield number, position + 1, EOS
 
 
 def _places(tokenizer: Tokenizer, number: int, line: str) -> Iterator[Place]:

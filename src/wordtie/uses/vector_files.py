@@ -170,7 +170,13 @@ def _counts(path: Path, names: list[str]) -> list[int] | None:
 
 def _vocab(path: Path) -> tuple[list[str], list[int]]:
     names, counts = [], []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError as error:
+        raise DataError(f"{path}: missing; it holds the words of the matrix beside it, a line a row") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8; convert it with `iconv -t utf-8`") from error
+    for number, line in enumerate(lines, 1):
         word, _, count = line.rpartition(" ")
         if not word or not count.isdigit():
             raise DataError(f"{path}, line {number}: must be a word, a blank and its count")

@@ -1,0 +1,46 @@
+"""Settings that are made in Python are held to their declared types, as those of the command line are.
+
+A choice that is misspelt must not train something else.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from wordtie.errors import SettingsError
+
+_hints: Callable[[Any], dict[str, Any]] = lru_cache(get_type_hints)
+
+
+def check_types(settings: object, section: str) -> None:
+    """Raise a `SettingsError` for a value that its field's type does not allow."""
+    for name, hint in _hints(type(settings)).items():
+        value = getattr(settings, name)
+        if not _fits(hint, value):
+            raise SettingsError(f"{section}.{name} must be {_described(hint)}, got {value!r}")
+
+
+def _fits(hint: Any, value: object) -> bool:
+    if get_origin(hint) in (Union, types.UnionType):
+        return any(_fits(part, value) for part in get_args(hint))
+    if get_origin(hint) is Literal:
+        return value in get_args(hint)
+    if get_origin(hint) is tuple:
+        parts = get_args(hint)
+        return isinstance(value, tuple) and len(value) == len(parts) and all(map(_fits, parts, value))
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
+
+
+def _described(hint: Any) -> str:
+    if get_origin(hint) in (Union, types.UnionType):
+        return " or ".join(_described(part) for part in get_args(hint))
+    if get_origin(hint) is Literal:
+        return f"one of {', '.join(map(str, get_args(hint)))}"
+    if get_origin(hint) is tuple:
+        return f"{len(get_args(hint))} numbers, as in (0.9, 0.05, 0.05)"
+    return {bool: "true or false", int: "a whole number", float: "a number", str: "a text", type(None): "none"}[hint]

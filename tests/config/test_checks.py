@@ -1,0 +1,44 @@
+"""A setting made in Python is held to its type: what is misspelt must not train something else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wordtie.config import DataSettings, LossSettings, ModelSettings, NoiseSettings, SettingsError, TrainingSettings
+from wordtie.models.word2vec_settings import Word2VecSettings
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "message"),
+    [
+        (LossSettings, {"kind": "ce"}, "loss.kind must be one of cross_entropy, augmented, augmented_2016"),
+        (LossSettings, {"gamma": "0.5"}, "loss.gamma must be a number, got '0.5'"),
+        (ModelSettings, {"head": "tie"}, "model.head must be one of untied, tied, tied_linear, got 'tie'"),
+        (ModelSettings, {"hidden": 16.0}, "model.hidden must be a whole number, got 16.0"),
+        (ModelSettings, {"layers": True}, "model.layers must be a whole number, got True"),
+        (ModelSettings, {"unit_rows": 1}, "model.unit_rows must be true or false, got 1"),
+        (ModelSettings, {"embedding": "100"}, "model.embedding must be a whole number or none"),
+        (NoiseSettings, {"prediction": "median"}, "noise.prediction must be one of mean, mode, sampling or none"),
+        (TrainingSettings, {"optimiser": "Adam"}, "training.optimiser must be one of sgd, adam, rmsprop, got 'Adam'"),
+        (TrainingSettings, {"precision": "fp16"}, "training.precision must be one of auto, fp32, bf16"),
+        (TrainingSettings, {"max_time": 90}, "training.max_time must be a text or none, got 90"),
+        (TrainingSettings, {"seed": 10**20}, "training.seed must be from 0 to"),
+        (TrainingSettings, {"device": "mps"}, "training.device must be auto, cpu, cuda or cuda:1, got 'mps'"),
+        (DataSettings, {"corpus": Path("novel.txt")}, "data.corpus must be a text"),
+        (DataSettings, {"vocabulary_from": "al"}, "data.vocabulary_from must be one of train, all, got 'al'"),
+        (DataSettings, {"split": (0.9, 0.1)}, "data.split must be 3 numbers"),
+        (Word2VecSettings, {"algorithm": "glove"}, "word2vec.algorithm must be one of skipgram, cbow"),
+    ],
+)
+def test_refuses(kind: Any, values: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        kind(**values)
+    assert message in str(refused.value)
+
+
+def test_a_whole_number_is_a_number() -> None:
+    assert TrainingSettings(lr=1, clip=0).lr == 1
+    assert TrainingSettings(device="cuda:1").device == "cuda:1"

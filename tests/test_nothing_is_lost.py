@@ -1,0 +1,160 @@
+"""Whoever's file it is: nothing is replaced that nobody said may be, and what goes wrong leaves it there."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.commands import SMALL, Capture, output, small_text
+from wordtie import cli
+from wordtie.errors import DataError, RunFolderError, SaveError, WordtieError
+from wordtie.training import run_folder
+
+TINY_WORD2VEC = ["--data.min_count", "1", "--word2vec.vector_size", "4", "--word2vec.epochs", "1"]
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+
+def refused(arguments: list[str], code: int, capsys: Capture) -> str:
+    capsys.readouterr()
+    assert cli.main(arguments) == code
+    return capsys.readouterr().err.strip().splitlines()[-1]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A trained model beside its text `novel`."""
+    small_text(tmp_path / "novel")
+    assert cli.main(["train", "novel", *SMALL]) == 0
+    return Path("runs", "novel")
+
+
+def test_vectors_do_not_replace_a_text_of_the_runs_name(run: Path, capsys: Capture) -> None:
+    Path("novel.txt").write_text("my only copy")
+    assert output(["vectors", str(run)], capsys) == "novel.vectors.txt\n"
+    assert Path("novel.txt").read_text() == "my only copy"
+    assert "name the file with --out" in refused(["vectors", str(run)], WordtieError.exit_code, capsys)
+    assert output(["vectors", str(run), "--out", "novel.vectors.txt"], capsys)
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "settings.yaml", "metrics.jsonl", "result.json"])
+def test_training_does_not_replace_a_file_of_a_runs_names(name: str, tmp_path: Path, capsys: Capture) -> None:
+    small_text(tmp_path / "novel")
+    Path("mine").mkdir()
+    Path("mine", name).write_text("mine")
+    message = refused(["train", "novel", "--out", "mine", *SMALL], RunFolderError.exit_code, capsys)
+    assert f"mine: has a {name} already: --overwrite replaces it" in message
+    assert Path("mine", name).read_text() == "mine"
+
+
+def test_overwriting_leaves_what_is_not_the_runs(run: Path) -> None:
+    strangers = [run / "notes.txt", run / "checkpoints" / "epoch-1.pt", run / "tensorboard" / "mine.csv"]
+    for path in strangers:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine")
+    run_folder.clear(run)
+    assert all(path.read_text() == "mine" for path in strangers)
+    assert not (run / run_folder.CHECKPOINT).exists()
+    assert not (run / run_folder.MODEL).exists()
+
+
+def test_word2vec_that_goes_wrong_leaves_the_vectors_that_were_there(tmp_path: Path, capsys: Capture) -> None:
+    small_text(tmp_path / "novel")
+    command = ["word2vec", "novel", "--out", "vectors", *TINY_WORD2VEC]
+    assert cli.main(command) == 0
+    before = Path("vectors", run_folder.MODEL).read_bytes()
+    assert refused([*command, "--overwrite", "--data.min_count", "10000"], DataError.exit_code, capsys)
+    assert Path("vectors", run_folder.MODEL).read_bytes() == before
+    assert output(["vectors", "vectors", "--neighbours", "cat"], capsys)
+
+
+def test_an_option_must_be_written_out(run: Path, capsys: Capture) -> None:
+    before = Path(run, run_folder.MODEL).read_bytes()
+    for short in (["--over"], ["--training.epoch", "1"]):
+        message = refused(["train", "novel", *short], WordtieError.exit_code, capsys)
+        assert "unrecognized arguments" in message
+        assert "did you mean" in message
+    assert Path(run, run_folder.MODEL).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"overwrite: true\n", "a recipe has sections"),
+        (b"out: {run: elsewhere}\n", "out is no section of a recipe"),
+        (b"corpus: keep.txt\n", "a recipe has sections"),
+        (b"the cat sat on the mat\n" * 5000, "a recipe has sections"),
+        (b"", "a recipe has sections"),
+        (b"caf\xe9\n", "not UTF-8"),
+        (b"model:\n  hidden: [1\n", "line 3: not YAML"),
+    ],
+)
+def test_a_recipe_holds_settings_and_nothing_else(content: bytes, says: str, tmp_path: Path, capsys: Capture) -> None:
+    Path("recipe.yaml").write_bytes(content)
+    message = refused(["train", "--config", "recipe.yaml", "--print_config"], WordtieError.exit_code, capsys)
+    assert says in message
+    assert len(message) < 300
+
+
+def test_a_run_is_known_by_its_text_not_by_where_that_lies(run: Path, tmp_path: Path, capsys: Capture) -> None:
+    Path("novel").rename("moved")
+    again = ["train", "./moved", "--out", str(run), *SMALL, "--resume"]
+    assert "test perplexity" in output(again, capsys)
+    Path("moved", "train.txt").write_text("another text altogether\n" * 50)
+    assert "text of train" in refused(again, RunFolderError.exit_code, capsys)
+
+
+def test_evaluate_elsewhere_asks_for_a_file(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    Path("elsewhere").mkdir()
+    here = tmp_path / run
+    monkeypatch.chdir("elsewhere")
+    message = refused(["evaluate", str(here)], DataError.exit_code, capsys)
+    assert f"{here} was trained on it: name a FILE to measure" in message
+    assert "leave it out" in refused(["evaluate", str(here), "x.txt", "--split", "valid"], 2, capsys)
+
+
+def test_evaluate_reads_stdin(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    text = Path("novel", "test.txt").read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+    assert "28 tokens of stdin" in output(["evaluate", str(run), "-"], capsys)
+    monkeypatch.setattr(sys, "stdin", None)
+    assert "standard input is closed" in refused(["evaluate", str(run), "-"], 2, capsys)
+    assert "a pipe cannot: save it" in refused(["train", "-"], DataError.exit_code, capsys)
+
+
+def test_a_closed_stdout_and_a_narrow_locale(run: Path) -> None:
+    narrow = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    generated = [sys.executable, "-m", "wordtie", "generate", str(run), "--prompt", "café", "--words", "3"]
+    found = subprocess.run(generated, env=narrow, capture_output=True, check=True)
+    assert found.stdout.decode().startswith("café")
+    closed = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *generated], env=narrow, stderr=subprocess.PIPE, check=False
+    )
+    assert closed.returncode == SaveError.exit_code
+    assert closed.stderr == b"wordtie: error: standard output is closed\n"
+
+
+def test_an_unwritable_place_is_named(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_text(tmp_path / "novel")
+    Path("file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    message = refused(["train", "novel", *SMALL], SaveError.exit_code, capsys)
+    assert "XDG_CACHE_HOME says where the cache lies" in message
+
+
+@pytest.mark.parametrize("temperature", ["1e-40", "1e-300"])
+def test_however_cold_the_likeliest_word_comes(temperature: str, run: Path, capsys: Capture) -> None:
+    cold = ["generate", str(run), "--prompt", "the cat sat on", "--words", "4", "--temperature"]
+    assert output([*cold, temperature], capsys) == output([*cold, "1e-6", "--seed", "7"], capsys)
+    assert "must be from 0 to" in refused([*cold, "1", "--seed", "100000000000000000000"], 2, capsys)
