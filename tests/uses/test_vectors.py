@@ -174,7 +174,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert out("run", "--picture", "map.html", "--words", "the") == "map.html\n"
     assert cli.main(["vectors", "run.vectors.txt", "--side", "input"]) == 2
     assert "--side is for run folders" in capsys.readouterr().err
-    assert out("run:output") == "run-output.txt\nrun-output.txt.vocab\n"
+    assert out("run:output") == "run-output.vectors.txt\nrun-output.vectors.txt.vocab\n"
     for wrong, message in [
         (["gone", "--side", "input"], "gone: no run folder"),
         (["run", "--words", "the"], "--words is for the picture"),
