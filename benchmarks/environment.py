@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from wordtie import __version__
+from wordtie.report.machine import code_version
 
 PACKAGES = ("torch", "numpy", "numba")
 INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16", "amx_tile")
@@ -19,8 +20,13 @@ INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16", "amx_tile")
 
 
 def describe() -> dict[str, Any]:
-    """Machine, versions and threads."""
-    return {"machine": machine(), "versions": versions(), "threads": torch.get_num_threads()}
+    """Machine, versions, the code's commit, and threads."""
+    return {
+        "machine": machine(),
+        "versions": versions(),
+        "code_version": code_version(),
+        "threads": torch.get_num_threads(),
+    }
 
 
 def machine() -> dict[str, Any]:
