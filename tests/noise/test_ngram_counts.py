@@ -3,17 +3,29 @@
 import doctest
 import itertools
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from wordtie.errors import DataError
 from wordtie.noise import ngram_counts
-from wordtie.noise.ngram_counts import count_ngrams, neighbour_counts, spell_ngrams
+from wordtie.noise.ngram_counts import NgramTable, count_ngrams, neighbour_counts
 
 TEXTS = st.lists(st.integers(0, 5), min_size=1, max_size=60)
+
+
+def spell_ngrams(tables: Sequence[NgramTable], order: int) -> NDArray[np.int64]:
+    """The word ids (G, order) of every n-gram of that order, in the order of its table."""
+    columns = []
+    label = np.arange(len(tables[order - 1].keys), dtype=np.int64)
+    for table in reversed(tables[:order]):
+        columns.append(table.last[label])
+        label = table.context[label]
+    return np.stack(columns[::-1], axis=1)
 
 
 def test_docstring_examples_hold() -> None:

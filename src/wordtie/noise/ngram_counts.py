@@ -15,7 +15,6 @@ Shapes: N tokens, V words, G distinct n-grams of one order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -120,16 +119,6 @@ def count_ngrams(ids_N: Ids, vocabulary_size: int, order: int, start_id: int | N
         label_N = np.full(len(ids_N), -1, dtype=np.int64)
         label_N[1:][here] = row
     return tables
-
-
-def spell_ngrams(tables: Sequence[NgramTable], order: int) -> Int64s:
-    """The word ids (G, order) of every n-gram of that order, in the order of its table."""
-    columns = []
-    label = np.arange(len(tables[order - 1].keys), dtype=np.int64)
-    for table in reversed(tables[:order]):
-        columns.append(table.last[label])
-        label = table.context[label]
-    return np.stack(columns[::-1], axis=1)
 
 
 def check_ids(ids_N: Ids, vocabulary_size: int) -> None:
