@@ -48,12 +48,13 @@ def test_without_noise_the_numbers_are_the_models() -> None:
     assert read.drawn_NE is None
 
 
+@pytest.mark.parametrize("draw", ["own", "with_input"])
 @pytest.mark.parametrize("elementwise", [False, True])
-def test_smoothing_of_nothing_reads_as_the_model(elementwise: bool) -> None:
+def test_smoothing_of_nothing_reads_as_the_model(elementwise: bool, draw: Any) -> None:
     inputs, targets = window()
     one = model(input_dropout=0.0, hidden_dropout=0.0)
     nothing = Proposal.of(np.zeros(V), np.ones(V))
-    noise = Noise(replace(SMOOTHING, elementwise=elementwise), nothing)
+    noise = Noise(replace(SMOOTHING, elementwise=elementwise, output_draw=draw), nothing)
     read = noise.read(one, inputs, targets, one.initial_state(B))
     assert torch.equal(read.query_NE, one(inputs, one.initial_state(B))[0])
     assert read.drawn_NE is not None
@@ -65,12 +66,21 @@ def test_smoothing_of_nothing_reads_as_the_model(elementwise: bool) -> None:
     [
         SMOOTHING,
         replace(SMOOTHING, output_draw="with_input", input_dropout=0.5),
+        replace(SMOOTHING, output_draw="with_input", elementwise=True, input_dropout=0.5),
         replace(SMOOTHING, elementwise=True),
         replace(SMOOTHING, elementwise=True, input_dropout=0.5, output_dropout=0.5),
         replace(SMOOTHING, scheme="data_noising", input_dropout=0.5),
         NoiseSettings(input_dropout=0.5, output_dropout=0.5),
     ],
-    ids=["words", "pairs", "elements", "elements and dropout", "data noising and dropout", "dropout"],
+    ids=[
+        "words",
+        "pairs",
+        "pairs of elements",
+        "elements",
+        "elements and dropout",
+        "data noising and dropout",
+        "dropout",
+    ],
 )
 def test_every_kind_trains(settings: NoiseSettings) -> None:
     inputs, targets = window()

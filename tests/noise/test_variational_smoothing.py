@@ -7,7 +7,14 @@ from scipy import stats
 from torch import Tensor
 
 from wordtie.noise.proposals import Proposal
-from wordtie.noise.variational_smoothing import RowDraw, distinct_words, smooth_elements, smooth_pairs, smooth_words
+from wordtie.noise.variational_smoothing import (
+    RowDraw,
+    distinct_words,
+    smooth_element_pairs,
+    smooth_elements,
+    smooth_pairs,
+    smooth_words,
+)
 
 V = 6
 GAMMA = np.array([0.02, 0.1, 0.3, 0.9, 0.0, 1.0])
@@ -108,6 +115,25 @@ def test_pairs_replace_a_target_exactly_where_the_word_read_was() -> None:
     assert torch.equal(written[1][both], written[3][both]), "whatever word it is drawn after"
     drawn = torch.stack([read[3], written[3]])[:, read[3] != 3]
     table = [[int(((drawn[0] == a) & (drawn[1] == b)).sum()) for b in (4, 5)] for a in (4, 5)]
+    assert stats.chi2_contingency(table).pvalue > SURE, "two words are drawn, not one twice"
+    assert stats.chisquare(np.sum(table, axis=0), np.sum(table) * SHARES).pvalue > SURE
+
+
+def test_pairs_of_elements_replace_the_targets_coordinates_where_those_read_are() -> None:
+    torch.manual_seed(7)
+    size = 5
+    inputs = torch.tensor([0, 1, 2, 3, 2, 0])[:, None].expand(-1, 1500)
+    targets = torch.tensor([1, 2, 3, 2, 0, 1])[:, None].expand(-1, 1500)
+    rows = smooth_element_pairs(inputs, targets, V, PROPOSAL, size)
+    assert rows.places_R is not None
+    assert bool((rows.places_R.diff() > 0).all()), "rising and distinct, as drawn_rows needs them"
+    read, written = sources(rows, size)
+    assert torch.equal(written != targets[..., None], read != inputs[..., None])
+    check_rates(read[:4], inputs[:4])
+    assert torch.equal(read[2], read[4])
+    assert torch.equal(written[0], written[5]), "the same pair has the same draw within a sequence"
+    replaced = read[3] != 3
+    table = [[int(((read[3][replaced] == a) & (written[3][replaced] == b)).sum()) for b in (4, 5)] for a in (4, 5)]
     assert stats.chi2_contingency(table).pvalue > SURE, "two words are drawn, not one twice"
     assert stats.chisquare(np.sum(table, axis=0), np.sum(table) * SHARES).pvalue > SURE
 

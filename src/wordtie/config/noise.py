@@ -61,9 +61,9 @@ class NoiseSettings:
             "variational_smoothing",
         )
         require(
-            self.output_draw == "own" or (self.smooths and not self.elementwise),
-            "noise.output_draw with_input is for variational smoothing of whole words: set noise.kind, and leave out "
-            "noise.elementwise",
+            self.output_draw == "own" or self.smooths,
+            "noise.output_draw with_input is for variational smoothing: set noise.kind, and noise.scheme to "
+            "variational_smoothing",
         )
         require(
             self.kind != "blank" or not smoothing,

@@ -29,7 +29,14 @@ from wordtie.noise.data_noising import noised_window
 from wordtie.noise.proposals import Proposal
 from wordtie.noise.smoothed_l2 import l2_coefficients
 from wordtie.noise.smoothed_prediction import fold_mean, unfold_mean
-from wordtie.noise.variational_smoothing import RowDraw, distinct_words, smooth_elements, smooth_pairs, smooth_words
+from wordtie.noise.variational_smoothing import (
+    RowDraw,
+    distinct_words,
+    smooth_element_pairs,
+    smooth_elements,
+    smooth_pairs,
+    smooth_words,
+)
 
 MATRIX = "embedding.weight"
 """The word matrix among the model's parameters."""
@@ -82,15 +89,19 @@ class Noise:
     def _rows(self, model: LanguageModel, inputs_TB: Tensor, targets_TB: Tensor) -> RowDraw | None:
         """The rows that are drawn, of the input and, when smoothing, of the output; None for a plain look-up."""
         if self.proposal is not None and self.settings.smooths:
-            if self.settings.output_draw == "with_input":
-                return smooth_pairs(inputs_TB, targets_TB, model.words, self.proposal)
-            rows = distinct_words(torch.stack([inputs_TB, targets_TB]), model.words)
-            if self.settings.elementwise:
-                return smooth_elements(rows, self.proposal, model.embedding.weight.shape[1])
-            return smooth_words(rows, self.proposal)
+            return self._smoothed(inputs_TB, targets_TB, self.proposal, *model.embedding.weight.shape)
         if model.training and self.settings.input_dropout:
             return distinct_words(inputs_TB[None], model.words)
         return None
+
+    def _smoothed(self, inputs_TB: Tensor, targets_TB: Tensor, proposal: Proposal, words: int, size: int) -> RowDraw:
+        elementwise = self.settings.elementwise
+        if self.settings.output_draw == "with_input":
+            if elementwise:
+                return smooth_element_pairs(inputs_TB, targets_TB, words, proposal, size)
+            return smooth_pairs(inputs_TB, targets_TB, words, proposal)
+        rows = distinct_words(torch.stack([inputs_TB, targets_TB]), words)
+        return smooth_elements(rows, proposal, size) if elementwise else smooth_words(rows, proposal)
 
     def _vectors(self, model: LanguageModel, rows: RowDraw) -> tuple[Tensor, ...]:
         """(T, B, E) each: inputs, then targets where they are drawn."""

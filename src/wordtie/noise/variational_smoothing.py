@@ -15,7 +15,7 @@ independently of all others, at a cost in proportion to how many are replaced.
 Nothing here knows the matrix: `wordtie.nn.drawn_rows` puts the rows together.
 
 Shapes: K sides (input, output), T steps, B streams, M distinct words of all sequences, R replaced coordinates,
-E embedding size.
+P distinct pairs of a word and the next, E embedding size.
 """
 
 from __future__ import annotations
@@ -85,3 +85,30 @@ def smooth_elements(rows: RowDraw, proposal: Proposal, size: int) -> RowDraw:
     hit[row_start + torch.randint(size, row_start.shape, device=row_start.device)] = True
     places_R = hit.nonzero()[:, 0]
     return replace(rows, places_R=places_R, sources_R=proposal.draw(places_R))
+
+
+def smooth_element_pairs(
+    inputs_TB: Tensor, targets_TB: Tensor, vocabulary_size: int, proposal: Proposal, size: int
+) -> RowDraw:
+    """`smooth_pairs`, coordinate by coordinate: a target's are replaced where those of the word before it are.
+
+    A target has the same drawn row everywhere in its sequence that the same word comes before it.
+    """
+    read = smooth_elements(distinct_words(inputs_TB[None], vocabulary_size), proposal, size)
+    assert read.places_R is not None
+    assert read.sources_R is not None
+    keys_P, pair_TB = (read.row_KTB[0] * vocabulary_size + targets_TB).unique(return_inverse=True)
+    row_P, rows = keys_P // vocabulary_size, len(read.words_M)
+    start = torch.searchsorted(read.places_R, torch.arange(rows + 1, device=row_P.device) * size)
+    count_P = (start[1:] - start[:-1])[row_P]
+    place = torch.arange(int(count_P.sum()), device=row_P.device)
+    place += (start[row_P] - count_P.cumsum(0) + count_P).repeat_interleave(count_P)
+    pairs = torch.arange(rows, rows + len(keys_P), device=row_P.device).repeat_interleave(count_P)
+    written_R = pairs * size + read.places_R[place] % size
+    return RowDraw(
+        torch.cat([read.words_M, keys_P % vocabulary_size]),
+        torch.stack([read.row_KTB[0], rows + pair_TB]),
+        read.first_side,
+        torch.cat([read.places_R, written_R]),
+        torch.cat([read.sources_R, proposal.draw(written_R)]),
+    )

@@ -78,6 +78,10 @@ NOISE: dict[str, tuple[str, Changes]] = {
         "variational smoothing: Kneser-Ney, element-wise",
         {"noise.kind": "kneser_ney", "noise.elementwise": True},
     ),
+    "vs-elementwise-pairs": (
+        "the same, coordinates of targets drawn with those read before them",
+        {"noise.kind": "kneser_ney", "noise.elementwise": True, "noise.output_draw": "with_input"},
+    ),
 }
 OPTIMISER: dict[str, tuple[str, Changes]] = {
     "adam": ("Adam", {"training.optimiser": "adam", "training.lr": 3e-3}),
