@@ -10,15 +10,10 @@ import pytest
 from wordtie import cli
 from wordtie.errors import DataError, WordtieError
 
+pytestmark = pytest.mark.usefixtures("own_folder")
 Capture = pytest.CaptureFixture[str]
 TINY = ["--model.hidden", "4", "--training.epochs", "1", "--training.streams", "2", "--training.threads", "1"]
 GOOD = b"the cat sat on the mat\nthe dog sat on the cat\n" * 20
-
-
-@pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
 
 
 def error(arguments: list[str], code: int, capsys: Capture) -> str:

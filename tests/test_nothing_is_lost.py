@@ -15,13 +15,8 @@ from wordtie import cli
 from wordtie.errors import DataError, RunFolderError, SaveError, WordtieError
 from wordtie.training import run_folder
 
+pytestmark = pytest.mark.usefixtures("own_folder")
 TINY_WORD2VEC = ["--data.min_count", "1", "--word2vec.vector_size", "4", "--word2vec.epochs", "1"]
-
-
-@pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
 
 
 def refused(arguments: list[str], code: int, capsys: Capture) -> str:

@@ -13,9 +13,7 @@ from wordtie.report.run_row import Place
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
+def place(own_folder: Path) -> Place:
     return Place(Path("runs"), Path("results"))
 
 

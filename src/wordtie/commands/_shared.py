@@ -56,12 +56,17 @@ def stdin() -> BinaryIO:
     return sys.stdin.buffer
 
 
+def text_name(path: str) -> str:
+    """What messages call a text that is given by its path, or as `-`."""
+    return "stdin" if path == "-" else path
+
+
 def read_lines(path: str) -> Iterator[str]:
     """The lines of a UTF-8 file (plain or .gz), or of stdin for `-`, without their ends.
 
     Raises `DataError` with the file, and the line where there is one.
     """
-    name = "stdin" if path == "-" else path
+    name = text_name(path)
     with opened(Source(Path(name), handle=stdin() if path == "-" else None)) as handle:
         for number, block in byte_blocks(handle, name):
             yield from decoded(block, name, number).removesuffix("\n").split("\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from wordtie.commands._shared import Parser, UsageError, print_json, stdin
+from wordtie.commands._shared import Parser, UsageError, print_json, stdin, text_name
 from wordtie.errors import DataError, RunFolderError
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def main(argv: list[str]) -> None:
         result = evaluate_split(model, arguments.run, arguments.split or "test")
     else:
         text = stdin() if arguments.file == "-" else arguments.file
-        name = "stdin" if arguments.file == "-" else arguments.file
-        result = {"text": name, **dataclasses.asdict(model.evaluate(text))}
+        result = {"text": text_name(arguments.file), **dataclasses.asdict(model.evaluate(text))}
     if arguments.json:
         print_json(result)
     else:

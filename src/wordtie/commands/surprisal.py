@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from itertools import chain
 
-from wordtie.commands._shared import Parser, print_json_list, print_tsv, read_lines
+from wordtie.commands._shared import Parser, print_json_list, print_tsv, read_lines, text_name
 from wordtie.errors import DataError
 
 HELP = """\
@@ -60,4 +60,4 @@ def lines_with_words(path: str) -> Iterator[str]:
         first.append(line)
         if line.strip():
             return chain(first, lines)
-    raise DataError(f"{'stdin' if path == '-' else path}: has no words in it; give a file with text")
+    raise DataError(f"{text_name(path)}: has no words in it; give a file with text")

@@ -10,9 +10,14 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from wordtie.errors import SettingsError
+from wordtie.errors import SettingsError, require
 
 _hints: Callable[[Any], dict[str, Any]] = lru_cache(get_type_hints)
+
+
+def check_seed(seed: int, name: str) -> None:
+    """Raise a `SettingsError` for what random numbers cannot be begun with."""
+    require(0 <= seed < 2**63, f"{name} must be from 0 to 2^63 - 1, got {seed}")
 
 
 def check_types(settings: object, section: str) -> None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from wordtie.config.checks import check_types
+from wordtie.config.checks import check_seed, check_types
 from wordtie.errors import require
 
 
@@ -71,7 +71,7 @@ class TrainingSettings:
         for name in ("epochs", "streams", "steps", "checkpoint_every"):
             value = getattr(self, name)
             require(value >= 1, f"training.{name} must be at least 1, got {value}")
-        require(0 <= self.seed < 2**63, f"training.seed must be from 0 to 2^63 - 1, got {self.seed}")
+        check_seed(self.seed, "training.seed")
         require(
             re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device) is not None,
             f"training.device must be auto, cpu, cuda or cuda:1, got {self.device!r}",

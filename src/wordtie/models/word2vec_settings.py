@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from wordtie.config.checks import check_types
+from wordtie.config.checks import check_seed, check_types
 from wordtie.errors import require
 
 
@@ -56,7 +56,7 @@ class Word2VecSettings:
             f"word2vec.min_alpha must be from 0 to alpha ({self.rate}), got {self.min_alpha}",
         )
         require(self.linear_rate >= 0, f"word2vec.linear_rate must not be negative, got {self.linear_rate}")
-        require(0 <= self.seed < 2**63, f"word2vec.seed must be from 0 to 2^63 - 1, got {self.seed}")
+        check_seed(self.seed, "word2vec.seed")
 
     @property
     def rate(self) -> float:

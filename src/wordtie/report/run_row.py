@@ -128,7 +128,8 @@ def trained(settings: Settings, data: PreparedData, folder: Path, place: Place) 
     """
     result = finished_result(folder, settings, data)
     log = folder / "sessions.jsonl"
-    if (other := begun_otherwise(folder, settings, data)) and not place.again:
+    other = "" if result else begun_otherwise(folder, settings, data)
+    if other and not place.again:
         raise RunFolderError(f"{folder}: was begun with other {other}: --again trains anew, or move it away")
     overwrite = bool(other) or (place.again and result is not None and _last_version(log) != versions()["code_version"])
     if result is not None and not overwrite:
