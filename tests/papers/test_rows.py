@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, SettingsError, TrainingSettings
+from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, SettingsError, TrainingSettings, to_dict
 from wordtie.papers.registry import ROWS, select
 from wordtie.text.catalogue import CATALOGUE
 
@@ -73,6 +75,14 @@ def test_names_are_paper_table_row_and_every_row_says_what_it_is() -> None:
         assert row.label
         assert set(row.drawn_from) <= set(ROWS)
         assert (row.kind == "other") == bool(row.not_run)
+
+
+def test_no_configuration_is_trained_under_two_names() -> None:
+    """A point that two tables or figures share is trained by one row, and drawn from it by the other."""
+    trained = [
+        json.dumps([to_dict(row.settings()), dict(row.second_session)]) for row in ROWS.values() if row.kind == "train"
+    ]
+    assert len(trained) == len(set(trained))
 
 
 def test_a_group_is_what_begins_so_and_a_name_in_full_is_one_row() -> None:
