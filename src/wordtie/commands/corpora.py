@@ -44,7 +44,8 @@ def state(name: str) -> str:
 def _paragraph(name: str) -> str:
     entry = CATALOGUE[name]
     lines = [f"{name:17} {state(name):10} {entry.title}"]
-    count = f"; data.min_count {entry.min_count} where it is not given" if entry.min_count > 1 else ""
+    default = f"; data.min_count {entry.min_count} where neither it nor a vocabulary size is given"
+    count = default if entry.min_count > 1 else ""
     lines += textwrap.wrap(f"{entry.note}{count}; licence: {entry.licence}", 100, initial_indent=" " * 29,
                            subsequent_indent=" " * 29)  # fmt: skip
     return "\n".join(lines)

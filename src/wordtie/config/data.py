@@ -26,7 +26,7 @@ class DataSettings:
     """Keep the most frequent words, `<unk>` and `<eos>` included. None keeps every word of `min_count`."""
     min_count: int = 1
     """Words seen fewer times in the training text become `<unk>`, which is learnt from them. Left out on the command
-    line, without a vocabulary size: what `wordtie corpora` says of a named corpus, else 1."""
+    line: for `word2vec` 5; else, without a vocabulary size, what `wordtie corpora` says of a named corpus, or 1."""
     vocabulary_from: Literal["train", "all"] = "train"
     """`all` builds the vocabulary over every split, as some published recipes did; recorded in the run."""
     split: tuple[float, float, float] = (0.9, 0.05, 0.05)

@@ -1,4 +1,4 @@
-"""What counting words gets: the Kneser-Ney 5-gram that every table of these papers starts from.
+"""What counting words gets: the Kneser-Ney 5-gram that press-wolf-2017's table 6 starts from.
 
 Mikolov et al. (2011) print 141.2 for Penn Treebank. It is measured here through the same text, vocabulary and count of
 tokens as every model, and so is a check of all of them.

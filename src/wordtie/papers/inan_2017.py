@@ -2,10 +2,10 @@
 
 VD-LSTM, alone and with AL (augmented loss), RE (reused embedding) and REAL (both), in three sizes. The settings are
 those of section 6.1 and appendix A. Left open there, and taken here: the number of epochs (until the rate is some
-hundredths, or five validations in a row bring nothing new), the initial scale (Zaremba's), gamma within the printed
-range, and the "dropout probabilities", which are read as shares kept. "We don't use dropout in the input embedding
-layer" leaves open whether layer 1's input vectors are masked: in the first of two sessions of a tied model, which
-learns slowly, not.
+hundredths or less, the first of two sessions fewer; sooner where five validations in a row, large: ten, bring nothing
+new), the initial scale (Zaremba's), gamma within the printed range, and the "dropout probabilities", which are read
+as shares kept. "We don't use dropout in the input embedding layer" leaves open whether layer 1's input vectors are
+masked: in the first of two sessions of a tied model, which learns slowly, not.
 """
 
 from __future__ import annotations
