@@ -75,7 +75,7 @@ def small_run(folder: Path) -> None:
     vocabulary = Vocabulary([EOS, UNK, *(f"w{n}" for n in range(words - 2))])
     model = LanguageModel(settings.model, words)
     tokenizer = Tokenizer(Tokenisation("space", lowercase=False, sentences=True), vocabulary)
-    write_model(folder, "language_model", model_config(settings, words), model.state_dict(), tokenizer)
+    write_model(folder, "language_model", model_config(settings, words, {}), model.state_dict(), tokenizer)
 
 
 def measure_predict(effort: Effort) -> Measurement:

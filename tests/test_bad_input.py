@@ -34,12 +34,13 @@ def error(arguments: list[str], code: int, capsys: Capture) -> str:
         (b"", "text.txt: has no words in it; give a file with text"),
         (b"\n\n  \n", "text.txt"),
         (b"only\n", "too few lines to split"),
+        (GOOD + b"\n" * 4000, "text.txt: has no words in it in one of the parts it is split into"),
         (GOOD + b"\x00\x01\x02\xff\n" + GOOD, "text.txt, line 41: a NUL byte"),
         (GOOD + b"caf\xe9\n" + GOOD, "text.txt, line 41: not UTF-8; convert it with `iconv -t utf-8`"),
         (GOOD.decode().encode("utf-16"), "UTF-16; convert it"),
         (GOOD + b"x" * 11_000_000 + b"\n" + GOOD * 2_000, "longer than 10 MB: put one sentence on a line"),
     ],
-    ids=["empty", "blank", "one word", "NUL", "Latin-1", "UTF-16", "long line"],
+    ids=["empty", "blank", "one word", "blank part", "NUL", "Latin-1", "UTF-16", "long line"],
 )
 def test_a_text_that_is_none(content: bytes, says: str, tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "text.txt").write_bytes(content)
@@ -82,8 +83,13 @@ def test_blank_lines_before_the_first_word_count(tmp_path: Path, capsys: Capture
     assert cli.main(["train", "text.txt", "--out", "run", *TINY]) == 0
     capsys.readouterr()
     assert cli.main(["surprisal", "run", "late.txt"]) == 0
-    rows = [row.split("\t")[:3] for row in capsys.readouterr().out.splitlines()[1:]]
-    assert rows == [["1", "1", "<eos>"], ["2", "1", "<eos>"], ["3", "1", "cat"], ["3", "2", "<eos>"]]
+    rows = [row.split("\t")[:4] for row in capsys.readouterr().out.splitlines()[1:]]
+    assert rows == [
+        ["1", "1", "1", "<eos>"],
+        ["2", "1", "1", "<eos>"],
+        ["3", "1", "1", "cat"],
+        ["3", "2", "2", "<eos>"],
+    ]
 
 
 def test_a_vocabulary_larger_than_the_text(tmp_path: Path, capsys: Capture) -> None:

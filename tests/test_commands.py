@@ -49,11 +49,12 @@ def test_evaluate_says_what_it_counted(run: Path, capsys: Capture) -> None:
     assert "over 42 tokens" in output(["evaluate", str(run), "--split", "valid"], capsys)
 
 
-def test_evaluate_sees_that_the_corpus_has_changed(run: Path, capsys: Capture) -> None:
-    text = run.parent / "text" / "train.txt"
+@pytest.mark.parametrize(("split", "more"), [("train", "a bird\n"), ("test", "the cat\n")])
+def test_evaluate_sees_that_the_corpus_has_changed(run: Path, split: str, more: str, capsys: Capture) -> None:
+    text = run.parent / "text" / f"{split}.txt"
     before = text.read_text()
     try:
-        text.write_text(before + "a bird\n")
+        text.write_text(before + more)
         assert cli.main(["evaluate", str(run)]) == RunFolderError.exit_code
     finally:
         text.write_text(before)

@@ -98,6 +98,16 @@ def test_dependent_columns_span_nothing_more() -> None:
     assert subspace_distance(x, x[:, :1]) == pytest.approx((3 / 4) ** 0.5), "a line in the space is not the space"
 
 
+def test_many_words_do_not_cost_directions() -> None:
+    """Vectors that all lean one way, as those of words do, in single precision: every column counts."""
+    rng = np.random.default_rng(0)
+    x, y = (rng.normal(size=(50_000, 20)) * np.geomspace(1, 1e-3, 20) + 3 for _ in range(2))
+    exact = compare_subspaces(x, y)
+    rounded = compare_subspaces(x.astype(np.float32), y.astype(np.float32))
+    assert rounded.ranks == exact.ranks == (20, 20)
+    assert rounded.distance == pytest.approx(exact.distance, rel=1e-5)
+
+
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [

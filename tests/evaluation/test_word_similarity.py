@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -146,3 +147,33 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert cli.main(["similarity", *arguments]) == 0
     assert capsys.readouterr().out.startswith("benchmark\tvectors\trho\tlow\thigh\tpairs\tcovered\toov\npairs\t")
     assert cli.main(["similarity", str(tmp_path / "gone")]) == 3
+
+
+def test_the_command_goes_on_where_one_benchmark_is_not_covered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for number in (0, 1):
+        write_vectors(vectors(number), Path(f"{number}.txt"), "text")
+    made = benchmark()
+    lines = (f"{a} {b} {score}\n" for (a, b), score in zip(made.pairs, made.scores, strict=True))
+    Path("pairs.txt").write_text("".join(lines))
+    Path("other.txt").write_text("chat chien 3\nchat loup 2\n")
+
+    def found(*more: str) -> Any:
+        both = ["--benchmark", "pairs.txt", "--benchmark", "other.txt"]
+        assert cli.main(["similarity", "0.txt", "1.txt", *both, "--json", *more]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    rows = found()["similarity"]
+    assert [row["rho"] is None for row in rows] == [False, False, True, True]
+    assert (rows[2]["pairs"], rows[2]["covered"], rows[2]["oov"]) == (2, 0, 1.0)
+    first, other = found("--seed", "1")["difference"], found("--seed", "2")["difference"]
+    assert [row["benchmark"] for row in first] == ["pairs"]
+    assert first[0]["difference"] == other[0]["difference"]
+    assert first[0]["low"] != other[0]["low"]
+    assert cli.main(["similarity", "0.txt", "--benchmark", "other.txt"]) == 3
+    assert "has both words of only 0 of the 2 pairs" in capsys.readouterr().err
+    monkeypatch.setenv("WORDTIE_DATA", str(tmp_path))
+    assert cli.main(["similarity", "0.txt", "1.txt", "--agreement"]) == 0
+    assert capsys.readouterr().out.startswith("vectors\trho\t")

@@ -24,6 +24,10 @@ KINDS: tuple[Kind, ...] = ("space", "words")
         ("<unk> a<eos>b <x>", ["<unk>", "a", "<eos>", "b", "<", "x", ">"]),
         ("snake_case 😀😀 \x1c", ["snake", "_", "case", "😀", "😀"]),
         (" \t\u00a0\u2003", []),
+        ("soft\u00adhyphen \ufeffa\u2060b c\u200bd", ["softhyphen", "ab", "c", "d"]),
+        ("Vie\u0323\u0302t Việt", ["Việt", "Việt"]),
+        ("I ❤️ you ❤️love 👍🏽 👩\u200d👧", ["I", "❤️", "you", "❤️", "love", "👍🏽", "👩\u200d👧"]),
+        ("🇫🇷🇩🇪 1️⃣", ["🇫🇷", "🇩🇪", "1️⃣"]),
     ],
 )
 def test_words_of_raw_text(text: str, words: list[str]) -> None:
@@ -66,6 +70,11 @@ def test_each_line_end_is_eos() -> None:
         (" The cat sat , and then it left . \n Why ? \n", "space"),
         ("mr. <unk> is chairman of n.v. in the u.s.\n" + "no it was n't black monday\n" * 20, "space"),
         ("anarchism originated as a term of abuse", "space"),
+        ("यह घर है। वह गया॥", "words"),
+        ("مرحبا، كيف حالك؟", "words"),
+        ("ሰላም። እንዴት፣ ነህ።", "words"),
+        ("Բարեւ։ Ինչպես ես։", "words"),
+        ("यह घर है । वह गया ॥", "space"),
         ("", "space"),
     ],
 )

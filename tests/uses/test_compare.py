@@ -11,6 +11,7 @@ import pytest
 
 from tests.commands import SMALL, Capture, output, rows, small_text
 from wordtie import cli
+from wordtie.errors import DataError
 from wordtie.evaluation.subspace import subspace_distance
 from wordtie.uses.compare_predictions import compare_predictions
 from wordtie.uses.open_run import load
@@ -55,12 +56,24 @@ def test_compare_prints_ranks_then_what_follows_then_masses(runs: tuple[str, str
     assert found[3]["tied"] == "<unk>"
     assert found[4]["tied"] == "3 most frequent words"
     assert found[7]["tied:probability"] == found[8]["tied:probability"], "a word not known is <unk>"
+    assert found[7]["tied"].startswith("bird = <unk> (rank ")
     as_json = json.loads(output([*arguments, "--json"], capsys))
     assert [each["phrase"] for each in as_json] == ["the cat sat", "the", "the <unk>"]
     assert f"{as_json[0]['models']['tied']['mass']['unk']:.6f}" == found[3]["tied:probability"]
     assert as_json[0]["models"]["untied"]["top"][0] == [found[0]["untied"], pytest.approx(0, abs=1)]
     one = rows(output(["compare", "tied", "--phrase", "the", "--phrase", "on"], capsys))
     assert {row["phrase"] for row in one} == {"the", "on"}
+    assert [each["models"]["tied"]["oov"] for each in as_json] == [False, True, None]
+
+
+@pytest.mark.parametrize(
+    ("phrases", "message"),
+    [("the cat\ton the\n", "'on the' must be one word to follow 'the cat'"), ("\n \n", "has no phrases in it")],
+)
+def test_phrases_that_cannot_be_answered(runs: tuple[str, str], phrases: str, message: str, capsys: Capture) -> None:
+    Path("bad.tsv").write_text(phrases)
+    assert cli.main(["compare", *runs, "--phrases", "bad.tsv"]) == DataError.exit_code
+    assert message in capsys.readouterr().err
 
 
 def test_compare_over_a_text(runs: tuple[str, str], capsys: Capture) -> None:

@@ -44,7 +44,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = Settings(model=ModelSettings(hidden=4))
     model = LanguageModel(settings.model, len(vocabulary))
     tokenizer = Tokenizer(Tokenisation("space", lowercase=False, sentences=True), vocabulary)
-    write_model(folder, "language_model", model_config(settings, len(vocabulary)), model.state_dict(), tokenizer)
+    write_model(folder, "language_model", model_config(settings, len(vocabulary), {}), model.state_dict(), tokenizer)
     return folder
 
 

@@ -88,6 +88,19 @@ def test_entropy_and_surprisal_by_hand(loaded: LoadedModel) -> None:
     assert first.entropy_bits == pytest.approx(entropy, rel=1e-5)
 
 
+def test_a_region_is_what_stands_between_white_space(loaded: LoadedModel) -> None:
+    tokenizer = Tokenizer(Tokenisation("words", lowercase=True, sentences=True), loaded.tokenizer.vocabulary)
+    records = replace(loaded, tokenizer=tokenizer).surprisal('The  "U.S." cat,\nsat.')
+    found = [(r.line, r.region, r.position, r.word) for r in records]
+    first = ["the", '"', "u", ".", "s", ".", '"', "cat", ",", "<eos>"]
+    assert found[:10] == [
+        (1, region, position, word)
+        for position, (region, word) in enumerate(zip((1, *[2] * 6, 3, 3, 4), first, strict=True), 1)
+    ]
+    assert found[10:] == [(2, 1, 1, "sat"), (2, 1, 2, "."), (2, 2, 3, "<eos>")]
+    assert [r.id for r in records] == tokenizer.encode('The  "U.S." cat,\nsat.\n').tolist()
+
+
 def test_lines_end_where_those_of_files_do(loaded: LoadedModel) -> None:
     assert [(r.line, r.word) for r in loaded.surprisal("the\r\ncat\x0bsat\n")] == [
         *((1, "the"), (1, "<eos>"), (2, "cat"), (2, "sat"), (2, "<eos>")),
@@ -99,3 +112,10 @@ def test_what_is_generated_depends_on_the_seed_alone(loaded: LoadedModel) -> Non
     torch.manual_seed(99)
     assert loaded.generate("the", 30, seed=4) == first != loaded.generate("the", 30, seed=5)
     assert "<unk>" not in first
+
+
+def test_a_prompt_keeps_its_line_ends(loaded: LoadedModel) -> None:
+    assert loaded.generate("the cat\na dog <eos> the", words=0) == "the cat\na dog\nthe"
+    more = loaded.generate("the cat\na", words=1, seed=1)
+    (word,) = (word for word, p in loaded.predict("the cat\na", top=99) if more == f"the cat\na {word}")
+    assert word in loaded.tokenizer.vocabulary

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from wordtie import cli
-from wordtie.errors import DataError, RunFolderError
+from wordtie.errors import DataError, RunFolderError, SaveError
 from wordtie.models.word_vectors import WordVectors
 from wordtie.text.tokenisation import Tokenisation
 from wordtie.text.tokenizer import Tokenizer
@@ -115,6 +115,20 @@ def test_a_bad_npy_is_named(tmp_path: Path) -> None:
         read_vectors(path)
 
 
+def test_counts_of_other_vectors_are_not_taken_over(tmp_path: Path) -> None:
+    path = tmp_path / "v.txt"
+    write_vectors(some(), path, "text")
+    with pytest.raises(SaveError, match=r"v\.txt\.vocab: holds counts of other vectors"):
+        write_vectors(some(counts=False), path, "text")
+    assert read_vectors(path).counts == some().counts, "what was there is still there"
+
+
+def test_blank_lines_at_the_end_are_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / "v.txt"
+    path.write_text("1 2\na 1 2\n\n \n")
+    assert list(read_vectors(path).words) == ["a"]
+
+
 def test_sides_of_a_model(tmp_path: Path) -> None:
     run = run_folder(tmp_path / "run")
     first, second = sides(run)
@@ -174,11 +188,17 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert out("run", "--picture", "map.html", "--words", "the") == "map.html\n"
     assert cli.main(["vectors", "run.vectors.txt", "--side", "input"]) == 2
     assert "--side is for run folders" in capsys.readouterr().err
+    assert out("run", "--out", "named.npy") == "named.npy\nnamed.npy.vocab\n"
+    assert np.load("named.npy").tolist() == [[0, 1], [4, 5]]
+    assert out("run", "--out", "named.bin") == "named.bin\nnamed.bin.vocab\n"
+    assert Path("named.bin").read_bytes().startswith(b"2 2\nthe \x00\x00")
     assert out("run:output") == "run-output.vectors.txt\nrun-output.vectors.txt.vocab\n"
     for wrong, message in [
         (["gone", "--side", "input"], "gone: no run folder"),
         (["run", "--words", "the"], "--words is for the picture"),
         (["run", "--neighbours", "the", "--out", "file"], "--out is for a vectors file"),
+        (["run", "--format", "text", "--out", "v.npy"], "v.npy: the ending .npy is for --format npy"),
+        (["run", "--format", "npy", "--out", "v.txt"], "v.txt: a file of --format npy must end in .npy"),
     ]:
         assert cli.main(["vectors", *wrong]) > 0
         assert message in capsys.readouterr().err

@@ -68,7 +68,7 @@ def read_lines(path: str) -> Iterator[str]:
     """
     name = text_name(path)
     with opened(Source(Path(name), handle=stdin() if path == "-" else None)) as handle:
-        for number, block in byte_blocks(handle, name):
+        for number, block in byte_blocks(handle, name, mend="cut it into shorter lines"):
             yield from decoded(block, name, number).removesuffix("\n").split("\n")
 
 
@@ -87,7 +87,7 @@ def print_json_list(items: Iterable[object]) -> None:
 
 
 def print_tsv(header: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
-    """A header and one tab-separated line a row; floats with six decimals, true and false as 1 and 0."""
+    """A header and one tab-separated line a row; floats with six decimals, truth as 1 or 0, None as nothing."""
     print("\t".join(header))
     for row in rows:
         print("\t".join(_cell(row[name]) for name in header))
@@ -96,4 +96,6 @@ def print_tsv(header: Sequence[str], rows: Iterable[Mapping[str, object]]) -> No
 def _cell(value: object) -> str:
     if isinstance(value, bool):
         return str(int(value))
+    if value is None:
+        return ""
     return f"{value:.6f}" if isinstance(value, float) else str(value)

@@ -7,7 +7,8 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv, read_lines, whole_number
+from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv, read_lines, text_name, whole_number
+from wordtie.errors import DataError
 
 if TYPE_CHECKING:
     from wordtie.uses.open_run import LoadedModel
@@ -30,9 +31,10 @@ examples:
 def main(argv: list[str]) -> None:
     """Print the predictions, or the masses over a text."""
     arguments = parse(argv)
-    phrases = [*((phrase, None) for phrase in arguments.phrase), *read_phrases(arguments.phrases)]
-    if bool(phrases) == bool(arguments.text):
+    if bool(arguments.phrase or arguments.phrases) == bool(arguments.text):
         raise UsageError("give --phrase or --phrases, or else --text; see `wordtie compare --help`")
+
+    phrases = [*((phrase, None) for phrase in arguments.phrase), *read_phrases(arguments.phrases)]
 
     from wordtie.uses.open_run import load
 
@@ -66,8 +68,10 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 
 def read_phrases(path: str | None) -> list[tuple[str, str | None]]:
-    """(phrase, word that follows or None) of each line that is not blank."""
+    """(phrase, word that follows or None) of each line that is not blank. Raises `DataError` where all are."""
     parts = [line.partition("\t") for line in read_lines(path) if line.strip()] if path else []
+    if path and not parts:
+        raise DataError(f"{text_name(path)}: has no phrases in it, only blank lines: write one a line")
     return [(phrase.strip(), following.strip() or None) for phrase, _, following in parts]
 
 

@@ -50,7 +50,7 @@ def main(argv: list[str]) -> None:
 
 
 def evaluate_split(model: LoadedModel, run: str, split: str) -> dict[str, object]:
-    """A text of the model's own corpus. Raises `RunFolderError` where its words are no longer the model's."""
+    """A text of the model's own corpus. Raises `RunFolderError` where it is no longer what it was."""
     from wordtie.evaluation.perplexity import evaluate
     from wordtie.training.trainer import prepared_data
 
@@ -58,10 +58,10 @@ def evaluate_split(model: LoadedModel, run: str, split: str) -> dict[str, object
         data = prepared_data(model.settings)
     except DataError as error:
         raise DataError(f"{error}; {run} was trained on it: name a FILE to measure") from error
-    if data.vocabulary != model.tokenizer.vocabulary:
+    counts, policy = data.info["splits"][split], data.info["policy"]
+    if data.vocabulary != model.tokenizer.vocabulary or model.texts.get(split, counts["sha256"]) != counts["sha256"]:
         raise RunFolderError(f"{run}: {model.settings.data.corpus} has changed since training; name a FILE to measure")
     score = evaluate(model.model, data.test if split == "test" else data.valid, data.vocabulary.eos_id)
-    counts, policy = data.info["splits"][split], data.info["policy"]
     return {
         "text": f"{model.settings.data.corpus} ({split})",
         "perplexity": score.perplexity,

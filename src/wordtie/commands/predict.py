@@ -7,7 +7,8 @@ from wordtie.commands._shared import Parser, print_json, print_tsv, whole_number
 HELP = """\
 List the likeliest next words of a phrase.
 
-The output has a header and one line a word, likeliest first, with tabs between the columns.
+The output has a header and one line a word, likeliest first, with tabs between the columns. A phrase starts a sentence;
+a line end within it, or <eos> anywhere, ends one.
 
 examples:
   wordtie predict runs/ptb "the federal reserve"

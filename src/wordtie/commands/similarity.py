@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from wordtie.commands._shared import Parser, print_json, print_tsv, seed
+from wordtie.errors import DataError
 
 if TYPE_CHECKING:
+    from wordtie.evaluation.word_similarity import Benchmark
     from wordtie.models.word_vectors import WordVectors
+
+Line: TypeAlias = dict[str, object]
 
 HELP = """\
 Judge word vectors by what people find similar.
@@ -34,28 +40,16 @@ def main(argv: list[str]) -> None:
     parser.add_argument(
         "--agreement", action="store_true", help="also: do they find the same words similar, over all pairs of words?"
     )
-    parser.add_argument("--seed", type=seed, default=0, help="of the bootstrap (0)")
+    parser.add_argument("--seed", type=seed, default=0, help="of the bootstrap, and of the sample of --agreement (0)")
     parser.add_argument("--json", action="store_true", help="print a JSON object")
     arguments = parser.parse_args(argv)
 
-    from wordtie.evaluation.word_similarity import difference, read_benchmark, similarity
-    from wordtie.uses.similarity_sets import standard
     from wordtie.uses.vectors import open_vectors
 
-    files = [Path(file) for file in arguments.benchmark] if arguments.benchmark else list(standard().values())
-    benchmarks = [read_benchmark(file) for file in files]
-    first, *others = sets = [open_vectors(source) for source in arguments.vectors]
-    rows: list[dict[str, object]] = [
-        {"benchmark": b.name, "vectors": v.name, **dataclasses.asdict(similarity(v, b, arguments.seed))}
-        for b in benchmarks
-        for v in sets
-    ]
-    compared: list[dict[str, object]] = [
-        {"benchmark": b.name, "vectors": f"{first.name} - {v.name}", **dataclasses.asdict(difference(first, v, b))}
-        for b in benchmarks
-        for v in others
-    ]
-    agreed = agreements(sets) if arguments.agreement else []
+    benchmarks = find_benchmarks(arguments.benchmark, may_be_missing=arguments.agreement)
+    sets = [open_vectors(source) for source in arguments.vectors]
+    rows, compared = judge(sets, benchmarks, arguments.seed)
+    agreed = agreements(sets, arguments.seed) if arguments.agreement else []
     if arguments.json:
         print_json({"similarity": rows, "difference": compared, "agreement": agreed})
         return
@@ -65,12 +59,57 @@ def main(argv: list[str]) -> None:
         print_tsv(list(table[0]), table)
 
 
-def agreements(sets: list[WordVectors]) -> list[dict[str, object]]:
+def find_benchmarks(files: list[str] | None, may_be_missing: bool) -> list[Benchmark]:
+    """Those named, else the standard ones. Raises `DataError` where they are missing and may not be."""
+    from wordtie.evaluation.word_similarity import read_benchmark
+    from wordtie.uses.similarity_sets import standard
+
+    try:
+        return [read_benchmark(file) for file in (map(Path, files) if files else standard().values())]
+    except DataError as error:
+        if files or not may_be_missing:
+            raise
+        print(f"wordtie: {error}", file=sys.stderr)
+        return []
+
+
+def judge(sets: list[WordVectors], benchmarks: list[Benchmark], seed: int) -> tuple[list[Line], list[Line]]:
+    """(a row for each set and benchmark, one for each further set against the first).
+
+    What cannot be ranked has no figures, and is said on stderr. Raises `NothingToRankError` where nothing can be.
+    """
+    from wordtie.evaluation.word_similarity import NothingToRankError, coverage, difference, similarity
+
+    first, *others = sets
+    rows: list[Line] = []
+    compared: list[Line] = []
+    missing: NothingToRankError | None = None
+    for benchmark in benchmarks:
+        for vectors in sets:
+            line: Line = {"benchmark": benchmark.name, "vectors": vectors.name, "rho": None, "low": None, "high": None}
+            try:
+                line |= dataclasses.asdict(similarity(vectors, benchmark, seed))
+            except NothingToRankError as error:
+                missing = error
+                print(f"wordtie: {error}", file=sys.stderr)
+                line |= dataclasses.asdict(coverage(vectors, benchmark))
+            rows.append(line)
+        for vectors in others:
+            with contextlib.suppress(NothingToRankError):  # said above
+                found = difference(first, vectors, benchmark, seed)
+                name = f"{first.name} - {vectors.name}"
+                compared.append({"benchmark": benchmark.name, "vectors": name, **dataclasses.asdict(found)})
+    if missing and all(line["rho"] is None for line in rows):
+        raise missing
+    return rows, compared
+
+
+def agreements(sets: list[WordVectors], seed: int) -> list[Line]:
     """Every two of the sets."""
     from wordtie.evaluation.embedding_agreement import agreement
 
     return [
-        {"vectors": f"{a.name} ~ {b.name}", **dataclasses.asdict(agreement(a, b))}
+        {"vectors": f"{a.name} ~ {b.name}", **dataclasses.asdict(agreement(a, b, seed=seed))}
         for number, a in enumerate(sets)
         for b in sets[number + 1 :]
     ]

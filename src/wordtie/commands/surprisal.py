@@ -14,6 +14,8 @@ Print the surprisal of every word of a text.
 
 The output has a header and one line a word, with tabs between the columns:
   line, position   where the word stands, both from 1
+  region           which stretch between white space of the line it is in, from 1: add up over it to have one number
+                   for a word and the punctuation that hangs on it
   word, id, oov    oov is 1 where the model does not know the word and scores <unk> in its place
   surprisal_bits   -log2 of the probability that the model gave the word
   entropy_bits     how uncertain the model was before it saw the word
@@ -24,7 +26,7 @@ examples:
   wordtie surprisal runs/ptb story.txt --reset never
 """
 
-COLUMNS = ["line", "position", "word", "id", "oov", "surprisal_bits", "entropy_bits"]
+COLUMNS = ["line", "position", "region", "word", "id", "oov", "surprisal_bits", "entropy_bits"]
 
 
 def main(argv: list[str]) -> None:

@@ -10,6 +10,7 @@ from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv, 
 
 if TYPE_CHECKING:
     from wordtie.models.word_vectors import WordVectors
+    from wordtie.uses.vector_files import Format
 
 HELP = """\
 Take the word vectors out of a model: files, neighbours, analogies, a picture.
@@ -25,7 +26,7 @@ examples:
   wordtie vectors runs/ptb --picture ptb.html --words market,company,monday
 """
 
-ENDINGS = {"text": ".txt", "binary": ".bin", "npy": ".npy"}
+ENDINGS: dict[Format, str] = {"text": ".txt", "binary": ".bin", "npy": ".npy"}
 MAP_WORDS = 800
 
 
@@ -49,10 +50,11 @@ def main(argv: list[str]) -> None:
     else:
         from wordtie.uses.vector_files import write_vectors
 
-        out = Path(arguments.out or f"{source.name.replace(':', '-')}.vectors{ENDINGS[arguments.format]}")
+        form = format_of(arguments.out, arguments.format)
+        out = Path(arguments.out or f"{source.name.replace(':', '-')}.vectors{ENDINGS[form]}")
         if not arguments.out and out.exists():
             raise UsageError(f"{out} is there already: name the file with --out, which replaces it")
-        for path in write_vectors(vectors, out, arguments.format):
+        for path in write_vectors(vectors, out, form):
             print(path)
 
 
@@ -63,7 +65,9 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--side", choices=["input", "output", "tied"], help="which vectors of a model (tied, or else input)"
     )
-    parser.add_argument("--format", choices=list(ENDINGS), default="text", help="of the file to be written (text)")
+    parser.add_argument(
+        "--format", choices=list(ENDINGS), help="of the file to be written (.bin: binary, .npy: npy, else text)"
+    )
     parser.add_argument(
         "--out", metavar="FILE", help="the file to be written, or replaced (SOURCE.vectors.txt, .bin or .npy, here)"
     )
@@ -80,6 +84,17 @@ def parse(argv: list[str]) -> argparse.Namespace:
     if arguments.out and (arguments.neighbours or arguments.analogy or arguments.picture):
         raise UsageError("--out is for a vectors file; neighbours go to stdout, a picture to the file it names")
     return arguments
+
+
+def format_of(out: str | None, named: Format | None) -> Format:
+    """The format asked for, or else the one that the file's name asks for. Raises `UsageError` where they disagree."""
+    ending = Path(out or "").suffix
+    if named and named != "npy" and ending == ".npy":
+        raise UsageError(f"{out}: the ending .npy is for --format npy, which it is read as")
+    if named == "npy" and out and ending != ".npy":
+        raise UsageError(f"{out}: a file of --format npy must end in .npy, by which it is known")
+    by_ending: dict[str, Format] = {".bin": "binary", ".npy": "npy"}
+    return named or by_ending.get(ending, "text")
 
 
 def show(found: list[tuple[str, float]], json: bool) -> None:

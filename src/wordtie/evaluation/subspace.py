@@ -76,7 +76,8 @@ def orthonormal_basis(matrix_VE: NDArray[Any]) -> Doubles:
     basis, triangle = np.linalg.qr(matrix)
     turn, size_K, _ = np.linalg.svd(triangle)
     noise = np.finfo(np.asarray(matrix_VE).dtype if matrix_VE.dtype.kind == "f" else np.float64).eps
-    rank = int((size_K > size_K.max(initial=0.0) * max(matrix.shape) * noise).sum())
+    # rounding in the matrix grows with the smaller side alone, beside the largest size: words come by the ten thousand
+    rank = int((size_K > size_K.max(initial=0.0) * min(matrix.shape) * noise).sum())
     if rank == 0:
         raise DataError("a matrix is all zeros: it spans no space")
     kept: Doubles = basis @ turn[:, :rank]

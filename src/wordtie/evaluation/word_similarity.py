@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +35,21 @@ class Benchmark:
     """(P,)"""
 
 
+class NothingToRankError(DataError):
+    """Fewer than two pairs of a benchmark are covered, or all come out alike."""
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How much of a benchmark vectors know."""
+
+    pairs: int
+    covered: int
+    """Pairs with both words known: what rho is over."""
+    oov: float
+    """Share of the benchmark's distinct words that have no vector."""
+
+
 @dataclass(frozen=True)
 class Similarity:
     """How well vectors agree with a benchmark."""
@@ -45,9 +60,8 @@ class Similarity:
     """Of the 95 % interval."""
     pairs: int
     covered: int
-    """Pairs with both words known: what rho is over."""
     oov: float
-    """Share of the benchmark's distinct words that have no vector."""
+    """As in `Coverage`."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +102,11 @@ def read_benchmark(path: Path) -> Benchmark:
 
 
 def cosines(vectors: WordVectors, benchmark: Benchmark) -> Doubles:
-    """(P,), NaN where a word has no vector. Raises `DataError` where fewer than two pairs are covered."""
-    rows = np.array([[-1 if (row := vectors.row(word)) is None else row for word in p] for p in benchmark.pairs])
+    """(P,), NaN where a word has no vector. Raises `NothingToRankError` where fewer than two pairs are covered."""
+    rows = _rows(vectors, benchmark)
     known_P = (rows >= 0).all(axis=1)
     if known_P.sum() < 2:
-        raise DataError(
+        raise NothingToRankError(
             f"{vectors.name}: has both words of only {int(known_P.sum())} of the {len(rows)} pairs of "
             f"{benchmark.name}: is it the right language?"
         )
@@ -100,24 +114,35 @@ def cosines(vectors: WordVectors, benchmark: Benchmark) -> Doubles:
     return np.where(known_P, (unit[:, 0] * unit[:, 1]).sum(axis=1), np.nan)
 
 
+def _rows(vectors: WordVectors, benchmark: Benchmark) -> NDArray[np.int64]:
+    """(P, 2): the words' rows, -1 where there is none."""
+    return np.array([[-1 if (row := vectors.row(word)) is None else row for word in p] for p in benchmark.pairs])
+
+
+def coverage(vectors: WordVectors, benchmark: Benchmark) -> Coverage:
+    """How much of the benchmark has vectors."""
+    words = {word for pair in benchmark.pairs for word in pair}
+    missing = sum(vectors.row(word) is None for word in words)
+    covered = int((_rows(vectors, benchmark) >= 0).all(axis=1).sum())
+    return Coverage(len(benchmark.pairs), covered, missing / len(words))
+
+
 def similarity(vectors: WordVectors, benchmark: Benchmark, seed: int = 0) -> Similarity:
-    """rho with its interval and coverage. Raises `DataError` where there is nothing to rank."""
+    """rho with its interval and coverage. Raises `NothingToRankError`."""
     cosine_P = cosines(vectors, benchmark)
     known_P = ~np.isnan(cosine_P)
     ours, theirs = cosine_P[known_P], benchmark.scores[known_P]
     rho = _defined(spearman(ours, theirs), vectors, benchmark)
     low, high = _interval(weighted_spearman(ours, theirs, _resamples(len(ours), seed)))
-    words = {word for pair in benchmark.pairs for word in pair}
-    missing = sum(vectors.row(word) is None for word in words)
-    return Similarity(rho, low, high, len(known_P), int(known_P.sum()), missing / len(words))
+    return Similarity(rho, low, high, **asdict(coverage(vectors, benchmark)))
 
 
 def difference(first: WordVectors, second: WordVectors, benchmark: Benchmark, seed: int = 0) -> Difference:
-    """Paired difference of two sets of vectors. Raises `DataError` where they share no pairs to rank."""
+    """Paired difference of two sets of vectors. Raises `NothingToRankError` where they share no pairs to rank."""
     a, b = cosines(first, benchmark), cosines(second, benchmark)
     known_P = ~(np.isnan(a) | np.isnan(b))
     if known_P.sum() < 2:
-        raise DataError(f"{first.name} and {second.name} cover no two pairs of {benchmark.name} in common")
+        raise NothingToRankError(f"{first.name} and {second.name} cover no two pairs of {benchmark.name} in common")
     a, b, theirs = a[known_P], b[known_P], benchmark.scores[known_P]
     rho = _defined(spearman(a, theirs), first, benchmark) - _defined(spearman(b, theirs), second, benchmark)
     weights_RP = _resamples(len(a), seed)
@@ -167,5 +192,7 @@ def _interval(values_R: Doubles) -> tuple[float, float]:
 
 def _defined(rho: float, vectors: WordVectors, benchmark: Benchmark) -> float:
     if math.isnan(rho):
-        raise DataError(f"{vectors.name}: all covered pairs of {benchmark.name} come out alike, so there is no ranking")
+        raise NothingToRankError(
+            f"{vectors.name}: all covered pairs of {benchmark.name} come out alike: nothing to rank"
+        )
     return rho

@@ -67,7 +67,8 @@ class SplitReader:
                 empty = empty and not block.strip()
                 yield block
             if empty:
-                raise DataError(f"{source.path}: has no words in it; give a file with text")
+                part = " in one of the parts it is split into" if source.span and self.bytes else ""
+                raise DataError(f"{source.path}: has no words in it{part}; give a file with text")
 
     def _blocks(self, source: Source) -> Iterator[str]:
         running = not (self.sentences or source.documents)

@@ -70,11 +70,18 @@ def skip(handle: BinaryIO, count: int) -> int:
 
 
 def byte_blocks(
-    handle: BinaryIO, name: str, *, length: int | None = None, line: int = 1, at_spaces: bool = False
+    handle: BinaryIO,
+    name: str,
+    *,
+    length: int | None = None,
+    line: int = 1,
+    at_spaces: bool = False,
+    mend: str = "put one sentence on a line, or set data.sentences to false",
 ) -> Iterator[tuple[int, bytes]]:
     """Blocks of whole lines, each with the number of its first line; at most `length` bytes in all.
 
     With `at_spaces`, as in running text, blocks may also end at a blank, so that a line may be of any length.
+    `mend` is what to do about a line that is too long.
     Raises `DataError` for a line (or a word) longer than `LONGEST_LINE`.
     """
     rest = b""
@@ -83,9 +90,9 @@ def byte_blocks(
         end = data.rfind(b"\n") + 1 or (data.rfind(b" ") + 1 if at_spaces else 0)
         head = data[:end] if end else data
         if len(rest) + (head.find(b"\n") + 1 or len(head)) > LONGEST_LINE and not (end and at_spaces):
-            mend = "is one word of more than" if at_spaces else "is longer than"
-            advice = "is it text?" if at_spaces else "put one sentence on a line, or set data.sentences to false"
-            raise DataError(f"{name}, line {line}: {mend} {LONGEST_LINE // 1_000_000} MB: {advice}")
+            what = "is one word of more than" if at_spaces else "is longer than"
+            advice = "is it text?" if at_spaces else mend
+            raise DataError(f"{name}, line {line}: {what} {LONGEST_LINE // 1_000_000} MB: {advice}")
         if end:
             block = rest + head
             yield line, block

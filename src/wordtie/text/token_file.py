@@ -34,7 +34,7 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the stage, and how much of it is done, of how much."""
 Counts: TypeAlias = NDArray[np.int64]
 
-VERSION = 1
+VERSION = 2
 """Of the prepared folder; one of another version is prepared anew."""
 _TOKENIZER, _INFO = "tokenizer.json", "data.json"
 _CHUNK = 1 << 20

@@ -4,7 +4,11 @@
 
 - a word is a run of letters, marks and digits, joined inside by an apostrophe or a hyphen (don't, well-known);
 - a number may have points and commas between its digits (3.14, 1,000);
-- every other character that is not white space, so each punctuation mark, is a word of its own.
+- every other character that is not white space, so each punctuation mark, is a word of its own; an emoji is one word
+  with its variation selector, its skin tone, and what is joined to it.
+
+Before that, letters and marks are composed (Unicode's form NFC), so that a word has one spelling however it was typed;
+soft hyphens, word joiners and byte-order marks are taken out, and a zero-width space is white space.
 
 Both leave `<unk>` and `<eos>` whole wherever they stand. Each is one regular expression that means the same to
 Python's `re` and to the Oniguruma of Hugging Face `tokenizers`: the classes are spelt out, since the two disagree
@@ -29,6 +33,10 @@ _BEYOND_BMP = "\U00010000-\U0001cfff\U0001d400-\U0001d7ff\U0001e000-\U0001efff\U
 """Letters beyond U+FFFF by whole blocks: the rest there is pictures. Short, because `re` searches it linearly."""
 
 SPACE_PATTERN = f"[^{_SPACE}]+"
+INVISIBLE = {"[\u00ad\u2060\ufeff]": "", "\u200b": " "}
+"""What `words` puts in the place of characters that nobody sees."""
+_JOINED = f"(?:[\ufe00-\ufe0f\u20e3\U0001f3fb-\U0001f3ff]|\u200d[^{_SPACE}])*"
+"""What belongs to the emoji before it."""
 
 
 @cache
@@ -42,7 +50,8 @@ def words_pattern() -> str:
     ends = [c for c, after in zip(codes, [*codes[1:], -1], strict=True) if c + 1 != after]
     word = "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(starts, ends, strict=True)) + _BEYOND_BMP
     inside = "['’.,-](?:(?<![.,])|(?<=[0-9].)(?=[0-9]))"
-    return f"[{word}]+(?:{inside}[{word}]+)*|{UNK}|{EOS}|[^{_SPACE}]"
+    flag = "[\U0001f1e6-\U0001f1ff]{2}"
+    return f"[{word}]+(?:{inside}[{word}]+)*|{UNK}|{EOS}|{flag}|[^{_SPACE}]{_JOINED}"
 
 
 @dataclass(frozen=True)
@@ -59,17 +68,25 @@ class Tokenisation:
     """Each line end is an `<eos>`; otherwise it is white space."""
     pattern: str = ""
     """The regular expression; left empty, that of `kind`."""
+    composed: bool | None = None
+    """Compose letters and marks, and take out what is invisible. None: for `words`, as long as nothing else is said."""
     _compiled: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.pattern:
             object.__setattr__(self, "pattern", SPACE_PATTERN if self.kind == "space" else words_pattern())
+        if self.composed is None:
+            object.__setattr__(self, "composed", self.kind == "words")
         object.__setattr__(self, "_compiled", re.compile(self.pattern))
 
     def words(self, text: str) -> list[str]:
         """The words of a text; line ends in it are white space."""
         if self.kind == "space" and "<" in text:
             text = text.replace(UNK, f" {UNK} ").replace(EOS, f" {EOS} ")
+        if self.composed and not text.isascii():
+            text = unicodedata.normalize("NFC", text)
+            for pattern, replacement in INVISIBLE.items():
+                text = re.sub(pattern, replacement, text)
         if self.lowercase:
             # tokenizers lowers letter by letter, without Python's rule for a sigma that ends a word
             text = text.replace("Σ", "σ").lower()
@@ -80,8 +97,10 @@ class Tokenisation:
         return self.words(lines.replace("\n", f" {EOS} "))
 
 
-_MARKED = re.compile(r"[^\W_][,;:?!](?=\s|$)|[^\W_]\.(?=\s*$)", re.MULTILINE)
-_ALONE = re.compile(r"(?<!\S)[,;:?!.](?!\S)")
+_OTHERS = "،؛؟۔।॥։՝።፣፤፥፧၊။។、。，！？；："
+"""What commas and full stops look like elsewhere."""
+_MARKED = re.compile(rf"[^\W_][,;:?!](?=\s|$)|[^\W_]\.(?=\s*$)|\S[{_OTHERS}](?=\s|$)", re.MULTILINE)
+_ALONE = re.compile(rf"(?<!\S)[,;:?!.{_OTHERS}](?!\S)")
 
 
 def looks_like(sample: str) -> Kind:

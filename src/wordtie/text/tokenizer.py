@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from wordtie.errors import RunFolderError
 from wordtie.text.files import write_text
-from wordtie.text.tokenisation import SPACE_PATTERN, Tokenisation
+from wordtie.text.tokenisation import INVISIBLE, SPACE_PATTERN, Tokenisation
 from wordtie.text.vocabulary import EOS, UNK, Vocabulary
 
 
@@ -39,11 +39,6 @@ class Tokenizer:
     def words(self, line: str) -> list[str]:
         """The words of a line, known to the vocabulary or not."""
         return self.tokenisation.words(line)
-
-    def encode_line(self, line: str, eos: bool = True) -> list[int]:
-        """Ids of a line's words, closed by `<eos>` unless told otherwise."""
-        ids: list[int] = self.vocabulary.encode(self.words(line)).tolist()
-        return [*ids, self.vocabulary.eos_id] if eos else ids
 
     def encode(self, lines: str) -> NDArray[np.int32]:
         """Ids of whole lines, (N,): each line end is `<eos>` if `sentences`, and white space if not."""
@@ -82,7 +77,7 @@ def _to_json(tokenisation: Tokenisation, vocabulary: Vocabulary) -> str:
     from tokenizers import AddedToken, Regex
     from tokenizers import Tokenizer as HuggingFaceTokenizer
     from tokenizers.models import WordLevel
-    from tokenizers.normalizers import Lowercase, Normalizer, Replace, Sequence
+    from tokenizers.normalizers import NFC, Lowercase, Normalizer, Replace, Sequence
     from tokenizers.pre_tokenizers import Split
 
     words = {word: number for number, word in enumerate(vocabulary.words)}
@@ -90,6 +85,8 @@ def _to_json(tokenisation: Tokenisation, vocabulary: Vocabulary) -> str:
     steps: list[Normalizer] = []
     if tokenisation.sentences:
         steps.append(Replace("\n", f" {EOS} "))
+    if tokenisation.composed:
+        steps += [NFC(), *(Replace(Regex(pattern), new) for pattern, new in INVISIBLE.items())]
     if tokenisation.lowercase:
         steps.append(Lowercase())
     tokenizer.normalizer = Sequence(steps)
@@ -99,13 +96,15 @@ def _to_json(tokenisation: Tokenisation, vocabulary: Vocabulary) -> str:
 
 
 def _tokenisation(content: dict[str, Any]) -> Tokenisation:
-    steps = {step["type"] for step in content["normalizer"]["normalizers"]}
+    steps = content["normalizer"]["normalizers"]
+    kinds = {step["type"] for step in steps}
     pattern = content["pre_tokenizer"]["pattern"]["Regex"]
     return Tokenisation(
         kind="space" if pattern == SPACE_PATTERN else "words",
-        lowercase="Lowercase" in steps,
-        sentences="Replace" in steps,
+        lowercase="Lowercase" in kinds,
+        sentences=any(step.get("pattern") == {"String": "\n"} for step in steps),
         pattern=pattern,
+        composed="NFC" in kinds,
     )
 
 

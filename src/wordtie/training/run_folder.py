@@ -114,9 +114,9 @@ def read_settings(config: dict[str, Any], folder: Path) -> Settings:
         raise RunFolderError(f"{folder / CONFIG}: {error}: update wordtie") from error
 
 
-def model_config(settings: Settings, words: int) -> dict[str, Any]:
-    """What `config.json` says of a language model."""
-    return {"words": words, "settings": to_dict(settings)}
+def model_config(settings: Settings, words: int, texts: dict[str, str]) -> dict[str, Any]:
+    """What `config.json` says of a language model; `texts` has the SHA-256 of each split's text."""
+    return {"words": words, "settings": to_dict(settings), "texts": texts}
 
 
 @contextmanager

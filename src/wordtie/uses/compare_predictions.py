@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from wordtie.errors import DataError
 from wordtie.evaluation.perplexity import evaluating
 from wordtie.evaluation.word_mass import FREQUENT, WordMass, word_mass
 from wordtie.uses.open_run import LoadedModel
@@ -25,6 +26,8 @@ class Expectation:
     """Probability of the word that follows in truth, where it was given; a word not known has that of `<unk>`."""
     rank: int | None = None
     """Its place, 1 for the likeliest."""
+    oov: bool | None = None
+    """Whether the model does not know it."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ def compare_predictions(
 def expectation(
     loaded: LoadedModel, phrase: str, following: str | None = None, top: int = 10, frequent: int = FREQUENT
 ) -> Expectation:
-    """One model, one phrase, which starts from `<eos>`."""
+    """One model, one phrase, which starts from `<eos>`. Raises `DataError` where what follows is not one word."""
     model, tokenizer = loaded.model, loaded.tokenizer
     with evaluating(model):
         query, _ = read(model, tokenizer, phrase)
@@ -67,8 +70,15 @@ def expectation(
     pairs = list(zip(words, best.tolist(), strict=True))
     if following is None:
         return Expectation(pairs, mass)
-    own = probability_V[tokenizer.encode_line(following, eos=False)[0]]
-    return Expectation(pairs, mass, float(own), 1 + int((probability_V > own).sum()))
+    words = tokenizer.words(following)
+    if len(words) != 1:
+        made = ", ".join(words) or "nothing"
+        raise DataError(
+            f"{following!r} must be one word to follow {phrase!r}; the model's tokenisation makes {made} of it"
+        )
+    own = probability_V[int(tokenizer.vocabulary.encode(words)[0])]
+    rank = 1 + int((probability_V > own).sum())
+    return Expectation(pairs, mass, float(own), rank, words[0] not in tokenizer.vocabulary)
 
 
 def lines(comparisons: Sequence[Comparison], frequent: int = FREQUENT) -> Iterator[Line]:
@@ -81,7 +91,10 @@ def lines(comparisons: Sequence[Comparison], frequent: int = FREQUENT) -> Iterat
         for rank in range(min(len(expected.top) for _, expected in models)):
             yield _line(each.phrase, str(rank + 1), {name: expected.top[rank] for name, expected in models})
         if each.following is not None:
-            at = {name: (f"{each.following} (rank {e.rank})", e.following) for name, e in models}
+            at = {
+                name: (f"{each.following}{' = <unk>' if e.oov else ''} (rank {e.rank})", e.following)
+                for name, e in models
+            }
             yield _line(each.phrase, "follows", at)
         yield _line(each.phrase, "mass", {name: ("<unk>", e.mass.unk) for name, e in models})
         yield _line(

@@ -8,7 +8,8 @@ from wordtie.errors import require
 from wordtie.evaluation.perplexity import evaluating
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.tokenizer import Tokenizer
-from wordtie.uses.predict import read
+from wordtie.text.vocabulary import EOS
+from wordtie.uses.predict import read, words_of
 
 
 def generate(
@@ -30,7 +31,7 @@ def generate(
         generator.seed()
     else:
         generator.manual_seed(seed)
-    written = tokenizer.words(prompt)
+    written = words_of(tokenizer, prompt)
     with evaluating(model) as device:
         query, state = read(model, tokenizer, prompt)
         for _ in range(words):
@@ -38,6 +39,7 @@ def generate(
             scores[vocabulary.unk_id] = -torch.inf
             shares = ((scores - scores.max()) / temperature).softmax(0)  # 0 the likeliest, however cold
             word = torch.multinomial(shares, 1, generator=generator)
-            written.append("\n" if int(word) == vocabulary.eos_id else vocabulary.words[int(word)])
+            written.append(vocabulary.words[int(word)])
             query, state = model(word[None].to(device), state)
-    return " ".join(written).replace(" \n ", "\n").replace(" \n", "\n").replace("\n ", "\n").strip("\n")
+    lines = " ".join("\n" if word == EOS else word for word in written).split("\n")
+    return "\n".join(line.strip(" ") for line in lines).strip("\n")

@@ -7,7 +7,8 @@ model.predict("the federal reserve")
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,6 +30,8 @@ class LoadedModel:
     model: LanguageModel
     tokenizer: Tokenizer
     settings: Settings
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of the text of each split that it was trained and measured with, as far as the folder says."""
 
     def surprisal(self, text: str, reset: surprisal.Reset = "line") -> list[surprisal.WordSurprisal]:
         """One record a word: see `wordtie.uses.surprisal`."""
@@ -60,4 +63,4 @@ def load(run: str | Path) -> LoadedModel:
     except RuntimeError as error:
         raise RunFolderError(f"{folder / MODEL}: does not fit config.json: take both from a copy") from error
     model.requires_grad_(False)
-    return LoadedModel(model.use(fused=True).eval(), tokenizer, settings)
+    return LoadedModel(model.use(fused=True).eval(), tokenizer, settings, config.get("texts", {}))

@@ -17,12 +17,14 @@ def lines_of(text: str) -> list[str]:
     return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 
+def words_of(tokenizer: Tokenizer, text: str) -> list[str]:
+    """The words of a phrase: `<eos>` where a line ends within it, if lines are sentences."""
+    return tokenizer.tokenisation.tokens("\n".join(lines_of(text))) if tokenizer.sentences else tokenizer.words(text)
+
+
 def read(model: LanguageModel, tokenizer: Tokenizer, text: str) -> tuple[Tensor, State]:
     """The query (1, E) after the phrase, which starts from `<eos>`, and the state."""
-    lines = lines_of(text)
-    ids = [tokenizer.vocabulary.eos_id]
-    for number, line in enumerate(lines):
-        ids += tokenizer.encode_line(line, eos=tokenizer.sentences and number < len(lines) - 1)
+    ids = [tokenizer.vocabulary.eos_id, *tokenizer.vocabulary.encode(words_of(tokenizer, text)).tolist()]
     inputs = torch.tensor(ids, device=model.embedding.weight.device)[:, None]
     query, state = model(inputs, model.initial_state(1))
     return query[-1:], state

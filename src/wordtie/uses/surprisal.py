@@ -20,8 +20,8 @@ from wordtie.text.tokenizer import Tokenizer
 from wordtie.text.vocabulary import EOS
 
 Reset: TypeAlias = Literal["line", "never"]
-Place: TypeAlias = tuple[int, int, str]
-"""Line, position in it, word."""
+Place: TypeAlias = tuple[int, int, int, str]
+"""Line, position and region in it, word."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,11 @@ class WordSurprisal:
     """From 1."""
     position: int
     """In the line, from 1."""
+    region: int
+    """Which stretch between white space of the line the word is, or is a part of, from 1: punctuation that is a word of
+    its own shares the region of the word that it hangs on. `<eos>` is one by itself."""
     word: str
-    """As in the text, or `<eos>` at the end of a sentence."""
+    """As the tokenisation makes it (in lower case, where the model folds case), or `<eos>` at the end of a sentence."""
     id: int
     oov: bool
     """Not in the vocabulary: scored as `<unk>`."""
@@ -64,29 +67,33 @@ def surprisal(
 
 def _text(tokenizer: Tokenizer, numbered: Iterable[tuple[int, str]]) -> Iterator[Place]:
     """All lines, and of running text the `<eos>` at its end, as `evaluate` counts them."""
-    number, position = 1, 0
+    number, position, region = 1, 0, 0
     for number, line in numbered:
-        position = 0
+        position, region = 0, 0
         for place in _places(tokenizer, number, line):
             yield place
-            position = place[1]
+            _, position, region, _ = place
     if not tokenizer.sentences:
-        yield number, position + 1, EOS
+        yield number, position + 1, region + 1, EOS
 
 
 def _places(tokenizer: Tokenizer, number: int, line: str) -> Iterator[Place]:
-    end = [EOS] if tokenizer.sentences else []
-    words = (word for piece in pieces(line) for word in tokenizer.words(piece))
-    for position, word in enumerate(chain(words, end), 1):
-        yield number, position, word
+    stretches = chain.from_iterable(piece.split() for piece in pieces(line))
+    position = region = 0
+    for region, stretch in enumerate(stretches, 1):
+        for word in tokenizer.words(stretch):
+            position += 1
+            yield number, position, region, word
+    if tokenizer.sentences:
+        yield number, position + 1, region + 1, EOS
 
 
 def _scored(reader: Reader, tokenizer: Tokenizer, words: Iterator[Place]) -> Iterator[WordSurprisal]:
     """The words, read on from where the reader is."""
     vocabulary = tokenizer.vocabulary
     while places := list(islice(words, TOKENS_AT_ONCE)):
-        ids = vocabulary.encode(word for _, _, word in places)
+        ids = vocabulary.encode(word for *_, word in places)
         rows = (pair for piece in reader(ids) for pair in zip(*piece, strict=True))
-        for (line, position, word), word_id, (bits, entropy) in zip(places, ids, rows, strict=True):
+        for (line, position, region, word), word_id, (bits, entropy) in zip(places, ids, rows, strict=True):
             oov = word not in vocabulary
-            yield WordSurprisal(line, position, word, int(word_id), oov, float(bits), float(entropy))
+            yield WordSurprisal(line, position, region, word, int(word_id), oov, float(bits), float(entropy))

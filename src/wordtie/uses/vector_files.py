@@ -15,7 +15,7 @@ from typing import BinaryIO, Literal
 
 import numpy as np
 
-from wordtie.errors import DataError
+from wordtie.errors import DataError, SaveError
 from wordtie.models.word_vectors import Floats, WordVectors
 from wordtie.text.files import replace_files, saving
 
@@ -27,9 +27,14 @@ LONGEST_WORD = 10_000
 def write_vectors(vectors: WordVectors, path: Path, form: Format) -> list[Path]:
     """Write the file, and `NAME.vocab` where counts are known or the format has no words: -> what was written.
 
-    Raises `SaveError`; what was there before then still is.
+    Raises `SaveError`; what was there before then still is. Where no counts are known, counts of other vectors that lie
+    beside the file, and would be read as its own, are such an error, too.
     """
     names = [f"{path.name}.vocab", path.name] if vectors.counts is not None or form == "npy" else [path.name]
+    if len(names) == 1 and (beside := path.with_name(f"{path.name}.vocab")).exists():
+        raise SaveError(
+            f"{beside}: holds counts of other vectors, which would be read as these: remove it, or write elsewhere"
+        )
     with saving(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as name:
@@ -101,6 +106,8 @@ def _read_text(path: Path, file: BinaryIO, words: int, size: int) -> tuple[list[
     for number, line in enumerate(file, 2):
         word, _, rest = line.decode("utf-8", "replace").rstrip().partition(" ")
         parts = rest.split()
+        if len(names) == words and not word:
+            continue  # blank lines at the end
         if len(names) == words:
             raise DataError(f"{path}, line {number}: more rows than the {words} that line 1 promises")
         if len(parts) != size:
@@ -148,7 +155,7 @@ def _read_npy(path: Path) -> WordVectors:
     try:
         matrix_VE = np.load(path, allow_pickle=False)
     except ValueError as error:
-        raise DataError(f"{path}: not an .npy file of numbers ({error})") from error
+        raise DataError(f"{path}: not an .npy file of numbers; text and binary vectors need another ending") from error
     if matrix_VE.ndim != 2 or matrix_VE.dtype.kind != "f":
         raise DataError(
             f"{path}: must be a matrix of floats, one row a word; it is {matrix_VE.shape} {matrix_VE.dtype}"
