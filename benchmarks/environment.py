@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 from importlib.metadata import PackageNotFoundError, version
@@ -13,6 +12,7 @@ import torch
 
 from wordtie import __version__
 from wordtie.report.machine import code_version
+from wordtie.report.machine import machine as report_machine
 
 PACKAGES = ("torch", "numpy", "numba")
 INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16", "amx_tile")
@@ -31,18 +31,17 @@ def describe() -> dict[str, Any]:
 
 def machine() -> dict[str, Any]:
     """Processor, cores, memory, and the card where there is one."""
-    cpu, memory = _read("/proc/cpuinfo"), _read("/proc/meminfo")
-    name = re.search(r"^model name\s*: (.+)$", cpu, re.MULTILINE)
-    flags = re.search(r"^flags\s*: (.+)$", cpu, re.MULTILINE)
-    total = re.search(r"^MemTotal:\s+(\d+) kB$", memory, re.MULTILINE)
+    here = report_machine()
+    flags = re.search(r"^flags\s*: (.+)$", _read("/proc/cpuinfo"), re.MULTILINE)
+    total = re.search(r"^MemTotal:\s+(\d+) kB$", _read("/proc/meminfo"), re.MULTILINE)
     found = set(flags[1].split()) if flags else set()
     return {
-        "processor": name[1] if name else platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
+        "processor": here["cpu"],
+        "cores": here["cores"],
         "instructions": [each for each in INSTRUCTIONS if each in found],
         "memory_gb": round(int(total[1]) / 1e6) if total else None,
-        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
-        "system": f"{platform.system()} {platform.machine()}",
+        "gpu": here["gpu"],
+        "system": here["system"],
     }
 
 
