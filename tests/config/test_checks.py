@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from wordtie.config import DataSettings, LossSettings, ModelSettings, NoiseSettings, SettingsError, TrainingSettings
+from wordtie.config import (
+    DataSettings,
+    LossSettings,
+    ModelSettings,
+    NoiseSettings,
+    Settings,
+    SettingsError,
+    TrainingSettings,
+)
 from wordtie.models.word2vec_settings import Word2VecSettings
 
 
@@ -42,3 +50,9 @@ def test_refuses(kind: Any, values: dict[str, Any], message: str) -> None:
 def test_a_whole_number_is_a_number() -> None:
     assert TrainingSettings(lr=1, clip=0).lr == 1
     assert TrainingSettings(device="cuda:1").device == "cuda:1"
+
+
+@pytest.mark.parametrize("wrong", [ModelSettings(hidden=8), {"corpus": "novel.txt"}])
+def test_a_section_is_made_with_its_own_class(wrong: Any) -> None:
+    with pytest.raises(SettingsError, match="data must be made with DataSettings"):
+        Settings(wrong)

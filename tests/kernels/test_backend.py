@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -15,11 +16,11 @@ from wordtie.kernels.softmax_loss import Pull, softmax_loss
 WITHOUT_NUMBA = """
 import sys
 import torch
-from wordtie.kernels.lstm import fast_layer
+from wordtie.kernels.lstm import FastLayer
 from wordtie.kernels.softmax_loss import Pull, softmax_loss
 from wordtie.nn.lstm import LSTM
 core = LSTM(3, 3, 1)
-core.run_layer = fast_layer(torch.float32)
+core.run_layer = FastLayer(torch.float32)
 for parameter in core.parameters():
     torch.nn.init.normal_(parameter)
 state = core.initial_state(2)
@@ -87,3 +88,17 @@ def test_an_error_in_a_part_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(ValueError, match="here"):
         backend.in_parts(work, 4)
+
+
+@needs_numba
+def test_machine_code_is_kept_by_the_content_of_all_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change in a file that others inline from is a change of theirs."""
+    from wordtie.kernels import numba_math, softmax_rows
+
+    assert numba_math.digest() in str(softmax_rows.cross_entropy_rows.stats.cache_path)  # type: ignore[attr-defined]
+    for file in Path(numba_math.__file__).parent.glob("*.py"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    monkeypatch.setattr(numba_math, "__file__", str(tmp_path / "numba_math.py"))
+    assert numba_math.digest.__wrapped__() == numba_math.digest()
+    (tmp_path / "small_product.py").write_text("changed")
+    assert numba_math.digest.__wrapped__() != numba_math.digest()

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tests.reference.lstm import SlowLayer, slow_window
 from wordtie.kernels import backend
-from wordtie.kernels.lstm import fast_layer
+from wordtie.kernels.lstm import FastLayer
 from wordtie.nn.lstm import LSTMLayer, LSTMWeights
 from wordtie.nn.masks import LayerMasks
 
@@ -21,7 +21,7 @@ def fast(
     """Outputs masked as they recur, and the last state."""
     weights = LSTMWeights(layer.input_weight, layer.recurrent_weight, layer.bias)
     masks = LayerMasks(output=mask, recurrent=mask)
-    outputs, after = fast_layer(precision)(weights, inputs, state, masks)
+    outputs, after = FastLayer(precision)(weights, inputs, state, masks)
     return masks.going_up(outputs), after
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from tests.reference import cells as reference
-from wordtie.kernels.lstm import fast_layer
+from wordtie.kernels.lstm import FastLayer
 from wordtie.nn.core import Core, Layer, LayerState
 from wordtie.nn.gru import GRU, GRULayer
 from wordtie.nn.lstm import LSTM, LSTMLayer
@@ -125,7 +125,7 @@ def test_fast_lstm_twins_equal_the_readable_form(which: str, dtype: torch.dtype)
     leaves = [x, *state, *layer.parameters()]
     outputs, (_, cell) = layer(x, state, masks)
     readable = with_gradients(outputs, cell, leaves)
-    core.run_layer = fast_layer(dtype)
+    core.run_layer = FastLayer(dtype)
     outputs, (hidden, cell) = core.run(layer, x, state, masks)
     for one, other in zip(with_gradients(outputs, cell, leaves), readable, strict=True):
         torch.testing.assert_close(one, other, rtol=2e-4, atol=1e-5)

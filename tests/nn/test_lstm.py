@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from tests.reference.lstm import SlowLayer, slow_window
-from wordtie.kernels.lstm import fast_layer
+from wordtie.kernels.lstm import FastLayer
 from wordtie.nn.lstm import LSTM, LSTMLayer
 from wordtie.nn.masks import Dropouts, Masks
 
@@ -22,7 +22,7 @@ def core(fused: bool = False, dropouts: Dropouts = DROPOUTS) -> LSTM:
     for parameter in made.parameters():
         torch.nn.init.normal_(parameter)
     if fused:
-        made.run_layer = fast_layer(torch.float32)
+        made.run_layer = FastLayer(torch.float32)
     return made
 
 

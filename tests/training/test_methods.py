@@ -53,7 +53,11 @@ def here(text: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_trains_and_opens(method: str, here: Path) -> None:
     options = f"{METHODS[method]} --training.checkpoint_every 100 --training.epochs 2"
     result = train(here, "run", options)
-    assert 1 < result["valid_perplexity"] < 200
+    first, second = (
+        json.loads(line)["train_perplexity"]
+        for line in (here.parent / "run" / "metrics.jsonl").read_text().splitlines()
+    )
+    assert second < 0.97 * first, "it learns"
     model = wordtie.load(here.parent / "run")
     assert model.evaluate(here / "test.txt").perplexity == pytest.approx(result["test_perplexity"], rel=1e-4)
 

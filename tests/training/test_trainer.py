@@ -15,8 +15,10 @@ from torch import Tensor, nn
 
 from tests.reference.batches import windows_by_hand
 from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, TrainingSettings
+from wordtie.errors import RunFolderError
 from wordtie.models.language_model import LanguageModel
 from wordtie.training import checkpoint
+from wordtie.training.machine import process_of_its_own
 from wordtie.training.schedule import learning_rate
 from wordtie.training.trainer import prepared_data, train
 
@@ -132,3 +134,36 @@ def test_the_last_epoch_is_exported_where_asked_for(settings: Settings, tmp_path
     assert result.best_epoch < result.epochs, "else it is the best as well"
     model = load_file(tmp_path / "run" / "model.safetensors")
     assert all(torch.equal(model[name], tensor) for name, tensor in last(tmp_path / "run", "model.").items())
+
+
+def test_leaves_torch_as_it_was_and_starts_from_its_own_seed(settings: Settings, tmp_path: Path) -> None:
+    first = train(settings, tmp_path / "first")
+    torch.manual_seed(12345)
+    wanted, threads = torch.rand(3), torch.get_num_threads()
+    torch.manual_seed(12345)
+    torch.set_default_dtype(torch.float64)
+    torch.set_num_threads(threads + 1)
+    try:
+        second = train(settings, tmp_path / "second")
+        assert torch.get_default_dtype() == torch.float64
+        assert torch.get_num_threads() == threads + 1
+        assert torch.equal(torch.rand(3, dtype=torch.float32), wanted)
+    finally:
+        torch.set_default_dtype(torch.float32)
+        torch.set_num_threads(threads)
+    assert second.weights_sha256 == first.weights_sha256
+
+
+def test_one_training_at_a_time_in_a_process(settings: Settings, tmp_path: Path) -> None:
+    with process_of_its_own(None), pytest.raises(RunFolderError, match="another training is under way"):
+        train(settings, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    train(settings, tmp_path / "run")
+
+
+def test_going_on_and_replacing_are_not_asked_for_together(settings: Settings, tmp_path: Path) -> None:
+    train(settings, tmp_path / "run")
+    before = (tmp_path / "run" / "result.json").read_bytes()
+    with pytest.raises(RunFolderError, match="give one of them"):
+        train(settings, tmp_path / "run", resume=True, overwrite=True)
+    assert (tmp_path / "run" / "result.json").read_bytes() == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -112,6 +113,17 @@ def test_what_is_generated_depends_on_the_seed_alone(loaded: LoadedModel) -> Non
     torch.manual_seed(99)
     assert loaded.generate("the", 30, seed=4) == first != loaded.generate("the", 30, seed=5)
     assert "<unk>" not in first
+
+
+@pytest.mark.parametrize(("wrong", "message"), [({"seed": 2**70}, "seed must be"), ({"words": -3}, "words must be")])
+def test_what_cannot_be_generated_is_said(loaded: LoadedModel, wrong: dict[str, int], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        loaded.generate("the", **wrong)
+
+
+def test_a_model_can_be_sent_to_another_process(loaded: LoadedModel) -> None:
+    copy: LoadedModel = pickle.loads(pickle.dumps(loaded))
+    assert copy.predict("the cat") == loaded.predict("the cat")
 
 
 def test_a_prompt_keeps_its_line_ends(loaded: LoadedModel) -> None:

@@ -21,6 +21,14 @@ from wordtie.config.training import parse_time as parse_time
 from wordtie.errors import SettingsError as SettingsError
 from wordtie.errors import require
 
+SECTIONS: dict[str, type] = {
+    "data": DataSettings,
+    "model": ModelSettings,
+    "loss": LossSettings,
+    "noise": NoiseSettings,
+    "training": TrainingSettings,
+}
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -33,6 +41,9 @@ class Settings:
     training: TrainingSettings = field(default_factory=TrainingSettings)
 
     def __post_init__(self) -> None:
+        for section, kind in SECTIONS.items():
+            given = getattr(self, section)
+            require(type(given) is kind, f"{section} must be made with {kind.__name__}, got {given!r:.80}")
         require(
             not self.noise.smooths or self.model.head != "untied",
             "variational smoothing draws input and output vectors from one matrix: set model.head to tied, or "
@@ -52,14 +63,13 @@ def _plain(values: dict[str, Any]) -> dict[str, Any]:
 def from_dict(values: dict[str, Any]) -> Settings:
     """The inverse of `to_dict`. Raises `SettingsError` for a name that this version does not know."""
     sections: dict[str, Any] = {}
-    for section in dataclasses.fields(Settings):
-        kind = type(getattr(Settings(), section.name))
-        given = dict(values.get(section.name, {}))
+    for section, kind in SECTIONS.items():
+        given = dict(values.get(section, {}))
         unknown = set(given) - {known.name for known in dataclasses.fields(kind)}
-        require(not unknown, f"unknown setting {section.name}.{min(unknown, default='')}: from a newer version?")
+        require(not unknown, f"unknown setting {section}.{min(unknown, default='')}: from a newer version?")
         if "split" in given:
             given["split"] = tuple(given["split"])
-        sections[section.name] = kind(**given)
+        sections[section] = kind(**given)
     unknown_sections = set(values) - set(sections)
     require(not unknown_sections, f"unknown section {min(unknown_sections, default='')}: from a newer version?")
     return Settings(**sections)

@@ -12,6 +12,7 @@ Shapes: T steps, B streams, E input size, H units, gate rows i, f, g, o.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ from torch import Tensor
 from wordtie.kernels import lstm_steps_torch
 from wordtie.kernels.backend import numba_serves
 from wordtie.kernels.lstm_reading import read_layer
-from wordtie.nn.lstm import LSTMWeights, RunLayer
+from wordtie.nn.lstm import LSTMWeights
 from wordtie.nn.masks import LayerMasks
 
 
@@ -96,17 +97,19 @@ class LSTMLayerFunction(torch.autograd.Function):
         return d_inputs, d_next * mask, d_c, d_input_weight, d_recurrent_weight, flat.sum(0), None, None, None, None
 
 
-def fast_layer(precision: torch.dtype) -> RunLayer:
+@dataclass(frozen=True)
+class FastLayer:
     """The twin of `LSTMLayer.forward` but for the mask on its outputs, with the large products in `precision`."""
 
-    def run(
-        weights: LSTMWeights, inputs_TBE: Tensor, state: tuple[Tensor, Tensor], masks: LayerMasks
+    precision: torch.dtype
+
+    def __call__(
+        self, weights: LSTMWeights, inputs_TBE: Tensor, state: tuple[Tensor, Tensor], masks: LayerMasks
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """(outputs (T, B, H), the state after them)."""
         reads_only = not torch.is_grad_enabled() and masks.recurrent is None and masks.candidate is None
         if reads_only and inputs_TBE.device.type == "cpu" and inputs_TBE.dtype == torch.float32:
             return read_layer(weights, inputs_TBE, state)
-        given = inputs_TBE, *state, *weights, masks.recurrent, masks.candidate, precision, torch.is_grad_enabled()
+        given = inputs_TBE, *state, *weights, masks.recurrent, masks.candidate, self.precision, torch.is_grad_enabled()
         outputs, hidden, cell = LSTMLayerFunction.apply(*given)  # type: ignore[no-untyped-call]
         return outputs, (hidden, cell)
-
-    return run

@@ -4,19 +4,25 @@
 LLVM vectorises it, which it cannot do with a call to libm. The order of a float is that of an integer made from
 its bits: so a row's maximum vectorises without fast-math flags that would let a NaN slip through.
 
-numba's cache notices changes of the file that holds a compiled function, not of this one: after a change here, empty
-the `__pycache__` beside it.
+numba's cache notices changes of the file that holds a compiled function, but not of those that it inlines from others:
+so the folder of the cache is named by the content of all kernels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
+from numba import config, njit, types
 from numba.extending import intrinsic
+
+from wordtie.text.catalogue import cache_folder
 
 Compiled: TypeAlias = Callable[..., Any]
 
@@ -28,16 +34,36 @@ _SETTINGS: dict[str, Any] = {"fastmath": FASTMATH, "error_model": "numpy", "nogi
 
 
 def compiled(function: Compiled) -> Compiled:
-    """Compile on first use, outside Python's lock, and keep the machine code on disk where a place can be written.
+    """Compile on first use, outside Python's lock, and keep the machine code on disk where a place can be written:
+    in the cache, or where the variable NUMBA_CACHE_DIR says.
 
     What it calls must be `inlined`: a call to another compiled function goes to whichever copy of it the process
     holds, and that of the process which compiles rounds otherwise than the one kept on disk.
     """
     try:
-        made: Compiled = njit(cache=True, **_SETTINGS)(function)
+        with _folder_of_these_kernels():
+            made: Compiled = njit(cache=True, **_SETTINGS)(function)
     except RuntimeError:  # numba found no writable folder
         made = njit(**_SETTINGS)(function)
     return made
+
+
+@contextmanager
+def _folder_of_these_kernels() -> Iterator[None]:
+    of_numba: Any = config  # whose stubs do not know its settings
+    before = of_numba.CACHE_DIR
+    try:
+        of_numba.CACHE_DIR = str(Path(before or cache_folder() / "kernels") / digest())
+        yield
+    finally:
+        of_numba.CACHE_DIR = before
+
+
+@cache
+def digest() -> str:
+    """Of the source of all kernels."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
 def inlined(function: Compiled) -> Compiled:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from wordtie.config import ModelSettings
 from wordtie.heads.build import build_head
-from wordtie.kernels.lstm import fast_layer
+from wordtie.kernels.lstm import FastLayer
 from wordtie.nn.build import build_core
 from wordtie.nn.core import State
 from wordtie.nn.embedding import WordMatrix
@@ -89,7 +89,7 @@ class LanguageModel(nn.Module):
     def use(self, fused: bool, precision: torch.dtype = torch.float32) -> LanguageModel:
         """Choose the fast twins and the precision of their large products; returns itself."""
         if isinstance(self.core, LSTM):
-            self.core.run_layer = fast_layer(precision) if fused else None
+            self.core.run_layer = FastLayer(precision) if fused else None
         return self
 
     def parameter_count(self) -> int:

@@ -1,4 +1,5 @@
-"""What training asks of the machine: threads, and memory that stays with the process from step to step.
+"""What training asks of the machine and of the process: threads, random numbers, and memory that stays with the process
+from step to step.
 
 glibc hands large blocks back to the system as they are freed, and the system clears every page before it hands them
 out again: thousands of pages a step.
@@ -7,8 +8,13 @@ out again: thousands of pages a step.
 from __future__ import annotations
 
 import ctypes
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
+
+from wordtie.errors import RunFolderError
 
 _TRIM_THRESHOLD = -1
 _MMAP_THRESHOLD = -3
@@ -17,10 +23,28 @@ _LARGEST_BLOCK = 32 << 20
 _KEPT = 1 << 30
 
 
-def set_threads(threads: int | None) -> None:
-    """So many threads for torch; None: as many as torch chooses."""
-    if threads is not None:
-        torch.set_num_threads(threads)
+_ONE_AT_A_TIME = threading.Lock()
+"""torch has one stream of random numbers for the process: of two trainings each would draw what the other should."""
+
+
+@contextmanager
+def process_of_its_own(threads: int | None) -> Iterator[None]:
+    """torch as training needs it, and afterwards as it was: random numbers, dtype, threads (None: as many as it has).
+
+    Raises `RunFolderError` where another training is under way in this process.
+    """
+    if not _ONE_AT_A_TIME.acquire(blocking=False):
+        raise RunFolderError("another training is under way in this process: wait, or train in a process of its own")
+    own_threads, own_dtype = torch.get_num_threads(), torch.get_default_dtype()
+    try:
+        torch.set_num_threads(threads or own_threads)
+        torch.set_default_dtype(torch.float32)
+        with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+            yield
+    finally:
+        torch.set_num_threads(own_threads)
+        torch.set_default_dtype(own_dtype)
+        _ONE_AT_A_TIME.release()
 
 
 def keep_freed_memory() -> None:

@@ -17,14 +17,14 @@ from typing import NoReturn
 import torch
 
 from wordtie.config import Settings, parse_time
-from wordtie.errors import DivergedError
+from wordtie.errors import DivergedError, RunFolderError
 from wordtie.evaluation.perplexity import Score, shown
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.batches import batches, window_count
 from wordtie.text.token_file import PreparedData
 from wordtie.training import checkpoint, run_folder
-from wordtie.training.machine import keep_freed_memory, set_threads
+from wordtie.training.machine import keep_freed_memory, process_of_its_own
 from wordtie.training.measuring import Measuring
 from wordtie.training.noise import build_noise
 from wordtie.training.optim import build_optimiser
@@ -42,19 +42,22 @@ from wordtie.training.stop_signals import StopSignals
 __all__ = ["TrainingResult", "prepared_data", "train"]
 
 
-def train(settings: Settings, out: Path, resume: bool = False, overwrite: bool = False) -> TrainingResult:
-    """Train, or go on training, in the folder `out`.
+def train(settings: Settings, out: str | Path, resume: bool = False, overwrite: bool = False) -> TrainingResult:
+    """Train, or go on training, in the folder `out`. One training at a time in a process; while it lasts, whatever else
+    draws torch's random numbers there, in another thread, changes what it comes to.
 
-    Raises `RunFolderError` where a run is there already and neither `resume` nor `overwrite` is given,
+    Raises `RunFolderError` where a run is there already and neither `resume` nor `overwrite` is given, or both are,
     `DataError` for a text that cannot be used, `DivergedError` where the loss stops being a number,
     `SaveError` where something cannot be written. Ctrl-C and SIGTERM save a checkpoint, then raise
     `KeyboardInterrupt` and `SystemExit(143)`.
     """
     out = Path(out)
+    if resume and overwrite:
+        raise RunFolderError(f"{out}: resume goes on with a run, overwrite replaces it: give one of them")
     run_folder.check_free(out, resume, overwrite)
     check_start(settings)
     data = prepared_data(settings)
-    with run_folder.locked(out):
+    with process_of_its_own(settings.training.threads), run_folder.locked(out):
         run_folder.check_free(out, resume, overwrite)
         run = _Run(settings, out, data, overwrite)  # refuses what cannot be trained, before anything is removed
         if overwrite:
@@ -70,7 +73,6 @@ class _Run:
         self.data = data
         self.saved = SavedRun(out, settings, data)
         training = settings.training
-        set_threads(training.threads)
         keep_freed_memory()
         device = resolve_device(training.device)
         self.precision = resolve_precision(training.precision, device)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from wordtie.config.checks import check_seed
 from wordtie.errors import require
 from wordtie.evaluation.perplexity import evaluating
 from wordtie.models.language_model import LanguageModel
@@ -22,8 +23,10 @@ def generate(
 ) -> str:
     """The prompt and `words` words more; `<eos>` becomes a line end, `<unk>` is never drawn.
 
-    Raises `SettingsError` for a temperature that is not positive.
+    Raises `SettingsError` for a temperature that is not positive, fewer than no words, or a seed that is none.
     """
+    require(words >= 0, f"words must be at least 0, got {words}")
+    check_seed(0 if seed is None else seed, "seed")
     require(0 < temperature < float("inf"), f"temperature must be positive, got {temperature}")
     vocabulary = tokenizer.vocabulary
     generator = torch.Generator()
