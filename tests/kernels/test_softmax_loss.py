@@ -60,7 +60,7 @@ def literal(case: Case) -> list[Tensor]:
     query, output, bias, targets, words = case.operands(torch.float64)
     pull = case.pull or Pull(1.0, 0.0, False)
     total, nats = literal_loss(
-        query, output, bias, targets, words, pull.temperature, pull.gamma, pull.through_target
+        query, output, bias, targets, words, pull.temperature, pull.gamma, pull.through_target, pull.form
     )  # fmt: skip
     return [total.detach(), nats.detach(), *gradients(total, query, output, bias, None if case.tied else words)]
 
@@ -73,9 +73,12 @@ def assert_close(found: list[Tensor], expected: list[Tensor], tolerance: float) 
 
 
 PULLS = [None, Pull(20.0, 0.65, True), Pull(20.0, 0.65, False), Pull(3.0, 1.5, True), Pull(20.0, 0.0, True)]
+CROSS = [Pull(20.0, 0.65, True, "cross_entropy"), Pull(1.0, 0.3, True, "cross_entropy")]
 
 
-@pytest.mark.parametrize("pull", PULLS, ids=["ce", "tau20", "tau20-fixed", "tau3", "gamma0"])
+@pytest.mark.parametrize(
+    "pull", [*PULLS, *CROSS], ids=["ce", "tau20", "tau20-fixed", "tau3", "gamma0", "20-ce", "1-ce"]
+)
 @pytest.mark.parametrize("bias", [False, True], ids=["no-bias", "bias"])
 @pytest.mark.parametrize("tied", [False, True], ids=["untied", "tied"])
 def test_equals_the_definition(form: str, tied: bool, bias: bool, pull: Pull | None) -> None:
@@ -138,7 +141,7 @@ def test_a_large_vocabulary_is_not_cut_to_pieces() -> None:
 
 
 @pytest.mark.parametrize("tied", [False, True], ids=["untied", "tied"])
-@pytest.mark.parametrize("pull", [None, Pull(20.0, 0.65, True)], ids=["ce", "augmented"])
+@pytest.mark.parametrize("pull", [None, Pull(20.0, 0.65, True), CROSS[0]], ids=["ce", "augmented", "cross"])
 def test_bf16_is_near(form: str, pull: Pull | None, tied: bool) -> None:
     """bfloat16 holds 8 bits: scores of size 3 are off by 0.01, gradients by 1 in 100 of their largest entry."""
     case = Case(tokens=60, words=50, size=16, tied=tied, bias=True, pull=pull)
@@ -213,7 +216,7 @@ def test_extreme_scores(form: str, bias: bool, pull: Pull | None, precision: tor
 @pytest.mark.parametrize("bad", [float("nan"), -float("nan"), float("inf"), -float("inf")], ids=str)
 @pytest.mark.parametrize("where", ["query", "output", "bias", "words"])
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("pull", [None, PULLS[1], PULLS[3]], ids=["ce", "tau20", "tau3"])
+@pytest.mark.parametrize("pull", [None, PULLS[1], PULLS[3], CROSS[0]], ids=["ce", "tau20", "tau3", "cross"])
 def test_what_is_not_finite_shows(form: str, pull: Pull | None, precision: torch.dtype, where: str, bad: float) -> None:
     """Divergence is noticed by a loss that is not finite: a NaN anywhere must reach it."""
     for row in (0, 10):  # the first word is a target, the last is not

@@ -100,6 +100,19 @@ def test_no_gradient_through_the_target_where_it_is_switched_off(kind: str, fuse
     assert not d_words.any()
 
 
+@pytest.mark.parametrize("beta", [0.01, 0.1, 0.99])
+def test_the_weight_of_the_cross_entropy_is_not_rounded_away(beta: float) -> None:
+    """Beside a divergence that weighs tau^2 V: the bias learns from the cross-entropy alone."""
+    torch.manual_seed(0)
+    query, output, bias = torch.randn(4, 2), torch.randn(33_000, 2), torch.zeros(33_000, requires_grad=True)
+    targets = torch.tensor([0, 1, 2, 3])
+    found = []
+    for loss in (LossSettings("interpolated", 20.0, beta=beta), LossSettings("cross_entropy")):
+        total = build_loss(loss, False, torch.float32)(query, output, bias, targets, output).total
+        found.append(torch.autograd.grad(total, bias)[0])
+    torch.testing.assert_close(found[0], (1 - beta) * found[1], rtol=1e-5, atol=0)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_reports_cross_entropy_alone(kind: str) -> None:
     query, output, bias, words = parts(tied=False, bias=True)

@@ -91,9 +91,12 @@ def slow_loss(
 
 def literal_loss(
     query: Tensor, output: Tensor, bias: Tensor | None, targets: Tensor, words: Tensor,
-    temperature: float = 1.0, gamma: float = 0.0, through_target: bool = True,
+    temperature: float = 1.0, gamma: float = 0.0, through_target: bool = True, form: str = "kl",
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """(total, cross-entropy) by equation, a token at a time, for autograd in whatever dtype comes in."""
+    """(total, cross-entropy) by equation, a token at a time, for autograd in whatever dtype comes in.
+
+    `form`: the divergence of the similar words from the prediction, or the `cross_entropy` between them.
+    """
     total = cross_entropy = query.new_zeros(())
     for q, target in zip(query, targets, strict=True):
         scores = output @ q
@@ -105,5 +108,6 @@ def literal_loss(
         ]
         similar = similarity / temperature - torch.logsumexp(similarity / temperature, 0)
         cross_entropy = cross_entropy + nats
-        total = total + nats + gamma * temperature * (similar.exp() * (similar - soft)).sum()
+        apart = similar - soft if form == "kl" else -soft
+        total = total + nats + gamma * temperature * (similar.exp() * apart).sum()
     return total, cross_entropy

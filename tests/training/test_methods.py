@@ -113,8 +113,21 @@ def test_starts_from_a_finished_run(here: Path, capsys: pytest.CaptureFixture[st
     assert "has another vocabulary" in capsys.readouterr().err
 
 
-def test_rows_are_held_at_norm_one(here: Path) -> None:
-    train(here, "run", METHODS["6.1"], "--training.epochs", "1")
+def test_averaged_weights_are_measured_before_patience_ends_the_run(here: Path) -> None:
+    options = "--training.average_patience 1 --training.patience 1 --training.lr 6 --training.epochs 30"
+    result = train(here, "run", f"{options} --training.checkpoint_every 100")
+    tensors, record = checkpoint.load(here.parent / "run" / run_folder.CHECKPOINT)
+    windows = int(tensors["averaged.steps"]) - 1
+    assert result["stopped"] == "patience"
+    assert windows > 0, "the mean was begun, and steps were added to it"
+    assert record["position"]["epoch"] - 1 > result["best_epoch"]
+
+
+@pytest.mark.parametrize("more", ["", "--training.average_patience 1 --training.lr 6 --training.patience 0"])
+def test_rows_are_held_at_norm_one(here: Path, more: str) -> None:
+    train(here, "run", f"{METHODS['6.1']} {more}", "--training.epochs", "6" if more else "1")
+    tensors, _ = checkpoint.load(here.parent / "run" / run_folder.CHECKPOINT)
+    assert ("averaged.steps" in tensors) == bool(more)
     weight = wordtie.load(here.parent / "run").model.embedding.weight
     torch.testing.assert_close(weight.norm(dim=1), torch.ones(len(weight)))
 
@@ -123,6 +136,10 @@ def test_rows_are_held_at_norm_one(here: Path) -> None:
     ("options", "reason"),
     [
         ("--model.embedding 5", "set model.head to tied_linear"),
+        (
+            "--noise.scheme data_noising --noise.kind blank --noise.prediction mean",
+            "replaces what is read, not what is predicted",
+        ),
         ("--model.core rhn --model.depth 0", "model.depth must be at least 1"),
         ("--loss.temperature 0", "loss.temperature must be positive"),
         ("--loss.beta 1.5", "loss.beta is a share"),

@@ -9,10 +9,11 @@ import pytest
 import torch
 from torch import nn
 
-from wordtie.config import TrainingSettings
+from wordtie.config import ModelSettings, TrainingSettings
+from wordtie.models.language_model import LanguageModel
 from wordtie.training.averaging import Average
 from wordtie.training.optim import build_optimiser
-from wordtie.training.schedule import averaging_begins, learning_rate
+from wordtie.training.schedule import averaging_begins, learning_rate, out_of_patience
 
 GRADIENTS = [0.5, -1.0, 0.25, 2.0]
 Update = Callable[[TrainingSettings], list[float]]
@@ -105,19 +106,39 @@ def test_averaging_begins_where_validation_no_longer_falls(history: list[float],
     assert averaging_begins(history, patience) == expected
 
 
+@pytest.mark.parametrize(
+    ("history", "patience", "average_patience", "expected"),
+    [
+        ([9.0, 8.0, 8.5, 8.5], 0, 0, False),
+        ([9.0, 8.0, 8.5], 2, 0, False),
+        ([9.0, 8.0, 8.5, 8.0], 2, 0, True),
+        ([], 1, 0, False),
+        ([9.0, 8.0, 8.5, 8.6, 8.7, 8.8], 2, 5, False),  # the mean has not been begun
+        ([9.0, 8.0, 8.5, 8.6], 1, 1, False),  # begun after the last epoch, so never measured
+        ([9.0, 8.0, 8.5, 8.6, 8.2], 1, 1, True),  # measured once, and not better
+        ([9.0, 8.0, 8.5, 8.6, 7.9], 1, 1, False),
+    ],
+)
+def test_patience_ends_a_run_that_measures_what_it_will_export(
+    history: list[float], patience: int, average_patience: int, expected: bool
+) -> None:
+    assert out_of_patience(history, patience, average_patience) == expected
+
+
 def test_the_mean_is_that_of_all_steps_and_leaves_the_weights_alone() -> None:
-    model = nn.Linear(1, 1, bias=False)
+    model = LanguageModel(ModelSettings(hidden=1, layers=1), 2)
+    weight = model.embedding.weight
     average = Average()
     with average.applied(model):
         pass
     values = [1.0, 4.0, -2.0, 7.0]
     for step, value in enumerate(values):
-        model.weight.data = torch.full((1, 1), value)
+        weight.data = torch.full((2, 1), value)
         if step == 0:
             average.add(model)  # before `begin`: nothing
             average.begin(model)
         else:
             average.add(model)
     with average.applied(model):
-        assert model.weight.item() == pytest.approx(sum(values) / 4)
-    assert model.weight.item() == 7.0
+        assert weight.tolist() == [[pytest.approx(sum(values) / 4)]] * 2
+    assert weight.tolist() == [[7.0]] * 2

@@ -49,6 +49,11 @@ class Settings:
             "variational smoothing draws input and output vectors from one matrix: set model.head to tied, or "
             "noise.scheme to data_noising",
         )
+        require(
+            not self.noise.noises_inputs_alone or self.noise.predicts_with != "mean" or self.model.head == "untied",
+            f"noise.kind {self.noise.kind} with data_noising replaces what is read, not what is predicted, so that the "
+            "mean of a shared matrix is not its own: leave out noise.prediction, or set model.head to untied",
+        )
 
 
 def to_dict(settings: Settings) -> dict[str, dict[str, Any]]:

@@ -80,6 +80,11 @@ class NoiseSettings:
         return self.kind != "none" and self.scheme == "variational_smoothing"
 
     @property
+    def noises_inputs_alone(self) -> bool:
+        """Whether targets stay what they are: data noising replaces them with `kneser_ney` alone."""
+        return self.kind not in ("none", "kneser_ney") and self.scheme == "data_noising"
+
+    @property
     def predicts_with(self) -> Literal["mean", "mode", "sampling"]:
         """`prediction`, with the default resolved."""
         return self.prediction or self.chooses_with

@@ -6,7 +6,8 @@ gradient flows through y, gives the similarity scores s = L u / tau of a target 
 
     ds = gamma * tau * y * (r - y . r),    r = c * s - sum over its tokens of W q / tau
 
-(the log-normalisers cancel). y depends on the target word alone, so tokens are sorted by target and every
+(the log-normalisers cancel); with the cross-entropy between y and the prediction in place of the divergence, r has no
+c * s. y depends on the target word alone, so tokens are sorted by target and every
 chunk holds some tokens and the words they aim at. Scores of both come from one matrix product, become
 their own gradients in place, row by row in cache, and go back through two more products.
 
@@ -16,7 +17,7 @@ Shapes: N tokens, V words, E embedding size, M distinct targets of a chunk.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -40,6 +41,8 @@ class Pull:
     temperature: float
     gamma: float
     through_target: bool
+    form: Literal["kl", "cross_entropy"] = "kl"
+    """The divergence, or the cross-entropy between similar words and prediction."""
 
 
 def _rows_for(operand: Tensor, precision: torch.dtype) -> Any:
@@ -117,7 +120,7 @@ class _Chunks:
         if self.drawn is not None:
             self.drawn.put(rows, self.query, targets, here)
         nats, divergence, predicted = self.kernels.augmented_rows(
-            rows, self.bias, targets, word_of_N, pull.temperature, pull.gamma
+            rows, self.bias, targets, word_of_N, pull.temperature, pull.gamma, pull.form == "kl"
         )
         self.nats += nats
         self.divergence += divergence

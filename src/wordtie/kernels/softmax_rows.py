@@ -6,7 +6,8 @@ of one target word stand together: the word's row of similarities is worked out 
 tokens pass over it. A row with a score that is not finite gives a NaN loss and NaN gradients.
 
 With y the similarities, r = sum over the word's tokens of (s - z), l the log-normalisers at temperature tau, the
-divergence of a word's c tokens is y . r / tau + sum l(z / tau) - c l(s / tau).
+divergence of a word's c tokens is y . r / tau + sum l(z / tau) - c l(s / tau). The cross-entropy between similarities
+and prediction is the same without the similarities' own part: r = - sum z, and no c l(s / tau).
 """
 
 from __future__ import annotations
@@ -59,15 +60,15 @@ def _spoil(row: Any) -> None:
 
 
 @inlined
-def _similar_row(row: Any, count: Any, inverse_temperature: Any, similar: Any, rest: Any) -> Any:
-    """A word's `similar` = exp((s - max) / tau) and `rest` = c * s: -> (sum of `similar`, log-normaliser)."""
+def _similar_row(row: Any, own: Any, inverse_temperature: Any, similar: Any, rest: Any) -> Any:
+    """A word's `similar` = exp((s - max) / tau) and `rest` = own * s: -> (sum of `similar`, log-normaliser)."""
     best = _highest(row, None)
     total = np.float32(0)
     for v in range(row.shape[0]):
         s = load(row[v])
         e = exp((s - best) * inverse_temperature)
         similar[v] = e
-        rest[v] = count * s
+        rest[v] = own * s
         total += e
     return total, np.float64(best) * inverse_temperature + np.log(np.float64(total))
 
@@ -150,13 +151,14 @@ def _word_row(row: Any, similar: Any, rest: Any, total: Any, inverse_temperature
 
 @compiled
 def augmented_rows(
-    rows: Any, bias: Any, targets: Any, first: Any, begin: Any, end: Any, temperature: Any, gamma: Any, out: Any,
-    predicted: Any,
+    rows: Any, bias: Any, targets: Any, first: Any, begin: Any, end: Any, temperature: Any, gamma: Any, divergent: Any,
+    out: Any, predicted: Any,
 ) -> None:  # fmt: skip
     """`rows`: N token rows, then a row for each word. Words `begin` to `end`; word m owns tokens first[m : m + 2].
 
     On return token rows hold d(total)/d(score) less the target's own -1, word rows d(total)/d(similarity score), and
-    out[m] is (cross-entropy, divergence) summed over the word's tokens. predicted[m], where it has columns, is the
+    out[m] is (cross-entropy, divergence) summed over the word's tokens; where `divergent` is 0 and not 1, the second is
+    the cross-entropy between similarities and prediction. predicted[m], where it has columns, is the
     sum of their softmax(scores + bias): what the bias learns from (it takes no part in the rest, equation 3.1).
     `bias` is None where there is none and the temperature is 20, which leaves `_token_row` uncompiled; zeros where
     there is none at other temperatures.
@@ -166,11 +168,11 @@ def augmented_rows(
     similar, rest, soft, sharp = _block(words), _block(words), _block(words), _block(words)
     inverse_temperature = np.float32(1) / temperature
     for m in range(begin, end):
-        count = np.float32(first[m + 1] - first[m])
-        total, normaliser = _similar_row(rows[tokens + m], count, inverse_temperature, similar, rest)
+        own = divergent * np.float32(first[m + 1] - first[m])
+        total, normaliser = _similar_row(rows[tokens + m], own, inverse_temperature, similar, rest)
         gamma_similar = gamma / total
         nats = 0.0
-        divergence = -np.float64(count) * normaliser
+        divergence = -np.float64(own) * normaliser
         for n in range(first[m], first[m + 1]):
             if bias is None:
                 ce, log_soft = _token_row_twenty(rows[n], targets[n], similar, rest, soft, gamma, gamma_similar)

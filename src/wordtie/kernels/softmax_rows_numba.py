@@ -31,7 +31,13 @@ def cross_entropy_rows(rows_NV: Tensor, bias_V: Tensor | None, targets_N: Tensor
 
 
 def augmented_rows(
-    rows: Tensor, bias_V: Tensor | None, targets_N: Tensor, word_of_N: Tensor, temperature: float, gamma: float
+    rows: Tensor,
+    bias_V: Tensor | None,
+    targets_N: Tensor,
+    word_of_N: Tensor,
+    temperature: float,
+    gamma: float,
+    divergent: bool = True,
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """Token rows and word rows become gradients, see `softmax_rows_torch.augmented_rows`."""
     scores, targets = as_numpy(rows), targets_N.numpy()
@@ -42,7 +48,7 @@ def augmented_rows(
         bias = bias_V.contiguous().numpy()
     predicted = np.zeros((words, 0 if bias_V is None else len(bias_V)), np.float32)
     sums = np.empty((words, 2))
-    settings = np.float32(temperature), np.float32(gamma)
+    settings = np.float32(temperature), np.float32(gamma), np.float32(divergent)
     in_parts(
         lambda begin, end: softmax_rows.augmented_rows(
             scores, bias, targets, first, begin, end, *settings, sums, predicted

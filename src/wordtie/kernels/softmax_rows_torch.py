@@ -32,17 +32,26 @@ def cross_entropy_rows(rows_NV: Tensor, bias_V: Tensor | None, targets_N: Tensor
 
 
 def augmented_rows(
-    rows: Tensor, bias_V: Tensor | None, targets_N: Tensor, word_of_N: Tensor, temperature: float, gamma: float
+    rows: Tensor,
+    bias_V: Tensor | None,
+    targets_N: Tensor,
+    word_of_N: Tensor,
+    temperature: float,
+    gamma: float,
+    divergent: bool = True,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`rows`: N token rows, then M word rows; token n aims at word `word_of_N[n]` of the M.
 
     On return token rows hold d(total)/d(score) less the target's own -1, word rows d(total)/d(similarity score).
-    -> (summed cross-entropy, summed divergence, softmax(scores + bias) summed over the tokens (V,)).
+    -> (summed cross-entropy, summed divergence, softmax(scores + bias) summed over the tokens (V,)). Where not
+    `divergent`, the second is the cross-entropy between similarities and prediction.
     """
     tokens = len(targets_N)
     scores_NV, similarity_MV = wide(rows[:tokens]), wide(rows[tokens:])
-    counts_M = torch.zeros_like(similarity_MV[:, 0]).index_add_(0, word_of_N, torch.ones_like(scores_NV[:, 0]))
-    rest_MV = (similarity_MV * counts_M[:, None]).index_add_(0, word_of_N, scores_NV, alpha=-1)
+    own_M = torch.zeros_like(similarity_MV[:, 0])
+    if divergent:  # as often as the word is a target
+        own_M.index_add_(0, word_of_N, torch.ones_like(scores_NV[:, 0]))
+    rest_MV = (similarity_MV * own_M[:, None]).index_add_(0, word_of_N, scores_NV, alpha=-1)
     normaliser_M = (similarity_MV / temperature).logsumexp(dim=1, keepdim=True)
     similar_MV = (similarity_MV / temperature - normaliser_M).exp_()
     mean_M = (similar_MV * rest_MV).sum(dim=1, keepdim=True)
@@ -55,7 +64,7 @@ def augmented_rows(
     divergence = (
         mean_M.sum(dtype=torch.float64) / temperature
         + soft_normaliser_N.sum(dtype=torch.float64)
-        - (counts_M * normaliser_M[:, 0]).sum(dtype=torch.float64)
+        - (own_M * normaliser_M[:, 0]).sum(dtype=torch.float64)
     )
     rows[:tokens] = predicted_NV.add_(soft_NV, alpha=gamma)
     rows[tokens:] = similar_MV.mul_(rest_MV.sub_(mean_M)).mul_(gamma / temperature)

@@ -11,7 +11,6 @@ from wordtie.kernels.softmax_loss import Pull, softmax_loss
 from wordtie.losses.augmented import AugmentedLoss
 from wordtie.losses.augmented_2016 import Augmented2016
 from wordtie.losses.cross_entropy import CrossEntropy
-from wordtie.losses.cross_entropy_form import CrossEntropyForm
 from wordtie.losses.interpolated import Interpolated
 from wordtie.losses.loss import Loss, LossSum, Scoring
 
@@ -39,14 +38,6 @@ def build_loss(settings: LossSettings, fused: bool, precision: torch.dtype) -> L
     if settings.kind == "interpolated":
         return Interpolated(settings.temperature, settings.beta, settings.gradient_through_target)
     temperature = 1.0 if settings.kind == "augmented_2016" else settings.temperature
-    pull = Pull(temperature, settings.gamma, settings.gradient_through_target)
-    loss: Loss = FusedLoss(pull, precision) if fused else AugmentedLoss(*_values(pull))
-    if settings.kind == "augmented_2016":
-        loss = Augmented2016(loss)
-    if settings.form == "cross_entropy":
-        loss = CrossEntropyForm(loss, pull.gamma * temperature, temperature, settings.gradient_through_target)
-    return loss
-
-
-def _values(pull: Pull) -> tuple[float, float, bool]:
-    return pull.temperature, pull.gamma, pull.through_target
+    how = temperature, settings.gamma, settings.gradient_through_target, settings.form
+    loss: Loss = FusedLoss(Pull(*how), precision) if fused else AugmentedLoss(*how)
+    return Augmented2016(loss) if settings.kind == "augmented_2016" else loss

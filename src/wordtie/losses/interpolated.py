@@ -10,7 +10,7 @@ Shapes: N tokens, V words, E embedding size.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from wordtie.losses.augmented import AugmentedLoss
 from wordtie.losses.loss import Loss, LossSum, Scoring
@@ -26,7 +26,8 @@ class Interpolated(Loss):
 
     def of(self, scoring: Scoring) -> LossSum:
         """Sum over the N tokens, in nats."""
-        loss = AugmentedLoss(self.temperature, 1.0, self.gradient_through_target).of(scoring)
-        divergence = (loss.total - loss.cross_entropy) / self.temperature
+        augmented = AugmentedLoss(self.temperature, 1.0, self.gradient_through_target)
+        cross_entropy, divergence = augmented.terms(scoring)
         scale = self.temperature**2 * len(scoring.output_VE)
-        return replace(loss, total=self.beta * scale * divergence + (1 - self.beta) * loss.cross_entropy)
+        total = self.beta * scale * divergence + (1 - self.beta) * cross_entropy
+        return LossSum(cross_entropy, total, tokens=scoring.targets_N.numel())

@@ -42,9 +42,10 @@ class RHNLayer(Layer):
         (s,) = state
         outputs = []
         weights_T = masks.dropped_weights(self.recurrent_weight).transpose(1, 2)
+        levels = list(zip(weights_T.unbind(), self.bias.unbind(), strict=True))  # once, or each step has its gradient
         projected = inputs_TBE @ self.input_weight.T
         for t, rows in enumerate(projected):
-            for level, (weight_T, bias) in enumerate(zip(weights_T, self.bias, strict=True)):
+            for level, (weight_T, bias) in enumerate(levels):
                 scores = torch.addmm(bias, masks.recurring(s), weight_T)
                 scores = scores + rows if level == 0 else scores
                 h, transform, *carry = scores.chunk(2 if self.coupled else 3, dim=1)

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
+from wordtie.models.language_model import LanguageModel
+
 
 class Average:
     """The mean of a model's parameters over the steps since `begin`."""
@@ -35,13 +37,18 @@ class Average:
             self.mean[name].lerp_(parameter, 1 / self.steps)
 
     @contextmanager
-    def applied(self, model: nn.Module) -> Iterator[None]:
-        """The model with the mean for its parameters, if there is one; afterwards its own are back, to the bit."""
+    def applied(self, model: LanguageModel) -> Iterator[None]:
+        """The model with the mean for its parameters, if there is one; afterwards its own are back, to the bit.
+
+        Where parameters are held somewhere, as unit rows are, their mean is brought there.
+        """
         parameters = dict(model.named_parameters()) if self.mean else {}
         own = {name: parameter.data for name, parameter in parameters.items()}
         try:
             for name, parameter in parameters.items():
-                parameter.data = self.mean[name]
+                parameter.data = self.mean[name].clone()
+            if parameters:
+                model.constrain()
             yield
         finally:
             for name, parameter in parameters.items():

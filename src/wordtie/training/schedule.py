@@ -30,6 +30,20 @@ def without_gain(history: Sequence[float]) -> int:
     return count
 
 
+def out_of_patience(history: Sequence[float], patience: int, average_patience: int) -> bool:
+    """Whether the last `patience` epochs (0: never) were not better than one before them. Where weights are averaged,
+    only epochs that measured the mean count.
+
+    >>> [out_of_patience([9.0, 7.0, 8.0, 8.0], patience, average_patience=0) for patience in (0, 2, 3)]
+    [False, True, False]
+    """
+    best = history.index(min(history)) + 1 if history else 0
+    if average_patience:
+        begun = (epoch for epoch in range(1, len(history) + 1) if averaging_begins(history[:epoch], average_patience))
+        best = max(best, next(begun, len(history)))
+    return 0 < patience <= len(history) - best
+
+
 def averaging_begins(history: Sequence[float], patience: int) -> bool:
     """Whether the last epoch is worse than the best of those more than `patience` epochs before it (0: never).
 

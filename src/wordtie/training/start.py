@@ -43,6 +43,7 @@ def start(settings: Settings, model: LanguageModel, data: PreparedData) -> None:
     if before.noise.predicts_with == "mean" and (noise.smooths or noise.predicts_with == "mean"):
         tensors = _before_the_mean(before, tensors, words, Path(settings.training.start_from))
     model.load_state_dict(tensors)
+    model.constrain()
 
 
 def _before_the_mean(before: Settings, tensors: Tensors, words: Tokenizer, folder: Path) -> Tensors:

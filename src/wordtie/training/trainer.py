@@ -34,7 +34,7 @@ from wordtie.training.progress import Progress
 from wordtie.training.result import Stopped, TrainingResult
 from wordtie.training.run_state import RunState, Tensors
 from wordtie.training.saved_run import SavedRun
-from wordtie.training.schedule import averaging_begins, learning_rate
+from wordtie.training.schedule import averaging_begins, learning_rate, out_of_patience
 from wordtie.training.start import check_start, start
 from wordtie.training.step import Step
 from wordtie.training.stop_signals import StopSignals
@@ -116,8 +116,7 @@ class _Run:
         """Train until there is a reason to stop."""
         training, position = self.settings.training, self.now.position
         while position.epoch <= training.epochs and not self.signals.heard:
-            stale = position.epoch - 1 - position.best_epoch
-            if position.window == 0 and training.patience and position.best_epoch and stale >= training.patience:
+            if position.window == 0 and out_of_patience(position.history, training.patience, training.average_patience):
                 return "patience"
             if not self.epoch():
                 return "max_time"
