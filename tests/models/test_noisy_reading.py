@@ -68,6 +68,7 @@ def test_smoothing_of_nothing_reads_as_the_model(elementwise: bool, draw: Any) -
         replace(SMOOTHING, output_draw="with_input", input_dropout=0.5),
         replace(SMOOTHING, output_draw="with_input", elementwise=True, input_dropout=0.5),
         replace(SMOOTHING, elementwise=True),
+        replace(SMOOTHING, output_draw="none", input_dropout=0.5),
         replace(SMOOTHING, elementwise=True, input_dropout=0.5, output_dropout=0.5),
         replace(SMOOTHING, scheme="data_noising", input_dropout=0.5),
         NoiseSettings(input_dropout=0.5, output_dropout=0.5),
@@ -77,6 +78,7 @@ def test_smoothing_of_nothing_reads_as_the_model(elementwise: bool, draw: Any) -
         "pairs",
         "pairs of elements",
         "elements",
+        "inputs alone",
         "elements and dropout",
         "data noising and dropout",
         "dropout",
@@ -91,6 +93,21 @@ def test_every_kind_trains(settings: NoiseSettings) -> None:
     loss.total.backward()
     noise.add_l2_gradient(one)
     assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in one.parameters())
+
+
+@pytest.mark.parametrize("elementwise", [False, True])
+def test_targets_keep_their_rows_where_only_inputs_are_smoothed(elementwise: bool) -> None:
+    inputs, targets = window()
+    one = model(input_dropout=0.0, hidden_dropout=0.0)
+    noise = Noise(replace(SMOOTHING, output_draw="none", elementwise=elementwise), PROPOSAL)
+    torch.manual_seed(4)
+    read = noise.read(one, inputs, targets, one.initial_state(B))
+    assert read.drawn_NE is None
+    assert read.output_VE is one.embedding.weight
+    assert not torch.equal(read.query_NE, one(inputs, one.initial_state(B))[0]), "inputs are drawn"
+    torch.manual_seed(4)
+    both = Noise(replace(SMOOTHING, elementwise=elementwise), PROPOSAL)
+    assert both.read(one, inputs, targets, one.initial_state(B)).drawn_NE is not None
 
 
 def test_the_mask_of_the_output_is_the_targets_too() -> None:

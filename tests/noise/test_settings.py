@@ -21,6 +21,7 @@ from wordtie.config import ModelSettings, NoiseSettings, Settings, SettingsError
         ({"elementwise": True, "kind": "blank", "scheme": "data_noising"}, "needs a distribution"),
         ({"elementwise": True, "kind": "kneser_ney", "scheme": "data_noising"}, "data noising cannot"),
         ({"output_draw": "with_input"}, "for variational smoothing"),
+        ({"output_draw": "none"}, "for variational smoothing"),
         ({"output_draw": "with_input", "kind": "kneser_ney", "scheme": "data_noising"}, "for variational smoothing"),
         ({"kind": "blank"}, "no distribution to smooth with"),
         ({"prediction": "mean"}, "needs a noise.kind"),
@@ -40,6 +41,21 @@ def test_smoothing_needs_one_matrix() -> None:
 
 
 @pytest.mark.parametrize(
+    "noise",
+    [
+        {"kind": "blank", "scheme": "data_noising"},
+        {"kind": "linear_interpolation", "scheme": "data_noising"},
+        {"kind": "linear_interpolation", "output_draw": "none"},
+    ],
+)
+def test_a_shared_matrix_has_one_mean(noise: dict[str, Any]) -> None:
+    mean = NoiseSettings(**noise, prediction="mean")
+    with pytest.raises(SettingsError, match="a shared matrix has one mean for both"):
+        Settings(noise=mean)
+    Settings(model=ModelSettings(head="untied"), noise=mean)
+
+
+@pytest.mark.parametrize(
     ("values", "predicts", "chooses"),
     [
         ({}, "mode", "mode"),
@@ -49,6 +65,8 @@ def test_smoothing_needs_one_matrix() -> None:
         ({"kind": "kneser_ney", "scheme": "data_noising", "prediction": "mean"}, "mean", "mean"),
         ({"kind": "kneser_ney", "scheme": "data_noising", "prediction": "sampling"}, "sampling", "mode"),
         ({"kind": "kneser_ney", "prediction": "sampling"}, "sampling", "mean"),
+        ({"kind": "linear_interpolation", "output_draw": "none"}, "mode", "mode"),
+        ({"kind": "linear_interpolation", "output_draw": "none", "prediction": "mean"}, "mean", "mean"),
     ],
 )
 def test_what_predicts_and_what_epochs_are_chosen_by(values: dict[str, Any], predicts: str, chooses: str) -> None:

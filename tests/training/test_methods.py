@@ -138,7 +138,7 @@ def test_rows_are_held_at_norm_one(here: Path, more: str) -> None:
         ("--model.embedding 5", "set model.head to tied_linear"),
         (
             "--noise.scheme data_noising --noise.kind blank --noise.prediction mean",
-            "replaces what is read, not what is predicted",
+            "a shared matrix has one mean for both",
         ),
         ("--model.core rhn --model.depth 0", "model.depth must be at least 1"),
         ("--loss.temperature 0", "loss.temperature must be positive"),

@@ -45,14 +45,14 @@ class Settings:
             given = getattr(self, section)
             require(type(given) is kind, f"{section} must be made with {kind.__name__}, got {given!r:.80}")
         require(
-            not self.noise.smooths or self.model.head != "untied",
-            "variational smoothing draws input and output vectors from one matrix: set model.head to tied, or "
-            "noise.scheme to data_noising",
+            not self.noise.smooths or self.model.head != "untied" or self.noise.output_draw == "none",
+            "variational smoothing draws input and output vectors from one matrix: set model.head to tied, "
+            "noise.output_draw to none, or noise.scheme to data_noising",
         )
         require(
             not self.noise.noises_inputs_alone or self.noise.predicts_with != "mean" or self.model.head == "untied",
-            f"noise.kind {self.noise.kind} with data_noising replaces what is read, not what is predicted, so that the "
-            "mean of a shared matrix is not its own: leave out noise.prediction, or set model.head to untied",
+            "noise.prediction mean: what is read is noised and what is predicted is not, and a shared matrix has one "
+            "mean for both: leave it out, or noise both sides",
         )
 
 

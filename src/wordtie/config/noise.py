@@ -20,9 +20,10 @@ class NoiseSettings:
     for reading and for scoring apart, so that a word is replaced everywhere in it or nowhere."""
     elementwise: bool = False
     """Each coordinate of a word vector is replaced on its own (variational smoothing only)."""
-    output_draw: Literal["own", "with_input"] = "own"
+    output_draw: Literal["own", "with_input", "none"] = "own"
     """Which targets are drawn (variational smoothing). `own`: each at its own gamma_i, whatever was read (kong-2019,
-    equations 4 and 5). `with_input`: exactly those before which the word read was replaced (its section 4.2)."""
+    equations 4 and 5). `with_input`: exactly those before which the word read was replaced (its section 4.2). `none`:
+    none, only what is read is smoothed (its section 4.1 and footnote 6)."""
     gamma: float = 0.2
     """Share of words that is replaced, before the kind's own factor (kong-2019: 0.1 to 0.4)."""
     l2: float = 0.0
@@ -33,7 +34,7 @@ class NoiseSettings:
     prediction: Literal["mean", "mode", "sampling"] | None = None
     """`mean`: word vectors are the means of their distributions, folded into the exported model. `mode`: the clean
     model. `sampling`: the clean model, and the figures at the end average `samples` draws.
-    None: mean for variational smoothing, mode else."""
+    None: mean where what is read and what is predicted are both smoothed, mode else."""
     samples: int = 20
     """Draws that `sampling` averages the log-likelihood of."""
     input_dropout: float = 0.0
@@ -62,7 +63,7 @@ class NoiseSettings:
         )
         require(
             self.output_draw == "own" or self.smooths,
-            "noise.output_draw with_input is for variational smoothing: set noise.kind, and noise.scheme to "
+            f"noise.output_draw {self.output_draw} is for variational smoothing: set noise.kind, and noise.scheme to "
             "variational_smoothing",
         )
         require(
@@ -81,8 +82,10 @@ class NoiseSettings:
 
     @property
     def noises_inputs_alone(self) -> bool:
-        """Whether targets stay what they are: data noising replaces them with `kneser_ney` alone."""
-        return self.kind not in ("none", "kneser_ney") and self.scheme == "data_noising"
+        """Whether what is read is noised and what is predicted is not, as data noising does but for `kneser_ney`."""
+        if self.smooths:
+            return self.output_draw == "none"
+        return self.kind not in ("none", "kneser_ney")
 
     @property
     def predicts_with(self) -> Literal["mean", "mode", "sampling"]:
@@ -94,4 +97,4 @@ class NoiseSettings:
         """What the validation text is read with between epochs: sampling is for the model that is chosen without."""
         if self.prediction in ("mean", "mode"):
             return self.prediction
-        return "mean" if self.smooths else "mode"
+        return "mean" if self.smooths and not self.noises_inputs_alone else "mode"

@@ -87,7 +87,7 @@ class Noise:
         return noised_window(self.proposal, inputs_TB, targets_TB, training and self.settings.kind == "kneser_ney")
 
     def _rows(self, model: LanguageModel, inputs_TB: Tensor, targets_TB: Tensor) -> RowDraw | None:
-        """The rows that are drawn, of the input and, when smoothing, of the output; None for a plain look-up."""
+        """The rows that are drawn, of the input and, where it is smoothed, of the output; None for a plain look-up."""
         if self.proposal is not None and self.settings.smooths:
             return self._smoothed(inputs_TB, targets_TB, self.proposal, *model.embedding.weight.shape)
         if model.training and self.settings.input_dropout:
@@ -95,12 +95,13 @@ class Noise:
         return None
 
     def _smoothed(self, inputs_TB: Tensor, targets_TB: Tensor, proposal: Proposal, words: int, size: int) -> RowDraw:
-        elementwise = self.settings.elementwise
-        if self.settings.output_draw == "with_input":
+        elementwise, draw = self.settings.elementwise, self.settings.output_draw
+        if draw == "with_input":
             if elementwise:
                 return smooth_element_pairs(inputs_TB, targets_TB, words, proposal, size)
             return smooth_pairs(inputs_TB, targets_TB, words, proposal)
-        rows = distinct_words(torch.stack([inputs_TB, targets_TB]), words)
+        sides = [inputs_TB] if draw == "none" else [inputs_TB, targets_TB]
+        rows = distinct_words(torch.stack(sides), words)
         return smooth_elements(rows, proposal, size) if elementwise else smooth_words(rows, proposal)
 
     def _vectors(self, model: LanguageModel, rows: RowDraw) -> tuple[Tensor, ...]:

@@ -69,10 +69,18 @@ NOISE: dict[str, tuple[str, Changes]] = {
     "dn-ad": ("data noising: absolute discounting", replaced("absolute_discounting")),
     "dn-kn": ("data noising: Kneser-Ney", replaced("kneser_ney")),
     "vs-li": ("variational smoothing: linear interpolation", {"noise.kind": "linear_interpolation"}),
+    "vs-li-inputs": (
+        "the same, of what is read alone",
+        {"noise.kind": "linear_interpolation", "noise.output_draw": "none"},
+    ),
     "vs-kn": ("variational smoothing: Kneser-Ney", {"noise.kind": "kneser_ney"}),
     "vs-kn-pairs": (
         "the same, targets drawn with the words read before them",
         {"noise.kind": "kneser_ney", "noise.output_draw": "with_input"},
+    ),
+    "vs-kn-mode": (
+        "the same, predicting with the mode in place of the mean",
+        {"noise.kind": "kneser_ney", "noise.output_draw": "with_input", "noise.prediction": "mode"},
     ),
     "vs-elementwise": (
         "variational smoothing: Kneser-Ney, element-wise",
