@@ -21,7 +21,8 @@ COMMON: Changes = {
     "training.device": "cpu",
 }
 UNTIED: Changes = {"model.head": "untied"}
-LINEAR: Changes = {"model.head": "tied_linear"}
+LINEAR: Changes = {"model.head": "tied_linear", "model.output_bias": True}
+"""As both papers have it. Without a bias what is frequent must be learnt through the map, and the rate 1 is too much."""
 AUGMENTED: Changes = {"loss.kind": "augmented"}
 NO_DROPOUT: Changes = {"model.input_dropout": 0.0, "model.hidden_dropout": 0.0}
 ZAREMBA: Changes = {"model.dropout": "zaremba"}
@@ -40,9 +41,12 @@ TYING: dict[str, tuple[str, Changes]] = {
     "real": ("one matrix, augmented loss (REAL)", AUGMENTED),
     "augmented-2016": ("one matrix, augmented loss of 2016", {"loss.kind": "augmented_2016", "loss.gamma": 0.3}),
     "output-bias": ("one matrix, output bias", {"model.output_bias": True}),
-    "tied-linear": ("one matrix, linear map (tied+L)", LINEAR),
-    "tied-linear-100": ("one matrix of half the size, linear map", {**LINEAR, "model.embedding": 100}),
-    "tied-linear-penalty": ("one matrix, penalised map (WT + PR)", {**LINEAR, "model.projection_penalty": 0.15}),
+    "tied-linear": ("one matrix, linear map (tied+L), output bias", LINEAR),
+    "tied-linear-100": ("one matrix of half the size, linear map, output bias", {**LINEAR, "model.embedding": 100}),
+    "tied-linear-penalty": (
+        "one matrix, penalised map (WT + PR), output bias",
+        {**LINEAR, "model.projection_penalty": 0.15},
+    ),
 }
 DROPOUT: dict[str, tuple[str, Changes]] = {
     "no-dropout": ("nothing dropped", NO_DROPOUT),
