@@ -125,7 +125,7 @@ def sealed_anew(run: Path, **changes: object) -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"version": 2, "wordtie": "9.9"}, "format 2 of wordtie 9.9, newer than this one: update wordtie"),
+        ({"version": 3, "wordtie": "9.9"}, "format 3 of wordtie 9.9, newer than this one: update wordtie"),
         ({"kind": "word2vec"}, "holds a word2vec model, not a language_model model"),
         ({"settings": {"model": {"heads": 8}}}, "update wordtie"),
         ({"settings": {"model": {"hidden": 9}}}, "does not fit config.json"),
@@ -138,7 +138,7 @@ def test_models_that_are_not_ours_to_open(run: Path, changes: dict[str, object],
 
 def test_newer_folders_and_checkpoints(run: Path, capsys: Capture) -> None:
     manifest = json.loads((run / "manifest.json").read_text())
-    (run / "manifest.json").write_text(json.dumps({**manifest, "version": 2}))
+    (run / "manifest.json").write_text(json.dumps({**manifest, "version": 3}))
     assert "newer than this wordtie: update wordtie" in refused(["predict", "run", "w1"], capsys)
     with safe_open(run / CHECKPOINT, framework="pt") as file:
         metadata = file.metadata()

@@ -40,7 +40,8 @@ class ModelSettings:
     coupled_gates: bool = True
     """The carry gate of an `rhn` is one minus its transform gate."""
     output_bias: bool | None = None
-    """A bias per word on the output. None: no when tied (inan-2017), yes when untied."""
+    """A bias per word on the output. None: no when tied (inan-2017), yes when untied, and when tied by a linear map,
+    through which what is frequent would be learnt else (gulordava-2018 and press-wolf-2017 have it, too)."""
     projection: bool = False
     """PR of press-wolf-2017: an `untied` head has a linear map before its matrix, too."""
     projection_penalty: float = 0.0
@@ -134,7 +135,7 @@ class ModelSettings:
     @property
     def has_output_bias(self) -> bool:
         """Whether the output has a bias, with the default resolved."""
-        return self.head == "untied" if self.output_bias is None else self.output_bias
+        return self.head != "tied" if self.output_bias is None else self.output_bias
 
     @property
     def has_projection(self) -> bool:

@@ -14,6 +14,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from wordtie.training.checkpoint import save_tensors
 from wordtie.training.leftovers import remove_leftovers
 from wordtie.training.lock import LOCK
 
-VERSION = 1
+VERSION = 2
 CONFIG, MODEL, TOKENIZER, MANIFEST = "config.json", "model.safetensors", "tokenizer.json", "manifest.json"
 CHECKPOINT = Path("checkpoints") / "last.safetensors"
 RECORDS = ("settings.yaml", "metrics.jsonl", "result.json")
@@ -109,7 +110,10 @@ def _sealed(folder: Path) -> dict[str, bytes]:
 def read_settings(config: dict[str, Any], folder: Path) -> Settings:
     """The settings in a config. Raises `RunFolderError` for those of a newer version."""
     try:
-        return from_dict(config["settings"])
+        settings = from_dict(config["settings"])
+        if config["version"] < 2 and settings.model.head == "tied_linear" and settings.model.output_bias is None:
+            return replace(settings, model=replace(settings.model, output_bias=False))  # what None meant then
+        return settings
     except (SettingsError, KeyError, TypeError) as error:
         raise RunFolderError(f"{folder / CONFIG}: {error}: update wordtie") from error
 
