@@ -103,7 +103,7 @@ def read_benchmark(path: Path) -> Benchmark:
 
 def cosines(vectors: WordVectors, benchmark: Benchmark) -> Doubles:
     """(P,), NaN where a word has no vector. Raises `NothingToRankError` where fewer than two pairs are covered."""
-    rows = _rows(vectors, benchmark)
+    rows = np.array([[-1 if (row := vectors.row(word)) is None else row for word in p] for p in benchmark.pairs])
     known_P = (rows >= 0).all(axis=1)
     if known_P.sum() < 2:
         raise NothingToRankError(
@@ -114,17 +114,12 @@ def cosines(vectors: WordVectors, benchmark: Benchmark) -> Doubles:
     return np.where(known_P, (unit[:, 0] * unit[:, 1]).sum(axis=1), np.nan)
 
 
-def _rows(vectors: WordVectors, benchmark: Benchmark) -> NDArray[np.int64]:
-    """(P, 2): the words' rows, -1 where there is none."""
-    return np.array([[-1 if (row := vectors.row(word)) is None else row for word in p] for p in benchmark.pairs])
-
-
 def coverage(vectors: WordVectors, benchmark: Benchmark) -> Coverage:
     """How much of the benchmark has vectors."""
     words = {word for pair in benchmark.pairs for word in pair}
-    missing = sum(vectors.row(word) is None for word in words)
-    covered = int((_rows(vectors, benchmark) >= 0).all(axis=1).sum())
-    return Coverage(len(benchmark.pairs), covered, missing / len(words))
+    missing = {word for word in words if vectors.row(word) is None}
+    covered = sum(missing.isdisjoint(pair) for pair in benchmark.pairs)
+    return Coverage(len(benchmark.pairs), covered, len(missing) / len(words))
 
 
 def similarity(vectors: WordVectors, benchmark: Benchmark, seed: int = 0) -> Similarity:

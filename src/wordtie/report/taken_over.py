@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from wordtie.config import Settings, SettingsError, from_dict
+from wordtie.config import Settings
 from wordtie.errors import RunFolderError
 from wordtie.report.ledger import configuration
 from wordtie.text.token_file import PreparedData
@@ -32,8 +32,8 @@ def finished_result(folder: Path, settings: Settings, data: PreparedData) -> Tra
         return None
     config, tensors, _ = run_folder.read_model(folder, "language_model")
     try:
-        before = from_dict(config["settings"])
-    except SettingsError:
+        before = run_folder.read_settings(config, folder)
+    except RunFolderError:
         return None
     if configuration(before) != configuration(settings) or not _same_texts(folder, data):
         return None

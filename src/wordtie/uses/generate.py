@@ -26,13 +26,13 @@ def generate(
     Raises `SettingsError` for a temperature that is not positive, fewer than no words, or a seed that is none.
     """
     require(words >= 0, f"words must be at least 0, got {words}")
-    check_seed(0 if seed is None else seed, "seed")
     require(0 < temperature < float("inf"), f"temperature must be positive, got {temperature}")
     vocabulary = tokenizer.vocabulary
     generator = torch.Generator()
     if seed is None:
         generator.seed()
     else:
+        check_seed(seed, "seed")
         generator.manual_seed(seed)
     written = words_of(tokenizer, prompt)
     with evaluating(model) as device:
