@@ -29,6 +29,21 @@ def test_tied_linear_scores_words_by_the_word_matrix() -> None:
     assert head.output_matrix(words) is words
 
 
+def test_a_map_may_have_a_bias_which_the_penalty_leaves_alone() -> None:
+    settings = ModelSettings(head="tied_linear", hidden=3, embedding=2, projection_bias=True, projection_penalty=1.0)
+    head = build_head(settings, 4)
+    assert isinstance(head, TiedLinear)
+    assert head.projection.bias is not None
+    torch.nn.init.normal_(head.projection.weight)
+    torch.nn.init.normal_(head.projection.bias)
+    hidden = torch.randn(5, 3)
+    torch.testing.assert_close(head(hidden), hidden @ head.projection.weight + head.projection.bias)
+    penalty = head.penalty()
+    assert isinstance(penalty, torch.Tensor)
+    assert penalty.item() == pytest.approx(head.projection.weight.square().sum().item() / 2)
+    assert build_head(ModelSettings(head="tied_linear"), 4).state_dict().keys() == {"bias", "projection.weight"}
+
+
 def test_penalties_are_those_printed_and_released() -> None:
     """lambda |P| as the paper prints it; 0.15 * 1/2 |P|^2 as released, and the gradients of both."""
     values = [[3.0, 0.0], [-4.0, 12.0]]

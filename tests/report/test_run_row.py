@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
 
 from wordtie import cli
@@ -15,6 +16,7 @@ from wordtie.papers.row import Published, Row
 from wordtie.report import machine, run_row
 from wordtie.report.ledger import Entry, is_stale, read_entry
 from wordtie.report.run_row import Place
+from wordtie.training import trainer
 
 
 def entry_of(row: Row, place: Place, seed: int = 1) -> Entry:
@@ -78,6 +80,19 @@ def test_out_of_time_it_stops_and_goes_on_to_the_same_bits(row: Row, place: Plac
     while run_row.run_row(row, 1, in_haste) == "stopped":
         assert not (place.results / f"{row.name}.seed-1.json").exists()
     assert entry_of(row, place)["weights_sha256"] == entry_of(row, elsewhere)["weights_sha256"]
+
+
+def test_a_run_that_goes_on_elsewhere_says_so(row: Row, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    halfway = dataclasses.replace(row, changes={**row.changes, "training.epochs": 8, "training.patience": 0})
+    monkeypatch.setattr(trainer, "resolve_precision", lambda name, device: torch.float32)
+    assert run_row.run_row(halfway, 1, dataclasses.replace(place, max_seconds=0.1)) == "stopped"
+    here = machine.machine()
+    monkeypatch.setattr(run_row, "machine", lambda: {**here, "gpu": "another"})
+    monkeypatch.setattr(trainer, "resolve_precision", lambda name, device: torch.bfloat16)
+    assert run_row.run_row(halfway, 1, place) == "done"
+    entry = entry_of(row, place)
+    assert [each["gpu"] for each in entry["machines"]] == [here["gpu"], "another"]
+    assert entry["precision"] == "float32, bfloat16"
 
 
 def test_a_run_of_wordtie_train_is_taken_over(row: Row, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

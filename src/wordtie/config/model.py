@@ -44,6 +44,8 @@ class ModelSettings:
     through which what is frequent would be learnt else (gulordava-2018 and press-wolf-2017 have it, too)."""
     projection: bool = False
     """PR of press-wolf-2017: an `untied` head has a linear map before its matrix, too."""
+    projection_bias: bool = False
+    """The map has a bias, added to the query: the code that press-wolf-2017 released has one, the papers print none."""
     projection_penalty: float = 0.0
     """lambda: weight of the map's penalty (press-wolf-2017: 0.15), against the loss summed over a window's tokens."""
     projection_form: Literal["squared_norm", "norm"] = "squared_norm"
@@ -105,6 +107,10 @@ class ModelSettings:
         require(
             self.head == "untied" or not self.projection,
             "model.projection is for the untied head: set model.head to tied_linear to have one when tied",
+        )
+        require(
+            not self.projection_bias or self.has_projection,
+            "model.projection_bias needs a linear map: set model.head to tied_linear, or model.projection",
         )
         require(self.projection_penalty >= 0, f"model.projection_penalty must be >= 0, got {self.projection_penalty}")
         require(

@@ -16,7 +16,9 @@ def build_head(settings: ModelSettings, words: int) -> Head:
     bias, size = settings.has_output_bias, settings.embedding_size
     projection = None
     if settings.has_projection:
-        projection = Projection(settings.hidden, size, settings.projection_penalty, settings.projection_form)
+        projection = Projection(
+            settings.hidden, size, settings.projection_penalty, settings.projection_form, settings.projection_bias
+        )
     if settings.head == "untied":
         return Untied(words, settings.hidden if projection is None else size, bias, projection)
     return Tied(words, bias) if projection is None else TiedLinear(words, projection, bias)

@@ -15,19 +15,26 @@ from torch import Tensor, nn
 
 
 class Projection(nn.Module):
-    """A map without a bias, (N, H) to (N, E)."""
+    """A map (N, H) to (N, E), with a bias where one is asked for."""
 
     def __init__(
-        self, hidden: int, size: int, strength: float = 0.0, form: Literal["squared_norm", "norm"] = "squared_norm"
+        self,
+        hidden: int,
+        size: int,
+        strength: float = 0.0,
+        form: Literal["squared_norm", "norm"] = "squared_norm",
+        bias: bool = False,
     ) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(hidden, size))
+        self.bias = nn.Parameter(torch.zeros(size)) if bias else None
         self.strength = strength
         self.form = form
 
     def forward(self, hidden_NH: Tensor) -> Tensor:
-        """h L."""
-        return hidden_NH @ self.weight
+        """h L, and the bias."""
+        query_NE = hidden_NH @ self.weight
+        return query_NE if self.bias is None else query_NE + self.bias
 
     def penalty(self) -> Tensor | float:
         """In nats, to be added to the loss summed over a window's tokens."""

@@ -183,6 +183,7 @@ def stage_entry(result: TrainingResult, folder: Path) -> Entry:
     """The numbers of one training session, and the machines and versions it was computed with."""
     sessions = _sessions(folder / "sessions.jsonl")
     used = sorted({each["code_version"] for each in sessions})
+    machines = list({json.dumps(each["machine"]): each["machine"] for each in sessions if each["machine"]}.values())
     named = ("parameters", "weights_sha256")
     trained_with = (
         {name: sessions[-1][name] for name in ("code_version", "torch", "python", "machine")}
@@ -192,6 +193,7 @@ def stage_entry(result: TrainingResult, folder: Path) -> Entry:
     return {
         **trained_with,
         **({"code_versions": used} if len(used) > 1 else {}),
+        **({"machines": machines} if len(machines) > 1 else {}),
         **{name: getattr(result, name) for name in (*RESULT, *SCORES, *named)},
         "curve": curve(folder),
     }

@@ -183,7 +183,8 @@ def _how(state: RowState) -> str:
         sessions = entry.get("sessions", [entry])
         seconds = sum(session["seconds"] for session in sessions)
         hours = f"{seconds / 3600:.1f} h" if seconds >= 360 else f"{seconds:.0f} s"
-        where = entry["machine"]["gpu"] or entry["machine"]["cpu"]
+        machines = entry.get("machines", [entry["machine"]])
+        where = " and ".join(dict.fromkeys(machine["gpu"] or machine["cpu"] for machine in machines))
         epochs = " + ".join(str(session["epochs"]) for session in sessions)
         best = f" (best {entry['best_epoch']})" if len(sessions) == 1 else " in two sessions"
         counted = f"{epochs} epochs{best}, " if entry["epochs"] > 1 else ""

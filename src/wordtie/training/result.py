@@ -47,8 +47,15 @@ class Position:
     """0: no epoch has been validated yet."""
     history: list[float] = field(default_factory=list)
     """The validation perplexity of each epoch."""
+    precisions: list[str] = field(default_factory=list)
+    """Of the matrix products, in the order in which the run met them: it may go on on another machine."""
     metrics_length: int = 0
     """Bytes of `metrics.jsonl` that belong to the run so far."""
+
+    def computes_in(self, precision: str) -> None:
+        """Note what the run goes on in."""
+        if precision not in self.precisions:
+            self.precisions.append(precision)
 
     def next_epoch(self) -> None:
         """Go to the start of the next epoch."""

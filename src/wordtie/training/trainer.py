@@ -95,6 +95,7 @@ class _Run:
         self.started = time.monotonic()
         self.saved.begin(self.now)
         self.seconds_before = self.now.position.seconds
+        self.now.position.computes_in(str(self.precision).removeprefix("torch."))
         training = self.settings.training
         with Progress(training.epochs, self.windows, self.max_seconds) as self.progress:
             with self.signals:
@@ -230,7 +231,7 @@ class _Run:
             test_nats=test.nats,
             test_tokens=test.tokens,
             weights_sha256=checkpoint.tensors_sha256(exported),
-            precision=str(self.precision).removeprefix("torch."),
+            precision=", ".join(position.precisions),
         )
         self.saved.finish(result)
         return result
