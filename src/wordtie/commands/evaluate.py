@@ -76,7 +76,7 @@ def evaluate_split(model: LoadedModel, run: str, split: str) -> dict[str, object
 
 def summary(result: dict[str, Any]) -> str:
     """The perplexity, over what."""
-    from wordtie.evaluation.perplexity import shown
+    from wordtie.evaluation.shown import shown
 
     return "\n".join(
         [

@@ -69,7 +69,7 @@ def default_folder(corpus: str) -> Path:
 
 def summary(result: TrainingResult, info: dict[str, Any]) -> str:
     """What a person wants to know at the end."""
-    from wordtie.evaluation.perplexity import shown
+    from wordtie.evaluation.shown import shown
 
     return "\n".join(
         [

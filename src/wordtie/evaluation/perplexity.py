@@ -47,11 +47,6 @@ class Score:
         return math.exp(min(self.nats / self.tokens, 700.0))
 
 
-def shown(perplexity: float) -> str:
-    """With two decimals; one that means nothing any more, as 3.1e+05."""
-    return f"{perplexity:.2f}" if perplexity < 1e5 else f"{perplexity:.2g}"
-
-
 class LogProbabilities:
     """Log p of every word, some tokens at a time, in memory that the next ones overwrite; without gradients.
 

@@ -18,7 +18,8 @@ import torch
 
 from wordtie.config import Settings, parse_time
 from wordtie.errors import DivergedError, RunFolderError
-from wordtie.evaluation.perplexity import Score, shown
+from wordtie.evaluation.perplexity import Score
+from wordtie.evaluation.shown import shown
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.batches import batches, window_count

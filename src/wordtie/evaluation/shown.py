@@ -1,0 +1,8 @@
+"""How a perplexity is printed; here alone, so that a list of runs need not load torch."""
+
+from __future__ import annotations
+
+
+def shown(perplexity: float) -> str:
+    """With two decimals; one that means nothing any more, as 3.1e+05."""
+    return f"{perplexity:.2f}" if perplexity < 1e5 else f"{perplexity:.2g}"
