@@ -12,13 +12,12 @@ from pathlib import Path
 import pytest
 
 from wordtie.training.queue import Job, run_jobs
-from wordtie.training.queue_table import Progress
 
 TRAINS = """
 import json, pathlib, sys, time
 folder = pathlib.Path(sys.argv[1]); folder.mkdir(parents=True, exist_ok=True)
 with (folder / "metrics.jsonl").open("a") as file:
-    file.write(json.dumps({"epoch": 1, "valid_perplexity": 50.0, "seconds": 2.0}) + "\\n")
+    file.write(json.dumps({"epoch": 1, "train_perplexity": 60.0, "valid_perplexity": 50.0, "seconds": 2.0}) + "\\n")
 (folder / "begun").write_text(str(time.time()))
 time.sleep(float(sys.argv[2]))
 (folder / "ended").write_text(str(time.time()))
@@ -79,12 +78,3 @@ def test_a_signal_is_passed_on(number: int, raised: type[BaseException], tmp_pat
     assert jobs[0].state != "running"
     assert not (tmp_path / "a" / "ended").exists()
     assert jobs[1].state == "waiting"
-
-
-def test_progress_reads_whole_lines_only(tmp_path: Path) -> None:
-    (tmp_path / "metrics.jsonl").write_text(
-        '{"epoch": 1, "valid_perplexity": 60, "seconds": 10}\n{"epoch": 2, "valid_perplexity": 70, "seconds": 20}\n{"ep'
-    )
-    progress = Progress.of("row", "running", tmp_path, 5)
-    assert progress.cells() == ("row", "running", "2/5", "70.00", "60.00", "0:00:30")
-    assert Progress.of("row", "waiting", tmp_path / "none", 5).cells() == ("row", "waiting", "0/5", "", "", "")

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from wordtie.errors import RunFolderError
+from wordtie.evaluation.shown import shown
 from wordtie.papers.registry import ROWS
 from wordtie.papers.row import Row
 from wordtie.report.ledger import Entry, is_stale
@@ -161,8 +163,11 @@ def _begun(row: Row, runs: Path) -> Path | None:
 def _progress(folder: Path) -> str:
     """Where a run that has begun is."""
     session = "second session, " if folder.name.endswith(SECOND_SESSION) else ""
-    lines = finished_epochs(folder)
+    try:
+        lines = finished_epochs(folder)
+    except RunFolderError as error:  # the other rows can be listed all the same
+        return str(error)
     if not lines:
         return f"{session}epoch 1"
-    best = min(line["valid_perplexity"] for line in lines)
-    return f"{session}epoch {lines[-1]['epoch']}, best validation {best:.2f}, {clock(lines[-1]['seconds'])} trained"
+    best = shown(min(line["valid_perplexity"] for line in lines))
+    return f"{session}epoch {lines[-1]['epoch']}, best validation {best}, {clock(lines[-1]['seconds'])} trained"

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from wordtie.errors import RunFolderError
+from wordtie.evaluation.shown import shown
 
 Table: TypeAlias = Callable[[Sequence["Progress"], float], None]
 """Shows where all runs are, and the seconds that the queue has left (inf: no limit)."""
@@ -29,11 +33,16 @@ class Progress:
     best_perplexity: float | None = None
     seconds_left: float | None = None
     """Until the last epoch, should it come to that; early stopping may end the run sooner."""
+    damaged: bool = False
+    """What the run folder says of it cannot be read."""
 
     @classmethod
     def of(cls, name: str, state: str, folder: Path, epochs: int) -> Progress:
         """Read the run folder; one without finished epochs is at epoch 0."""
-        lines = finished_epochs(folder)
+        try:
+            lines = finished_epochs(folder)
+        except RunFolderError:
+            return cls(name, state, 0, epochs, damaged=True)
         if not lines:
             return cls(name, state, 0, epochs)
         last, valid = lines[-1], [line["valid_perplexity"] for line in lines]
@@ -42,21 +51,44 @@ class Progress:
 
     def cells(self) -> tuple[str, ...]:
         """What the table shows."""
-        left = "" if self.seconds_left is None or self.state in ("ended", "failed") else f"{clock(self.seconds_left)}"
-        numbers = ["" if each is None else f"{each:.2f}" for each in (self.valid_perplexity, self.best_perplexity)]
-        return self.name, self.state, f"{self.epoch}/{self.epochs}" if self.epochs else "", *numbers, left
+        epoch = "damaged" if self.damaged else f"{self.epoch}/{self.epochs}" if self.epochs else ""
+        numbers = ["" if each is None else shown(each) for each in (self.valid_perplexity, self.best_perplexity)]
+        left = "" if self.seconds_left is None or self.state in ("ended", "failed") else clock(self.seconds_left)
+        return self.name, self.state, epoch, *numbers, left
 
 
 COLUMNS = ("run", "state", "epoch", "validation", "best", "time left")
+FIGURES = ("epoch", "train_perplexity", "valid_perplexity", "seconds")
+"""What a line of `metrics.jsonl` has, at least."""
 
 
 def finished_epochs(folder: Path) -> list[dict[str, Any]]:
-    """The lines of `metrics.jsonl`; one that is being written is left out."""
+    """The lines of `metrics.jsonl`; one that is being written is left out.
+
+    Raises `RunFolderError` where another is damaged.
+    """
     path = folder / "metrics.jsonl"
-    if not path.exists():
+    try:
+        whole = path.read_bytes().rpartition(b"\n")[0]
+    except (FileNotFoundError, NotADirectoryError):
         return []
-    whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
-    return [json.loads(line) for line in whole.splitlines()]
+    except OSError as error:
+        raise RunFolderError(f"{path}: cannot be read ({error.strerror}): take it from a copy") from error
+    lines = []
+    for number, line in enumerate(whole.split(b"\n") if whole else (), start=1):
+        try:
+            lines.append(_figures(line))
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
+            mend = "take the file from a copy, or remove the line"
+            raise RunFolderError(f"{path}, line {number}: damaged, not the figures of an epoch: {mend}") from error
+    return lines
+
+
+def _figures(line: bytes) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(line.decode("utf-8"))
+    if values["epoch"] < 1 or not all(math.isfinite(values[name]) for name in FIGURES):
+        raise ValueError(values)
+    return values
 
 
 def clock(seconds: float) -> str:
