@@ -82,6 +82,15 @@ def test_out_of_time_it_stops_and_goes_on_to_the_same_bits(row: Row, place: Plac
     assert entry_of(row, place)["weights_sha256"] == entry_of(row, elsewhere)["weights_sha256"]
 
 
+def test_a_damaged_record_is_told_of_before_training(row: Row, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = place.folder(row, 1)
+    folder.mkdir(parents=True)
+    (folder / "metrics.jsonl").write_text("damaged\n")
+    monkeypatch.setattr(run_row, "train", lambda *arguments, **options: pytest.fail("trained"))
+    with pytest.raises(RunFolderError, match=r"metrics\.jsonl, line 1: damaged"):
+        run_row.run_row(row, 1, place)
+
+
 def test_a_run_that_goes_on_elsewhere_says_so(row: Row, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     halfway = dataclasses.replace(row, changes={**row.changes, "training.epochs": 8, "training.patience": 0})
     monkeypatch.setattr(trainer, "resolve_precision", lambda name, device: torch.float32)

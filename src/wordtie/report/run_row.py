@@ -26,6 +26,7 @@ from wordtie.report.measures import MEASURES
 from wordtie.report.status import SECOND_SESSION
 from wordtie.report.taken_over import begun_otherwise, finished_result
 from wordtie.text.token_file import PreparedData
+from wordtie.training.queue_table import finished_epochs
 from wordtie.training.run_folder import CHECKPOINT, CONFIG
 from wordtie.training.trainer import TrainingResult, prepared_data, train
 
@@ -134,6 +135,8 @@ def trained(settings: Settings, data: PreparedData, folder: Path, place: Place) 
     overwrite = bool(other) or (place.again and result is not None and _last_version(log) != versions()["code_version"])
     if result is not None and not overwrite:
         return result
+    if not overwrite:
+        finished_epochs(folder)  # a damaged record is told of before hours are spent, not after
     limit = None if math.isinf(place.max_seconds) else f"{max(0.01, place.max_seconds):.2f}s"
     limited = dataclasses.replace(settings.training, threads=place.threads, max_time=limit)
     folder.mkdir(parents=True, exist_ok=True)
@@ -201,5 +204,5 @@ def stage_entry(result: TrainingResult, folder: Path) -> Entry:
 
 def curve(folder: Path) -> dict[str, list[float]]:
     """Training and validation perplexity of each epoch."""
-    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines = finished_epochs(folder)
     return {name: [round(line[f"{name}_perplexity"], 4) for line in lines] for name in ("train", "valid")}
