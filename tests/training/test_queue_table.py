@@ -1,14 +1,21 @@
-"""The queue's table: what it reads in run folders."""
+"""The queue's table: what it reads in run folders, and what of it is to be seen."""
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
 from pathlib import Path
 
 import pytest
 
 from wordtie.errors import RunFolderError
-from wordtie.training.queue_table import Progress, finished_epochs
+from wordtie.training.queue_table import Progress, finished_epochs, screen, show
 
 
 def line(epoch: int, valid: float = 60.0, seconds: float = 10.0) -> str:
@@ -46,3 +53,76 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
 def test_perplexities_that_mean_nothing_are_short(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text(line(1, 1e304))
     assert Progress.of("row", "running", tmp_path, 5).cells()[3:5] == ("1e+304", "1e+304")
+
+
+STATES = ["ended"] * 12 + ["running"] * 2 + ["failed"] + ["waiting"] * 18
+
+
+def group(states: list[str], name: str = "paper/table-1/{}") -> list[Progress]:
+    return [
+        Progress(name.format(number), state, 3, 40, 121.3, 120.0, 600.0, message="no text" if state == "failed" else "")
+        for number, state in enumerate(states)
+    ]
+
+
+def test_what_runs_and_the_time_left_are_to_be_seen() -> None:
+    assert screen(group(STATES), 3723.5, 80, 24) == [
+        "paper/table-1/  epoch  validation    best  time left",
+        "12               3/40      121.30  120.00    0:10:00",
+        "13               3/40      121.30  120.00    0:10:00",
+        "failed: 14: no text",
+        "2 running, 18 waiting, 12 ended, 1 failed; 1:02:03 of this call left",
+    ]
+    assert screen(group(["ended"] * 3), float("inf"), 80, 24) == ["3 ended"]
+
+
+@pytest.mark.parametrize("states", [STATES, ["running"] * 33, ["failed"] * 33, ["running", "failed"] * 17])
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (50, 9)])
+def test_it_fits(states: list[str], width: int, height: int) -> None:
+    shown = screen(
+        group(states, "paper/table-1/a-model-whose-name-is-longer-than-a-narrow-window-{}"), 60, width, height
+    )
+    assert len(shown) <= height
+    assert max(map(len, shown)) <= width
+    assert " ".join(shown).endswith("0:01:00 of this call left")
+    left_out = sum(int(line.split()[2]) for line in shown if line.startswith("…") and " more " in line)
+    lines = [line for line in shown[1:] if "120.00" in line or line.startswith("failed: ")]
+    assert len(lines) + left_out == sum(state in ("running", "failed") for state in states)
+
+
+def test_names_are_told_apart() -> None:
+    shown = screen(group(["running"] * 2, f"{'a' * 90}-{{}}/x"), 60, 80, 24)
+    assert shown[1].split()[0].endswith("a-0/x")
+    assert shown[2].split()[0].endswith("a-1/x")
+
+
+SHOWS = """
+from wordtie.training.queue_table import Progress, show
+with show() as table:
+    for epoch in (1, 2):
+        table([Progress(f"paper/{number}", "running", epoch, 40) for number in range(33)], 60.0)
+"""
+
+
+def test_on_a_terminal_it_stays_in_its_place() -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name not in ("LINES", "COLUMNS")}
+    subprocess.run([sys.executable, "-c", SHOWS], stderr=theirs, check=True, env={**environment, "TERM": "xterm"})
+    os.close(theirs)
+    printed = os.read(ours, 65536).decode()
+    os.close(ours)
+    assert "\x1b[1A" in printed, "the second time goes where the first was"
+    assert printed.count("33 running; 0:01:00 of this call left") >= 2
+    assert "… and 12 more running" in printed
+    assert "\n..." not in printed
+
+
+def test_elsewhere_there_are_plain_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    with show() as table:
+        table(group(["running", "failed", "waiting"]), 60)
+        table(group(["running", "failed", "waiting"]), 59)
+    assert capsys.readouterr().err.splitlines() == [
+        "paper/table-1/0  running  epoch 3/40  validation 121.30  best 120.00  time left 0:10:00",
+        "paper/table-1/1  failed  epoch 3/40  validation 121.30  best 120.00  no text",
+    ]

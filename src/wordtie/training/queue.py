@@ -50,7 +50,7 @@ class Job:
     def progress(self) -> Progress:
         """Where it is, in the last session that has been begun."""
         begun = [session for session in self.sessions if session[0].exists()]
-        return Progress.of(self.name, self.state, *(begun[-1] if begun else self.sessions[0]))
+        return Progress.of(self.name, self.state, *(begun[-1] if begun else self.sessions[0]), self.message)
 
     def start(self, threads: int) -> None:
         """Start the process, with `threads` threads."""

@@ -1,6 +1,7 @@
 """The live table of a queue: epoch, validation perplexity, time left of every run, from their `metrics.jsonl`.
 
-On a terminal it stays in its place; elsewhere (a log, a pipe) a run has one line whenever something new is known.
+On a terminal it stays in its place and fits into it: running runs first, then failed ones with why, the others counted.
+Elsewhere (a log, a pipe) a run has one line whenever something new is known.
 """
 
 from __future__ import annotations
@@ -8,7 +9,10 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import posixpath
 import sys
+import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,19 +39,21 @@ class Progress:
     """Until the last epoch, should it come to that; early stopping may end the run sooner."""
     damaged: bool = False
     """What the run folder says of it cannot be read."""
+    message: str = ""
+    """Why it failed."""
 
     @classmethod
-    def of(cls, name: str, state: str, folder: Path, epochs: int) -> Progress:
+    def of(cls, name: str, state: str, folder: Path, epochs: int, message: str = "") -> Progress:
         """Read the run folder; one without finished epochs is at epoch 0."""
         try:
             lines = finished_epochs(folder)
         except RunFolderError:
-            return cls(name, state, 0, epochs, damaged=True)
+            return cls(name, state, 0, epochs, damaged=True, message=message)
         if not lines:
-            return cls(name, state, 0, epochs)
+            return cls(name, state, 0, epochs, message=message)
         last, valid = lines[-1], [line["valid_perplexity"] for line in lines]
         left = max(0, epochs - last["epoch"]) * last["seconds"] / last["epoch"]
-        return cls(name, state, last["epoch"], epochs, valid[-1], min(valid), left)
+        return cls(name, state, last["epoch"], epochs, valid[-1], min(valid), left, message=message)
 
     def cells(self) -> tuple[str, ...]:
         """What the table shows."""
@@ -105,35 +111,75 @@ def show() -> Iterator[Table]:
         return
     from rich.console import Console
     from rich.live import Live
+    from rich.text import Text
 
-    with Live(console=Console(stderr=True), auto_refresh=False) as live:
-        yield lambda rows, left: live.update(_rich(rows, left), refresh=True)
+    console = Console(stderr=True)
+    with Live(console=console, auto_refresh=False) as live:
+
+        def update(rows: Sequence[Progress], left: float) -> None:
+            lines = screen(rows, left, *console.size)
+            live.update(Text("\n".join(lines), no_wrap=True, overflow="crop"), refresh=True)
+
+        yield update
 
 
-def _rich(rows: Sequence[Progress], left: float) -> Any:
-    from rich.table import Table as RichTable
+def screen(rows: Sequence[Progress], left: float, width: int, height: int) -> list[str]:
+    """What is shown on a terminal of this size: it fits, with how many runs there are and the time left at its end.
 
-    counts = {state: sum(row.state == state for row in rows) for state in ("ended", "stopped", "failed")}
-    caption = f"{counts['ended']} of {len(rows)} ended, {counts['failed']} failed"
-    caption += "" if left == float("inf") else f"; {clock(max(0, left))} of this call left"
-    table = RichTable(caption=caption, caption_justify="left")
-    for column in COLUMNS:
-        table.add_column(column, overflow="fold" if column == COLUMNS[0] else "ellipsis", no_wrap=column != COLUMNS[0])
-    for row in rows:
-        table.add_row(*row.cells())
-    return table
+    Names are without what all of them begin with, which stands above them.
+    """
+    summary = textwrap.wrap(_summary(rows, left), width)
+    running, failed = ([row for row in rows if row.state == state] for state in ("running", "failed"))
+    if not running and not failed:
+        return summary
+    group = posixpath.commonpath([row.name.rpartition("/")[0] for row in rows])
+    group += "/" if group else ""
+    room = height - len(summary) - 1  # for the line above the names
+    why = [f"failed: {row.name.removeprefix(group)}: {row.message}"[:width] for row in failed]
+    why = _first(why, max(room // 3, room - len(running)), "failed")
+    table: list[Sequence[str]] = [(group or COLUMNS[0], *COLUMNS[2:])]
+    table += [(row.name.removeprefix(group), *row.cells()[2:]) for row in running]
+    header, *lines = _aligned(table, width)
+    return [header, *_first(lines, room - len(why), "running"), *why, *summary]
+
+
+def _summary(rows: Sequence[Progress], left: float) -> str:
+    """How many runs are in which state, and the time left."""
+    counts = Counter(row.state for row in rows)
+    order = dict.fromkeys(("running", "waiting", "ended", *counts))
+    states = ", ".join(f"{counts[state]} {state}" for state in order if counts[state])
+    return states if left == math.inf else f"{states}; {clock(max(0, left))} of this call left"
+
+
+def _first(lines: list[str], most: int, what: str) -> list[str]:
+    """So many lines, or one; the last one says how many more there are."""
+    most = max(1, most)
+    return lines if len(lines) <= most else [*lines[: most - 1], f"… and {len(lines) - most + 1} more {what}"]
+
+
+def _aligned(table: Sequence[Sequence[str]], width: int) -> list[str]:
+    """The cells as lines of so many letters; of a name that is too long the end is shown, where names differ."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    widths[0] = max(1, min(widths[0], width - sum(widths[1:]) - 2 * len(widths[1:])))
+    lines = []
+    for name, *cells in table:
+        fitting = name if len(name) <= widths[0] else f"…{name[len(name) - widths[0] + 1 :]}"
+        numbers = (f"{cell:>{size}}" for cell, size in zip(cells, widths[1:], strict=True))
+        lines.append("  ".join([f"{fitting:{widths[0]}}", *numbers])[:width])
+    return lines
 
 
 def _lines() -> Table:
     """Print a run's line when its state or epoch has changed."""
-    shown: dict[str, tuple[str, int]] = {}
+    told: dict[str, tuple[str, int]] = {}
 
     def update(rows: Sequence[Progress], left: float) -> None:
         for row in rows:
-            if shown.get(row.name) != (row.state, row.epoch) and row.state != "waiting":
-                shown[row.name] = (row.state, row.epoch)
+            if told.get(row.name) != (row.state, row.epoch) and row.state != "waiting":
+                told[row.name] = (row.state, row.epoch)
                 cells = zip(COLUMNS[2:], row.cells()[2:], strict=True)
                 figures = "  ".join(f"{column} {cell}" for column, cell in cells if cell)
-                print(f"{row.name}  {row.state}  {figures}", file=sys.stderr, flush=True)
+                parts = (row.name, row.state, figures, row.message)
+                print("  ".join(part for part in parts if part), file=sys.stderr, flush=True)
 
     return update
