@@ -7,7 +7,9 @@ from pathlib import Path
 from tests.commands import Capture, output
 from wordtie.papers.registry import ROWS
 from wordtie.papers.row import Row
+from wordtie.report import many
 from wordtie.report.run_row import Place
+from wordtie.training.lock import hold
 
 
 def begun(row: Row, place: Place, metrics: str) -> Path:
@@ -29,3 +31,11 @@ def test_a_damaged_row_is_listed_as_such_with_the_others(row: Row, place: Place,
 def test_a_perplexity_that_means_nothing_is_listed_short(row: Row, place: Place, capsys: Capture) -> None:
     begun(row, place, '{"epoch": 1, "train_perplexity": 1e304, "valid_perplexity": 1e304, "seconds": 60}\n')
     assert "epoch 1, best validation 1e+304, 0:01:00 trained" in output(["reproduce", "--list", row.name], capsys)
+
+
+def test_what_runs_elsewhere_is_no_failure(row: Row, place: Place, capsys: Capture) -> None:
+    folder = begun(row, place, "")
+    with (folder / ".lock").open("w") as file:
+        assert hold(file)
+        many.run_many([row], 1, place, side_by_side=1)
+    assert capsys.readouterr().err.splitlines()[-1] == f"left out: {row.name}: running elsewhere"

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from wordtie.errors import RunFolderError
+from wordtie.training.lock import hold
 from wordtie.training.queue import Job, run_jobs
 
 TRAINS = """
@@ -52,6 +54,67 @@ def test_a_job_that_fails_says_why_and_the_others_go_on(tmp_path: Path) -> None:
     run_jobs([failing, fine], side_by_side=1, threads=1, max_seconds=60)
     assert (failing.state, failing.message) == ("failed", "no text")
     assert fine.state == "ended"
+
+
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [
+        (signal.SIGKILL, "killed by SIGKILL (out of memory?)"),
+        (signal.SIGSEGV, "killed by SIGSEGV"),
+        (signal.SIGRTMIN + 1, f"killed by signal {signal.SIGRTMIN + 1}"),
+    ],
+)
+def test_a_job_that_is_killed_says_by_what(number: int, says: str, tmp_path: Path) -> None:
+    killed = job(tmp_path / "a", program=f"import os; print('epoch 7', flush=True); os.kill(os.getpid(), {number})")
+    run_jobs([killed], side_by_side=1, threads=1, max_seconds=60)
+    assert (killed.state, killed.message) == ("failed", says)
+
+
+def test_what_earlier_calls_said_is_not_why_it_failed(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("epoch 7\n")
+    silent = job(tmp_path / "a", program="raise SystemExit(3)")
+    run_jobs([silent], side_by_side=1, threads=1, max_seconds=60)
+    assert (silent.state, silent.message) == ("failed", "exit code 3")
+    wordy = job(tmp_path / "a", program="raise SystemExit('wordtie: error: no text')")
+    run_jobs([wordy], side_by_side=1, threads=1, max_seconds=60)
+    assert wordy.message == "no text"
+    assert (tmp_path / "a.log").read_text() == "epoch 7\nwordtie: error: no text\n"
+
+
+@pytest.mark.parametrize("held", ["a.log", "a/.lock"])
+def test_what_runs_elsewhere_is_left_out_and_the_others_run(held: str, tmp_path: Path) -> None:
+    elsewhere, others = job(tmp_path / "a"), [job(tmp_path / "b"), job(tmp_path / "c")]
+    (tmp_path / "a").mkdir()
+    with (tmp_path / held).open("w") as file:
+        assert hold(file)
+        run_jobs([elsewhere, *others], side_by_side=1, threads=1, max_seconds=60)
+    assert elsewhere.state == "running elsewhere"
+    assert not (tmp_path / "a" / "begun").exists()
+    assert [each.state for each in others] == ["ended"] * 2
+
+
+def test_a_process_that_was_quicker_is_no_failure(tmp_path: Path) -> None:
+    """Both had begun: the other has the folder by the time that this one asks for it."""
+    refused = job(tmp_path / "a", program=f"raise SystemExit({RunFolderError.exit_code})")
+    refused.start(threads=1)
+    (tmp_path / "a").mkdir()
+    with (tmp_path / "a" / ".lock").open("w") as file:
+        assert hold(file)
+        while refused.state == "running":
+            refused.look()
+    assert refused.state == "running elsewhere"
+
+
+def test_a_job_keeps_hold_of_its_log_when_its_queue_is_killed(tmp_path: Path) -> None:
+    first, second = job(tmp_path / "a", 30), job(tmp_path / "a")
+    first.start(threads=1)
+    assert first.log is not None
+    assert first.process is not None
+    first.log.close()
+    second.start(threads=1)
+    first.process.kill()
+    first.process.wait()
+    assert second.state == "running elsewhere"
 
 
 def test_out_of_time_jobs_are_stopped_and_none_is_started_too_late(tmp_path: Path) -> None:

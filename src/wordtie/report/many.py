@@ -49,6 +49,9 @@ def run_many(rows: Sequence[Row], seed: int, place: Place, side_by_side: int) ->
     jobs = [Job(row.name, command(row, seed, place), sessions(row, seed, place)) for row in rows]
     run_jobs(jobs, side_by_side, place.threads, place.max_seconds)
     failed = [job for job in jobs if job.state == "failed"]
+    for job in jobs:
+        if job.state == "running elsewhere":
+            print(f"left out: {job.name}: {job.state}", file=sys.stderr)
     for job in failed:
         print(f"{job.name}: {job.message} (see {job.log_path})", file=sys.stderr)
     if failed:

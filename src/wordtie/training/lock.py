@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import fcntl
 from pathlib import Path
+from typing import IO, Any
 
 LOCK = ".lock"
 """A file in the run folder, locked for as long as a process trains there; the system frees it however that ends."""
 
 
+def hold(file: IO[Any]) -> bool:
+    """Lock a file for as long as it is open, in a child process too; False where another process holds it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def is_locked(folder: Path) -> bool:
     """Whether some process holds the run folder now."""
     try:
-        with (folder / LOCK).open() as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        with (folder / LOCK).open() as file:
+            return not hold(file)
     except OSError:
         return False
-    return False

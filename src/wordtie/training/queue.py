@@ -2,7 +2,8 @@
 
 A job is a command that trains in a folder and goes on from what it finds there. The queue starts jobs as places become
 free, reads their `metrics.jsonl`, and ends when all have. When the time is over it sends SIGTERM, at which a run saves
-where it is and leaves, without measuring what is not finished; Ctrl-C and SIGTERM are passed on in the same way.
+where it is and leaves, without measuring what is not finished; Ctrl-C and SIGTERM are passed on in the same way. What
+another process trains already is left to it.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Literal, TypeAlias
 
+from wordtie.errors import RunFolderError
+from wordtie.training.lock import hold, is_locked
 from wordtie.training.queue_table import Progress, show
 
-State: TypeAlias = Literal["waiting", "running", "stopped", "ended", "failed"]
+State: TypeAlias = Literal["waiting", "running", "running elsewhere", "stopped", "ended", "failed"]
 SMALLEST_TURN = 10.0
 """Seconds below which no further job is started."""
 
@@ -34,11 +37,13 @@ class Job:
     """The run folders that the training makes, one after the other, and at most how many epochs each: for the table."""
     state: State = "waiting"
     message: str = ""
-    """The last line of a job that failed."""
+    """Why it failed."""
     asked: bool = False
     """To save and leave."""
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     log: IO[bytes] | None = field(default=None, repr=False)
+    log_begins: int = 0
+    """Where in the log, which earlier calls have written to as well, this one's lines begin."""
 
     @property
     def log_path(self) -> Path:
@@ -52,10 +57,20 @@ class Job:
         begun = [session for session in self.sessions if session[0].exists()]
         return Progress.of(self.name, self.state, *(begun[-1] if begun else self.sessions[0]), self.message)
 
+    @property
+    def is_held(self) -> bool:
+        """Whether some process trains in one of the folders."""
+        return any(is_locked(folder) for folder, _ in self.sessions)
+
     def start(self, threads: int) -> None:
-        """Start the process, with `threads` threads."""
+        """Start the process, with `threads` threads, unless another queue or process runs the same."""
         self.log_path.parent.mkdir(parents=True, exist_ok=True)
-        self.log = self.log_path.open("ab")
+        self.log = self.log_path.open("a+b")
+        if not hold(self.log) or self.is_held:  # the process keeps hold of the log, should the queue be killed
+            self.log.close()
+            self.state = "running elsewhere"
+            return
+        self.log_begins = self.log.tell()
         count = str(threads)
         environment = {**os.environ, "OMP_NUM_THREADS": count, "MKL_NUM_THREADS": count, "NUMBA_NUM_THREADS": count}
         self.process = subprocess.Popen(
@@ -75,21 +90,32 @@ class Job:
         code = self.process.poll()
         if code is None:
             return
-        self.log.close()
+        with self.log as log:
+            log.seek(self.log_begins)
+            lines = log.read().decode("utf-8", errors="replace").strip().splitlines()
         if code == 0:
             self.state = "ended"
         elif any(code in (128 + number, -number) for number in (signal.SIGTERM, signal.SIGINT)):
             self.state = "stopped"
+        elif code == RunFolderError.exit_code and self.is_held:  # by a process that was quicker
+            self.state = "running elsewhere"
         else:
             self.state = "failed"
-            lines = self.log_path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            self.message = lines[-1] if lines else f"exit code {code}"
+            self.message = _reason(code, lines)
 
     def stop(self) -> None:
         """Ask the process, once, to save and leave: asked twice, it would leave at once."""
         if self.process is not None and self.process.poll() is None and not self.asked:
             self.asked = True
             self.process.terminate()
+
+
+def _reason(code: int, lines: Sequence[str]) -> str:
+    """Why a process failed: its last line, unless a signal ended it before it could say anything."""
+    if code < 0:
+        name = {each.value: each.name for each in signal.Signals}.get(-code, f"signal {-code}")
+        return f"killed by {name}{' (out of memory?)' if name == 'SIGKILL' else ''}"
+    return lines[-1].removeprefix("wordtie: error: ") if lines else f"exit code {code}"
 
 
 def run_jobs(jobs: Sequence[Job], side_by_side: int, threads: int, max_seconds: float) -> None:
@@ -103,11 +129,10 @@ def run_jobs(jobs: Sequence[Job], side_by_side: int, threads: int, max_seconds: 
                 if left <= 0:
                     job.stop()
                 job.look()
-            waiting = [job for job in jobs if job.state == "waiting"]
-            free = side_by_side - sum(job.state == "running" for job in jobs)
             if not interrupted and left > min(SMALLEST_TURN, max_seconds / 2):
-                for job in waiting[:free]:
-                    job.start(threads)
+                for job in jobs:
+                    if job.state == "waiting" and sum(job.state == "running" for job in jobs) < side_by_side:
+                        job.start(threads)
             table([job.progress for job in jobs], left)
             if not any(job.state == "running" for job in jobs):
                 break
