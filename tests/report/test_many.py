@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.commands import Capture, output
+from wordtie.commands.reproduce import _parser
 from wordtie.papers.registry import ROWS
 from wordtie.papers.row import Row
 from wordtie.report import many
@@ -39,3 +40,10 @@ def test_what_runs_elsewhere_is_no_failure(row: Row, place: Place, capsys: Captu
         assert hold(file)
         many.run_many([row], 1, place, side_by_side=1)
     assert capsys.readouterr().err.splitlines()[-1] == f"left out: {row.name}: running elsewhere"
+
+
+def test_the_command_of_a_row_takes_a_limit(row: Row, place: Place) -> None:
+    """The queue appends it."""
+    program, *arguments = many.command(row, 1, place)[3:]
+    told = _parser().parse_args([*arguments, "--max_time", "60s"])
+    assert (program, told.rows, told.one, told.max_time) == ("reproduce", [row.name], True, "60s")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
+import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +27,18 @@ with (folder / "metrics.jsonl").open("a") as file:
 (folder / "begun").write_text(str(time.time()))
 time.sleep(float(sys.argv[2]))
 (folder / "ended").write_text(str(time.time()))
+"""
+
+SAVES = """
+import pathlib, signal, sys, time
+folder = pathlib.Path(sys.argv[1]); folder.mkdir(parents=True, exist_ok=True)
+def save(*ignored):
+    time.sleep(1)
+    (folder / "saved").touch()
+    sys.exit(143)
+signal.signal(signal.SIGTERM, save)
+(folder / "begun").touch()
+time.sleep(30)
 """
 
 
@@ -96,7 +112,7 @@ def test_what_runs_elsewhere_is_left_out_and_the_others_run(held: str, tmp_path:
 def test_a_process_that_was_quicker_is_no_failure(tmp_path: Path) -> None:
     """Both had begun: the other has the folder by the time that this one asks for it."""
     refused = job(tmp_path / "a", program=f"raise SystemExit({RunFolderError.exit_code})")
-    refused.start(threads=1)
+    refused.start(threads=1, seconds=60)
     (tmp_path / "a").mkdir()
     with (tmp_path / "a" / ".lock").open("w") as file:
         assert hold(file)
@@ -107,11 +123,11 @@ def test_a_process_that_was_quicker_is_no_failure(tmp_path: Path) -> None:
 
 def test_a_job_keeps_hold_of_its_log_when_its_queue_is_killed(tmp_path: Path) -> None:
     first, second = job(tmp_path / "a", 30), job(tmp_path / "a")
-    first.start(threads=1)
+    first.start(threads=1, seconds=60)
     assert first.log is not None
     assert first.process is not None
     first.log.close()
-    second.start(threads=1)
+    second.start(threads=1, seconds=60)
     first.process.kill()
     first.process.wait()
     assert second.state == "running elsewhere"
@@ -126,18 +142,90 @@ def test_out_of_time_jobs_are_stopped_and_none_is_started_too_late(tmp_path: Pat
     assert not (tmp_path / "first" / "ended").exists()
 
 
-@pytest.mark.parametrize(("number", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
-def test_a_signal_is_passed_on(number: int, raised: type[BaseException], tmp_path: Path) -> None:
-    jobs = [job(tmp_path / name, 30) for name in "ab"]
+@pytest.fixture
+def obeyed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Signals are as a shell in the foreground sets them, however the tests were begun."""
+    usual: dict[int, Any] = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGTERM: signal.SIG_DFL,
+        signal.SIGHUP: signal.SIG_DFL,
+    }
+    before: dict[int, Any] = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
-    def interrupt() -> None:
-        while not (tmp_path / "a" / "begun").exists():
+
+def send_once_begun(number: int, folder: Path) -> None:
+    """Send this process a signal once the job in the folder has begun."""
+
+    def send() -> None:
+        while not (folder / "begun").exists():
             time.sleep(0.05)
         os.kill(os.getpid(), number)
 
-    threading.Thread(target=interrupt).start()
+    threading.Thread(target=send).start()
+
+
+@pytest.mark.usefixtures("obeyed")
+@pytest.mark.parametrize(
+    ("number", "raised"),
+    [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit), (signal.SIGHUP, SystemExit)],
+)
+def test_a_signal_is_passed_on(number: int, raised: type[BaseException], tmp_path: Path) -> None:
+    jobs = [job(tmp_path / name, 30) for name in "ab"]
+    send_once_begun(number, tmp_path / "a")
     with pytest.raises(raised):
         run_jobs(jobs, side_by_side=1, threads=1, max_seconds=60)
-    assert jobs[0].state != "running"
+    assert jobs[0].state == "stopped"
     assert not (tmp_path / "a" / "ended").exists()
     assert jobs[1].state == "waiting"
+
+
+@pytest.mark.usefixtures("obeyed")
+def test_a_signal_that_is_ignored_stays_so(tmp_path: Path) -> None:
+    """As `nohup` has it."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    going_on = job(tmp_path / "a", 1)
+    send_once_begun(signal.SIGHUP, tmp_path / "a")
+    run_jobs([going_on], side_by_side=1, threads=1, max_seconds=60)
+    assert going_on.state == "ended"
+
+
+def test_a_job_knows_how_long_it_has(tmp_path: Path) -> None:
+    program = "import pathlib, sys; pathlib.Path(sys.argv[1] + '.told').write_text(' '.join(sys.argv[3:]))"
+    for name, seconds in (("limited", 60), ("not", float("inf"))):
+        run_jobs([job(tmp_path / name, program=program)], side_by_side=1, threads=1, max_seconds=seconds)
+    assert (tmp_path / "limited.told").read_text() in ("--max_time 60s", "--max_time 59s")
+    assert (tmp_path / "not.told").read_text() == ""
+
+
+def test_a_job_that_stopped_by_itself_has_not_ended(tmp_path: Path) -> None:
+    stopping = job(tmp_path / "a", program="print('a: stopped')")
+    run_jobs([stopping], side_by_side=1, threads=1, max_seconds=60)
+    assert stopping.state == "stopped"
+
+
+LOST = """
+import fcntl, signal, sys, termios
+from pathlib import Path
+from wordtie.training.queue import Job, run_jobs
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+folder = Path(sys.argv[1])
+run_jobs([Job("a", [sys.executable, "-S", "-c", sys.argv[2], str(folder), "30"], [(folder, 4)])], 1, 1, 60)
+"""
+
+
+def test_a_lost_terminal_stops_the_queue_cleanly(tmp_path: Path) -> None:
+    """What hangs up is the terminal itself, on which nothing can be written any more; the queue waits for its jobs."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", LOST, str(tmp_path / "a"), SAVES]
+    queue = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+    os.close(theirs)
+    while not (tmp_path / "a" / "begun").exists():
+        assert queue.poll() is None
+        time.sleep(0.05)
+    os.close(ours)
+    assert queue.wait() == 128 + signal.SIGTERM
+    assert (tmp_path / "a" / "saved").exists()

@@ -2,13 +2,15 @@
 
 A job is a command that trains in a folder and goes on from what it finds there. The queue starts jobs as places become
 free, reads their `metrics.jsonl`, and ends when all have. When the time is over it sends SIGTERM, at which a run saves
-where it is and leaves, without measuring what is not finished; Ctrl-C and SIGTERM are passed on in the same way. What
-another process trains already is left to it.
+where it is and leaves, without measuring what is not finished; Ctrl-C, SIGTERM and SIGHUP (a lost connection) are
+passed on in the same way. A job is told how long it has, too (`--max_time`), so that it ends in time should the queue
+be killed, and says `NAME: stopped`. What another process trains already is left to it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import subprocess
@@ -25,6 +27,8 @@ from wordtie.training.queue_table import Progress, show
 State: TypeAlias = Literal["waiting", "running", "running elsewhere", "stopped", "ended", "failed"]
 SMALLEST_TURN = 10.0
 """Seconds below which no further job is started."""
+STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""Signals that stop the queue; Windows has no SIGHUP."""
 
 
 @dataclass
@@ -62,8 +66,8 @@ class Job:
         """Whether some process trains in one of the folders."""
         return any(is_locked(folder) for folder, _ in self.sessions)
 
-    def start(self, threads: int) -> None:
-        """Start the process, with `threads` threads, unless another queue or process runs the same."""
+    def start(self, threads: int, seconds: float) -> None:
+        """Start the process, for so long at most, unless another queue or process runs the same."""
         self.log_path.parent.mkdir(parents=True, exist_ok=True)
         self.log = self.log_path.open("a+b")
         if not hold(self.log) or self.is_held:  # the process keeps hold of the log, should the queue be killed
@@ -71,10 +75,11 @@ class Job:
             self.state = "running elsewhere"
             return
         self.log_begins = self.log.tell()
+        limit = [] if math.isinf(seconds) else ["--max_time", f"{math.ceil(seconds)}s"]
         count = str(threads)
         environment = {**os.environ, "OMP_NUM_THREADS": count, "MKL_NUM_THREADS": count, "NUMBA_NUM_THREADS": count}
         self.process = subprocess.Popen(
-            self.command,
+            [*self.command, *limit],
             stdin=subprocess.DEVNULL,
             stdout=self.log,
             stderr=self.log,
@@ -94,7 +99,7 @@ class Job:
             log.seek(self.log_begins)
             lines = log.read().decode("utf-8", errors="replace").strip().splitlines()
         if code == 0:
-            self.state = "ended"
+            self.state = "stopped" if f"{self.name}: stopped" in lines else "ended"
         elif any(code in (128 + number, -number) for number in (signal.SIGTERM, signal.SIGINT)):
             self.state = "stopped"
         elif code == RunFolderError.exit_code and self.is_held:  # by a process that was quicker
@@ -121,31 +126,41 @@ def _reason(code: int, lines: Sequence[str]) -> str:
 def run_jobs(jobs: Sequence[Job], side_by_side: int, threads: int, max_seconds: float) -> None:
     """Run all jobs, so many at a time, for so long at most; each job's `state` says what came of it."""
     deadline = time.monotonic() + max_seconds
+    terminals = [each for each in (1, 2) if os.isatty(each)]
     with show() as table, _passed_on(jobs) as interrupted:
         while True:
             left = deadline - time.monotonic()
             running = [job for job in jobs if job.state == "running"]
             for job in running:
-                if left <= 0:
+                if left <= 0 or interrupted:
                     job.stop()
                 job.look()
             if not interrupted and left > min(SMALLEST_TURN, max_seconds / 2):
                 for job in jobs:
                     if job.state == "waiting" and sum(job.state == "running" for job in jobs) < side_by_side:
-                        job.start(threads)
+                        job.start(threads, left)
+            _silence_lost(terminals)
             table([job.progress for job in jobs], left)
             if not any(job.state == "running" for job in jobs):
                 break
             time.sleep(0.5)
-    if signal.SIGTERM in interrupted:
+    if set(interrupted) - {signal.SIGINT}:
         raise SystemExit(128 + signal.SIGTERM)
     if interrupted:
         raise KeyboardInterrupt
 
 
+def _silence_lost(terminals: list[int]) -> None:
+    """Let what is written to a terminal that is no longer there go nowhere: the jobs have still to be waited for."""
+    for lost in [each for each in terminals if not os.isatty(each)]:
+        terminals.remove(lost)
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), lost)
+
+
 @contextlib.contextmanager
 def _passed_on(jobs: Sequence[Job]) -> Iterator[list[int]]:
-    """Pass Ctrl-C and SIGTERM on to the jobs; gives the signals that came."""
+    """Pass the signals that stop the queue on to the jobs; gives those that came."""
     heard: list[int] = []
 
     def hear(number: int, frame: object) -> None:
@@ -153,7 +168,8 @@ def _passed_on(jobs: Sequence[Job]) -> Iterator[list[int]]:
         for job in jobs:
             job.stop()
 
-    before = {number: signal.signal(number, hear) for number in (signal.SIGINT, signal.SIGTERM)}
+    obeyed = [number for number in STOPPING if signal.getsignal(number) not in (signal.SIG_IGN, None)]
+    before = {number: signal.signal(number, hear) for number in obeyed}
     try:
         yield heard
     finally:
