@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
+import pytest
+
 from tests.commands import Capture, output
+from wordtie import cli
 from wordtie.commands.reproduce import _parser
 from wordtie.papers.registry import ROWS
-from wordtie.papers.row import Row
+from wordtie.papers.row import Published, Row
 from wordtie.report import many
-from wordtie.report.run_row import Place
+from wordtie.report.run_row import Place, run_row
 from wordtie.training.lock import hold
 
 
@@ -47,3 +51,20 @@ def test_the_command_of_a_row_takes_a_limit(row: Row, place: Place) -> None:
     program, *arguments = many.command(row, 1, place)[3:]
     told = _parser().parse_args([*arguments, "--max_time", "60s"])
     assert (program, told.rows, told.one, told.max_time) == ("reproduce", [row.name], True, "60s")
+
+
+def test_a_drawn_row_waits_for_its_source_or_has_it(
+    row: Row, place: Place, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = dataclasses.replace(row, kind="kneser_ney")
+    drawn = Row("tests/table-1/drawn", "the same", Published(20.0, 20.0), kind="drawn", drawn_from=(row.name,))
+    monkeypatch.setitem(ROWS, row.name, counted)
+    monkeypatch.setitem(ROWS, drawn.name, drawn)
+    assert cli.main(["reproduce", drawn.name]) == 2
+    assert f"can be run here: {drawn.name}: waits for {row.name}\n" in capsys.readouterr().err
+    assert run_row(counted, 1, place) == "done"
+    assert cli.main(["reproduce", drawn.name]) == 2
+    there = f"{drawn.name}: is drawn from {row.name}, which is there already\n"
+    assert f"can be run here: {there}" in capsys.readouterr().err
+    assert many.runnable([counted, drawn], [], place.results) == [counted]
+    assert capsys.readouterr().err == f"left out: {there}"

@@ -121,7 +121,7 @@ def _run(chosen: list[Row], arguments: Namespace) -> None:
 
     seconds = parse_time(arguments.max_time) if arguments.max_time else math.inf
     place = Place(arguments.runs, arguments.results, arguments.threads, seconds, arguments.again)
-    rows = runnable(chosen, named_in_full=arguments.rows)
+    rows = runnable(chosen, named_in_full=arguments.rows, results=arguments.results)
     try:
         if arguments.one or (len(rows) == 1 and not arguments.max_time):
             outcome = run_row(rows[0], arguments.seed, place)

@@ -9,8 +9,9 @@ from pathlib import Path
 from wordtie.config import SettingsError
 from wordtie.errors import WordtieError
 from wordtie.papers.row import Row
+from wordtie.report.ledger import read_entry
 from wordtie.report.run_row import Place
-from wordtie.report.status import why_not
+from wordtie.report.status import states, why_not
 from wordtie.training.queue import Job, run_jobs
 
 START = "import sys; from wordtie.cli import main; sys.exit(main())"
@@ -22,7 +23,7 @@ class QueueError(WordtieError):
     exit_code = 7
 
 
-def runnable(rows: Sequence[Row], named_in_full: Sequence[str]) -> list[Row]:
+def runnable(rows: Sequence[Row], named_in_full: Sequence[str], results: Path) -> list[Row]:
     """The rows of a group that can be run on this machine; says on stderr what it leaves out.
 
     Raises `SettingsError` where none can. A row named in full is run wherever it can be at all.
@@ -34,7 +35,7 @@ def runnable(rows: Sequence[Row], named_in_full: Sequence[str]) -> list[Row]:
         impossible = row.not_run or row.kind not in ("train", "kneser_ney")
         too_large = row.needs == "gpu" and not torch.cuda.is_available() and row.name not in named_in_full
         if impossible or too_large:
-            reasons.append(f"{row.name}: {why_not(row)}")
+            reasons.append(f"{row.name}: {_why_left_out(row, results)}")
         else:
             here.append(row)
     if not here:
@@ -42,6 +43,16 @@ def runnable(rows: Sequence[Row], named_in_full: Sequence[str]) -> list[Row]:
     for reason in reasons:
         print(f"left out: {reason}", file=sys.stderr)
     return here
+
+
+def _why_left_out(row: Row, results: Path) -> str:
+    """What the list says, or that what the row shows is there already."""
+    if row.kind != "drawn" or row.not_run:
+        return why_not(row)
+    paths = [path for name in row.drawn_from for path in results.glob(f"{name}.seed-*.json")]
+    state = states([read_entry(path) for path in paths], rows=[row])[0]
+    there = "is there already" if len(row.drawn_from) == 1 else "are there already"
+    return state.why if state.status == "not run" else f"is drawn from {', '.join(row.drawn_from)}, which {there}"
 
 
 def run_many(rows: Sequence[Row], seed: int, place: Place, side_by_side: int) -> None:
