@@ -137,7 +137,7 @@ def _places(threads: int) -> int:
     """How many runs fit side by side."""
     import torch
 
-    from wordtie.report.machine import cores
+    from wordtie.training.provenance import cores
 
     return SIDE_BY_SIDE_ON_A_GPU if torch.cuda.is_available() else max(1, cores() // threads)
 

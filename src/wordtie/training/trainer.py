@@ -31,7 +31,7 @@ from wordtie.training.optim import build_optimiser
 from wordtie.training.precision import resolve_device, resolve_precision
 from wordtie.training.prepared import prepared_data
 from wordtie.training.progress import Progress
-from wordtie.training.result import Stopped, TrainingResult
+from wordtie.training.result import Position, Stopped, TrainingResult
 from wordtie.training.run_state import RunState, Tensors
 from wordtie.training.saved_run import SavedRun
 from wordtie.training.schedule import averaging_begins, learning_rate, out_of_patience
@@ -55,7 +55,8 @@ def train(settings: Settings, out: str | Path, resume: bool = False, overwrite: 
     if resume and overwrite:
         raise RunFolderError(f"{out}: resume goes on with a run, overwrite replaces it: give one of them")
     run_folder.check_free(out, resume, overwrite)
-    check_start(settings)
+    if overwrite or not (out / run_folder.CHECKPOINT).exists():
+        check_start(settings)
     data = prepared_data(settings)
     with process_of_its_own(settings.training.threads), run_folder.locked(out):
         run_folder.check_free(out, resume, overwrite)
@@ -83,10 +84,10 @@ class _Run:
         self.max_seconds = parse_time(training.max_time) if training.max_time else math.inf
         torch.manual_seed(training.seed)
         model = LanguageModel(settings.model, len(data.vocabulary)).to(device)
-        if anew or not (out / run_folder.CHECKPOINT).exists():
-            start(settings, model, data)
+        fresh = anew or not (out / run_folder.CHECKPOINT).exists()
+        position = Position(started_from=start(settings, model, data) if fresh else "")
         optimiser = build_optimiser(training, model.parameters())
-        self.now = RunState(model, optimiser, model.initial_state(training.streams))
+        self.now = RunState(model, optimiser, model.initial_state(training.streams), position)
         self.signals = StopSignals()
         """Obeyed after the window in which they come; while validating, after that."""
 
