@@ -15,7 +15,8 @@ from wordtie import cli
 from wordtie.errors import RunFolderError
 from wordtie.papers.row import Published, Row
 from wordtie.report import run_row
-from wordtie.report.ledger import Entry, is_stale, read_entry
+from wordtie.report.ledger import Entry, LedgerError, is_stale, read_entry
+from wordtie.report.measures import MEASURES
 from wordtie.report.run_row import Place
 from wordtie.training import checkpoint, provenance, run_folder, trainer
 
@@ -190,6 +191,41 @@ def test_a_second_session_goes_on_where_the_folders_lie_by_now(row: Row, place: 
     further = dataclasses.replace(twice, second_session={"training.epochs": 3})
     assert run_row.run_row(further, 1, moved) == "done"
     assert [each["epochs"] for each in entry_of(row, place)["sessions"]] == [2, 3]
+
+
+def test_what_could_not_be_measured_is_measured_later(row: Row, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(MEASURES, "judged", lambda folder: {})
+    judged = dataclasses.replace(row, measures=("judged",))
+    assert run_row.run_row(judged, 1, place) == "done"
+    assert entry_of(row, place)["measures"] == {"judged": {}}
+    monkeypatch.setitem(MEASURES, "judged", lambda folder: {"rho": 0.5})
+    monkeypatch.setattr(run_row, "train", lambda *arguments, **options: pytest.fail("trained again"))
+    assert run_row.run_row(judged, 1, place) == "done"
+    assert entry_of(row, place)["measures"] == {"judged": {"rho": 0.5}}
+    assert run_row.run_row(judged, 1, place) == "already"
+
+
+@pytest.mark.parametrize("scheme", ["data_noising", "variational_smoothing"])
+def test_sampling_is_what_a_run_that_predicts_so_comes_to(row: Row, place: Place, scheme: str) -> None:
+    noise = {"noise.kind": "kneser_ney", "noise.scheme": scheme, "noise.gamma": 0.4, "model.head": "tied"}
+    noisy = dataclasses.replace(row, changes={**row.changes, **noise}, measures=("sampling",))
+    run_row.run_row(noisy, 1, place)
+    sampled = {**noisy.changes, "noise.prediction": "sampling", "noise.samples": 20}
+    run_row.run_row(dataclasses.replace(row, name="tests/table-1/sampled", changes=sampled), 1, place)
+    there = read_entry(place.results / "tests/table-1/sampled.seed-1.json")
+    measured = entry_of(row, place)["measures"]["sampling"]["valid perplexity"]
+    assert measured == pytest.approx(there["valid_perplexity"], rel=1e-4)
+    assert measured != pytest.approx(entry_of(row, place)["valid_perplexity"], rel=1e-3)
+
+
+def test_a_damaged_entry_is_replaced_only_when_told(row: Row, place: Place) -> None:
+    run_row.run_row(row, 1, place)
+    path = place.results / f"{row.name}.seed-1.json"
+    path.write_text(path.read_text()[:50])
+    with pytest.raises(LedgerError, match="with --again"):
+        run_row.run_row(row, 1, place)
+    assert run_row.run_row(row, 1, dataclasses.replace(place, again=True)) == "done"
+    assert run_row.run_row(row, 1, place) == "already"
 
 
 def test_kneser_ney_is_counted(row: Row, place: Place) -> None:

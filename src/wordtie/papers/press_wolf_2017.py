@@ -35,7 +35,7 @@ LARGE: Changes = {
     "model.init": 0.04,
     "model.output_bias": True,
     "training.decay": round(1 / 1.15, 6),
-    "training.decay_after": 15,
+    "training.decay_after": 15,  # a `max_epoch` of 14, counted from 0
     "training.clip": 10.0,
     "training.epochs": 55,
     "training.patience": 0,
@@ -82,7 +82,7 @@ in training, and a smaller vocabulary alone makes a lower perplexity"""
 
 def table_5() -> list[Row]:
     """Large models, with dropout."""
-    bd = {**LARGE, **GAL_DROPOUT, "training.decay_after": 11}
+    bd = {**LARGE, **GAL_DROPOUT, "training.decay_after": 11}  # the script's `max_epoch` is 10
     rows: list[tuple[str, str, Published, Changes]] = [
         ("large", "Large", Published(82.2, 78.4, 37.8, 66e6),
          {**LARGE, **ZAREMBA_DROPOUT, "model.head": "untied"}),

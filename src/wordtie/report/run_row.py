@@ -26,6 +26,7 @@ from wordtie.report.status import SECOND_SESSION
 from wordtie.report.taken_over import gone_on_with
 from wordtie.text.token_file import PreparedData
 from wordtie.training.provenance import code_version, machine, made_by, sessions, versions
+from wordtie.training.run_folder import MANIFEST
 from wordtie.training.trainer import TrainingResult, prepared_data, train
 
 Outcome: TypeAlias = Literal["done", "already", "stopped"]
@@ -109,11 +110,18 @@ def entered(row: Row, settings: Settings, data: PreparedData, place: Place) -> E
     path = ledger.entry_path(place.results, row.name, settings.training.seed)
     if not path.exists():
         return None
-    entry = ledger.read_entry(path)
+    try:
+        entry = ledger.read_entry(path)
+    except ledger.LedgerError:
+        if place.again:
+            return None
+        raise
     if ledger.is_stale(entry, row) or entry["data"] != texts(settings, data):
         return None
     waiting = row.second_session and "sessions" not in entry and falls_short(row, entry)
-    return None if waiting else entry
+    unmeasured = not all(entry["measures"].get(name) for name in row.measures)
+    still_there = (place.folder(row, settings.training.seed) / MANIFEST).exists()
+    return None if waiting or (unmeasured and still_there) else entry
 
 
 def falls_short(row: Row, entry: Entry) -> bool:
