@@ -165,7 +165,7 @@ def test_a_second_session_is_trained_where_the_first_fell_short(row: Row, place:
     assert run_row.run_row(longer, 1, place) == "done"
     first, second = entry_of(row, place)["sessions"]
     assert (first["epochs"], second["epochs"]) == (2, 4)
-    assert first["weights_sha256"] != second["weights_sha256"]
+    assert second["started_from"] == first["weights_sha256"] != second["weights_sha256"]
     assert second["code_version"] == provenance.code_version()
     enough = dataclasses.replace(row, second_session={"training.epochs": 3}, published=Published(1e9, 1e9))
     assert run_row.run_row(enough, 2, place) == "done"

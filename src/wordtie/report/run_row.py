@@ -96,9 +96,10 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
     folder = place.folder(row, seed, stages.index(best) + 1)
     content = about(row, row.settings(seed), data) | best
     if len(stages) > 1:
-        changed: tuple[Changes, Changes] = ({}, row.second_session)
+        stages[1]["started_from"] = stages[0]["weights_sha256"]
+        changes: tuple[Changes, Changes] = ({}, row.second_session)
         content["sessions"] = [
-            {**each, "changed": dict(changes)} for each, changes in zip(stages, changed, strict=True)
+            {**each, "changed": dict(changed)} for each, changed in zip(stages, changes, strict=True)
         ]
     content["measures"] = {name: MEASURES[name](folder) for name in row.measures}
     ledger.write_entry(place.results, content)
