@@ -134,7 +134,7 @@ def locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise RunFolderError(f"{folder}: another process is training it: wait, or choose another --out") from error
+            raise RunFolderError(f"{folder}: another process is training it: wait, or train elsewhere") from error
         remove_leftovers(folder, ".model-", ".settings.yaml-", ".result.json-")
         remove_leftovers((folder / CHECKPOINT).parent, f".{CHECKPOINT.name}-")
         yield

@@ -60,7 +60,7 @@ def train(settings: Settings, out: str | Path, resume: bool = False, overwrite: 
     data = prepared_data(settings)
     with process_of_its_own(settings.training.threads), run_folder.locked(out):
         run_folder.check_free(out, resume, overwrite)
-        run = _Run(settings, out, data, overwrite)  # refuses what cannot be trained, before anything is removed
+        run = _Run(settings, out, data, overwrite, resume)  # refuses what cannot be trained, before anything is removed
         if overwrite:
             run_folder.clear(out)
         return run.run()
@@ -69,9 +69,10 @@ def train(settings: Settings, out: str | Path, resume: bool = False, overwrite: 
 class _Run:
     """One call of `train`: the run's state, and what it writes."""
 
-    def __init__(self, settings: Settings, out: Path, data: PreparedData, anew: bool) -> None:
+    def __init__(self, settings: Settings, out: Path, data: PreparedData, anew: bool, resume: bool) -> None:
         self.settings = settings
         self.data = data
+        self.to_go_on = "" if resume else "with --resume "
         self.saved = SavedRun(out, settings, data)
         training = settings.training
         keep_freed_memory()
@@ -103,7 +104,7 @@ class _Run:
                 stopped = self.epochs()
             if self.signals.heard:
                 self.checkpoint()
-                self.progress.say("interrupted; the same command with --resume goes on")
+                self.progress.say(f"interrupted; the same command {self.to_go_on}goes on")
                 self.signals.leave()
             exported = self.now.kept
             if stopped == "max_time":
