@@ -11,8 +11,8 @@ from typing import Any
 import torch
 
 from wordtie import __version__
-from wordtie.report.machine import code_version
-from wordtie.report.machine import machine as report_machine
+from wordtie.training.provenance import code_version
+from wordtie.training.provenance import machine as report_machine
 
 PACKAGES = ("torch", "numpy", "numba")
 INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16", "amx_tile")

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
 from wordtie import cli
+from wordtie.config import to_dict
 from wordtie.papers.registry import ROWS
 from wordtie.papers.row import Published, Row
 from wordtie.report import document
-from wordtie.report.ledger import Entry, LedgerError, configuration, read_all, read_entry, write_entry
+from wordtie.report.ledger import Entry, LedgerError, configuration, read_all, read_entry, read_sound, write_entry
 from wordtie.report.run_row import Place
 from wordtie.report.status import states
 from wordtie.report.tables import listing, markdown
@@ -91,16 +94,17 @@ def test_a_result_of_other_settings_is_not_the_rows(row: Row, place: Place, monk
     assert state.status == "not run"
 
 
-def begin(folder: Path, epochs: int) -> None:
+def begin(row: Row, folder: Path, epochs: int) -> None:
     folder.mkdir(parents=True)
-    (folder / "settings.yaml").write_text("")
-    lines = [f'{{"epoch": {epoch}, "valid_perplexity": 31.5, "seconds": 62}}\n' for epoch in range(1, epochs + 1)]
+    (folder / "settings.yaml").write_text(yaml.safe_dump(to_dict(row.settings())))
+    figures = {"train_perplexity": 40.0, "valid_perplexity": 31.5, "seconds": 62}
+    lines = [f"{json.dumps({'epoch': epoch, **figures})}\n" for epoch in range(1, epochs + 1)]
     (folder / "metrics.jsonl").write_text("".join(lines) + '{"epoch": 9, "va')
 
 
 def test_a_run_that_has_begun_is_running_while_its_folder_is_held(row: Row, place: Place) -> None:
     folder = place.folder(row, 1)
-    begin(folder, 1)
+    begin(row, folder, 1)
     (state,) = states([], place.runs, [row])
     assert (state.status, state.why) == ("stopped", "epoch 1, best validation 31.50, 0:01:02 trained")
     with run_folder.locked(folder):
@@ -109,9 +113,9 @@ def test_a_run_that_has_begun_is_running_while_its_folder_is_held(row: Row, plac
 
 
 def test_of_two_sessions_the_second_says_how_far_it_is(row: Row, place: Place) -> None:
-    begin(place.folder(row, 1), 4)
-    begin(place.folder(row, 1, stage=2), 3)
-    begin(place.folder(row, 2), 1)
+    begin(row, place.folder(row, 1), 4)
+    begin(row, place.folder(row, 1, stage=2), 3)
+    begin(row, place.folder(row, 2), 1)
     (state,) = states([], place.runs, [row])
     assert state.why == "second session, epoch 3, best validation 31.50, 0:01:02 trained"
 
@@ -154,6 +158,87 @@ def test_the_command_finds_what_was_edited(row: Row, place: Place, capsys: pytes
     edit(path, test_perplexity=1.0)
     assert cli.main(check) == LedgerError.exit_code
     assert "changed by hand" in capsys.readouterr().err
+
+
+def test_one_bad_entry_does_not_hide_the_others(
+    row: Row, place: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_entry(place.results, made_up(row))
+    copy = place.results / "old" / f"{row.name}.seed-1.json"
+    copy.parent.mkdir(parents=True)
+    shutil.copy(path, copy)
+    torn = write_entry(place.results, made_up(row, seed=2))
+    torn.write_text(torn.read_text()[:100])
+    entries, problems = read_sound(place.results)
+    assert [entry["seed"] for entry in entries] == [1]
+    assert [str(copy) in problems[0], str(torn) in problems[1]] == [True, True]
+    assert "remove it" in problems[0]
+    assert "with --again" in problems[1]
+    with pytest.raises(LedgerError):
+        read_all(place.results)
+    assert cli.main(["reproduce", "--list", row.name]) == 0
+    shown = capsys.readouterr()
+    assert "20.00 / 20.00" in shown.out
+    assert str(torn) in shown.err
+    assert cli.main(["reproduce", "--check"]) == LedgerError.exit_code
+
+
+def test_documents_are_those_of_the_results_beside_them(
+    row: Row, place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path("docs", "reproduction.md")
+    path.parent.mkdir()
+    path.write_text("\n".join(document.markers("results")))
+    assert cli.main(["reproduce", row.name, "--results", "elsewhere"]) == 0
+    assert cli.main(["reproduce", "--report", "--results", "elsewhere"]) == 0
+    assert path.read_text() == "\n".join(document.markers("results"))
+    assert cli.main(["reproduce", "--check", "--results", "elsewhere"]) == 0
+
+
+def test_what_does_not_go_together_is_refused(row: Row, place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["reproduce", "--one", "inan-2017/table-1/ptb-small"]) == 2
+    assert "--one runs a single row" in capsys.readouterr().err
+    assert cli.main(["reproduce", "--list", "--report"]) == 2
+
+
+def test_published_and_ours_are_of_one_text(row: Row, place: Place) -> None:
+    write_entry(place.results, made_up(row, valid=30.0, test=20.0))
+    for published, text, number in ((Published(31.0), "valid", 30.0), (Published(31.0, 21.0), "test", 20.0)):
+        (state,) = states(read_all(place.results), None, [Row(row.name, row.label, published, row.changes)])
+        found = state.as_json()
+        assert (found["text"], found["ours"], state.status) == (text, number, "reached")
+
+
+@pytest.mark.parametrize(
+    ("better", "values"),
+    [("more", (False, True, True)), ("less", (True, True, False)), ("neither", (False, True, False))],
+)
+def test_other_numbers_are_judged_by_what_is_better(
+    better: str, values: tuple[bool, ...], row: Row, place: Place
+) -> None:
+    published = Published(values={"rho": 0.5}, better=better)  # type: ignore[arg-type]
+    shows = Row("tests/table-2/rho", "rho", published, kind="drawn", drawn_from=(row.name,), shows=("measures",))
+    for rho, reached in zip((0.3, 0.505, 0.7), values, strict=True):
+        write_entry(place.results, {**made_up(row), "measures": {"rho": rho}})
+        (state,) = states(read_all(place.results), None, [shows])
+        assert (state.status == "reached") == reached
+
+
+def test_a_folder_begun_otherwise_is_not_said_to_go_on(row: Row, place: Place) -> None:
+    begin(row, place.folder(row, 1), 1)
+    settings = place.folder(row, 1) / "settings.yaml"
+    other = row.settings(1, {"model.hidden": 9})
+    settings.write_text(yaml.safe_dump(to_dict(other)))
+    (state,) = states([], place.runs, [row])
+    assert state.status == "not run"
+    assert "model.hidden (9, now 6): --again" in state.why
+    settings.write_text(yaml.safe_dump(to_dict(row.settings(1, {"training.epochs": 99}))))
+    (state,) = states([], place.runs, [row])
+    assert state.status == "stopped"
+    begin(row, place.folder(row, 2), 1)
+    with run_folder.locked(place.folder(row, 2)):
+        (state,) = states([], place.runs, [row])
+    assert state.status == "running"
 
 
 def test_a_row_with_no_published_number_is_run(row: Row, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

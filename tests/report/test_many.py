@@ -6,10 +6,12 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.commands import Capture, output
 from wordtie import cli
 from wordtie.commands.reproduce import _parser
+from wordtie.config import to_dict
 from wordtie.papers.registry import ROWS
 from wordtie.papers.row import Published, Row
 from wordtie.report import many
@@ -21,7 +23,7 @@ def begun(row: Row, place: Place, metrics: str) -> Path:
     """A run folder of the row, with this `metrics.jsonl`."""
     folder = place.folder(row, 1)
     folder.mkdir(parents=True)
-    (folder / "settings.yaml").touch()
+    (folder / "settings.yaml").write_text(yaml.safe_dump(to_dict(row.settings())))
     (folder / "metrics.jsonl").write_text(metrics)
     return folder
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,11 @@ import yaml
 from wordtie import cli
 from wordtie.errors import RunFolderError
 from wordtie.papers.row import Published, Row
-from wordtie.report import machine, run_row
-from wordtie.report.ledger import Entry, is_stale, read_entry
+from wordtie.report import run_row
+from wordtie.report.ledger import Entry, LedgerError, is_stale, read_entry
+from wordtie.report.measures import MEASURES
 from wordtie.report.run_row import Place
-from wordtie.training import trainer
+from wordtie.training import checkpoint, provenance, run_folder, trainer
 
 
 def entry_of(row: Row, place: Place, seed: int = 1) -> Entry:
@@ -49,7 +51,7 @@ def test_it_is_not_trained_twice(row: Row, place: Place, monkeypatch: pytest.Mon
 def test_other_settings_or_another_text_are_another_run(row: Row, place: Place) -> None:
     run_row.run_row(row, 1, place)
     wider = dataclasses.replace(row, changes={**row.changes, "model.hidden": 7})
-    with pytest.raises(RunFolderError, match=r"model\.hidden \(6, now 7\): --again trains anew"):
+    with pytest.raises(RunFolderError, match=r"model\.hidden \(6, now 7\).*--again trains it anew"):
         run_row.run_row(wider, 1, place)
     assert run_row.run_row(wider, 1, dataclasses.replace(place, again=True)) == "done"
     assert entry_of(row, place)["configuration"]["model"]["hidden"] == 7
@@ -57,15 +59,31 @@ def test_other_settings_or_another_text_are_another_run(row: Row, place: Place) 
     longer = dataclasses.replace(row, changes={**row.changes, "training.epochs": 3})
     assert run_row.run_row(longer, 1, place) == "done"
     assert entry_of(row, place)["epochs"] == 3
+    with pytest.raises(RunFolderError, match=r"has 3 epochs, not 2.*--again"):
+        run_row.run_row(row, 1, place)
     path = Path(str(row.changes["data.corpus"])) / "test.txt"
     path.write_text(path.read_text() + "the dog sat\n")
     with pytest.raises(RunFolderError, match="text of test"):
         run_row.run_row(longer, 1, place)
 
 
+def test_a_run_that_went_on_beyond_its_patience_is_another_one(row: Row, place: Place) -> None:
+    longer = dataclasses.replace(row, changes={**row.changes, "training.epochs": 3})
+    run_row.run_row(longer, 1, place)
+    path = place.folder(row, 1) / run_folder.CHECKPOINT
+    tensors, record = checkpoint.load(path)
+    record["position"]["history"] = [3.0, 4.0, 5.0]
+    checkpoint.save(path, tensors, record)
+    impatient = dataclasses.replace(row, changes={**longer.changes, "training.patience": 1})
+    with pytest.raises(RunFolderError, match=r"beyond a patience of 1.*--again"):
+        run_row.run_row(impatient, 1, place)
+    patient = dataclasses.replace(row, changes={**longer.changes, "training.patience": 2})
+    assert run_row.run_row(patient, 1, place) == "done"
+
+
 def test_another_version_trains_anew_only_when_told(row: Row, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     run_row.run_row(row, 1, place)
-    monkeypatch.setattr(machine, "code_version", lambda: "2.0")
+    monkeypatch.setattr(provenance, "code_version", lambda: "2.0")
     assert run_row.run_row(row, 1, place) == "already"
     again = dataclasses.replace(place, again=True)
     assert run_row.run_row(row, 1, again) == "done"
@@ -92,16 +110,41 @@ def test_a_damaged_record_is_told_of_before_training(row: Row, place: Place, mon
 
 
 def test_a_run_that_goes_on_elsewhere_says_so(row: Row, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    halfway = dataclasses.replace(row, changes={**row.changes, "training.epochs": 8, "training.patience": 0})
+    longer = dataclasses.replace(row, changes={**row.changes, "training.epochs": 3})
     monkeypatch.setattr(trainer, "resolve_precision", lambda name, device: torch.float32)
-    assert run_row.run_row(halfway, 1, dataclasses.replace(place, max_seconds=0.1)) == "stopped"
-    here = machine.machine()
-    monkeypatch.setattr(run_row, "machine", lambda: {**here, "gpu": "another"})
+    assert run_row.run_row(row, 1, place) == "done"
+    here = provenance.machine()
+    monkeypatch.setattr(provenance, "machine", lambda: {**here, "gpu": "another"})
     monkeypatch.setattr(trainer, "resolve_precision", lambda name, device: torch.bfloat16)
-    assert run_row.run_row(halfway, 1, place) == "done"
+    assert run_row.run_row(longer, 1, place) == "done"
     entry = entry_of(row, place)
     assert [each["gpu"] for each in entry["machines"]] == [here["gpu"], "another"]
     assert entry["precision"] == "float32, bfloat16"
+
+
+def test_who_is_refused_has_not_trained_it(row: Row, place: Place) -> None:
+    assert run_row.run_row(row, 1, place) == "done"
+    longer = dataclasses.replace(row, changes={**row.changes, "training.epochs": 3})
+    folder = place.folder(row, 1)
+    before = (folder / "sessions.jsonl").read_text()
+    with run_folder.locked(folder), pytest.raises(RunFolderError, match="another process"):
+        run_row.run_row(longer, 1, place)
+    assert (folder / "sessions.jsonl").read_text() == before
+
+
+def test_a_damaged_run_is_replaced_only_when_told(row: Row, place: Place) -> None:
+    again = dataclasses.replace(place, again=True)
+    for name in ("checkpoints/last.safetensors", "model.safetensors", "sessions.jsonl"):
+        run_row.run_row(row, 1, again)
+        (place.results / f"{row.name}.seed-1.json").unlink()
+        (place.folder(row, 1) / name).write_bytes(b"{")
+        with pytest.raises(RunFolderError, match=f"{Path(name).name}.*--again trains it anew"):
+            run_row.run_row(row, 1, place)
+        assert run_row.run_row(row, 1, again) == "done"
+    (place.folder(row, 1) / "checkpoints/last.safetensors").unlink()
+    assert run_row.run_row(row, 1, place) == "already"
+    (place.results / f"{row.name}.seed-1.json").unlink()
+    assert run_row.run_row(row, 1, place) == "done", "a finished run needs no checkpoint"
 
 
 def test_a_run_of_wordtie_train_is_taken_over(row: Row, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +153,7 @@ def test_a_run_of_wordtie_train_is_taken_over(row: Row, place: Place, monkeypatc
     assert cli.main(["train", *options, "--training.threads", "1", "--out", str(folder)]) == 0
     monkeypatch.setattr(run_row, "train", lambda *arguments, **options: pytest.fail("trained again"))
     assert run_row.run_row(row, 1, place) == "done"
-    assert entry_of(row, place)["trained_by"] == "wordtie train"
+    assert entry_of(row, place)["machine"] == provenance.machine()
     (folder / "model.safetensors").write_bytes(b"flipped")
     (place.results / f"{row.name}.seed-1.json").unlink()
     with pytest.raises(RunFolderError, match="damaged"):
@@ -129,10 +172,69 @@ def test_a_second_session_is_trained_where_the_first_fell_short(row: Row, place:
     longer = dataclasses.replace(twice, second_session={"training.epochs": 4})
     assert is_stale(entry, longer)
     assert run_row.run_row(longer, 1, place) == "done"
-    assert [each["epochs"] for each in entry_of(row, place)["sessions"]] == [2, 4]
+    first, second = entry_of(row, place)["sessions"]
+    assert (first["epochs"], second["epochs"]) == (2, 4)
+    assert second["started_from"] == first["weights_sha256"] != second["weights_sha256"]
+    assert second["code_version"] == provenance.code_version()
     enough = dataclasses.replace(row, second_session={"training.epochs": 3}, published=Published(1e9, 1e9))
     assert run_row.run_row(enough, 2, place) == "done"
     assert "sessions" not in entry_of(row, place, seed=2)
+
+
+def test_a_second_session_belongs_to_the_first_it_was_begun_from(row: Row, place: Place) -> None:
+    twice = dataclasses.replace(row, second_session={"training.epochs": 2}, published=Published(1.01, 1.01))
+    assert run_row.run_row(twice, 1, place) == "done"
+    longer = dataclasses.replace(twice, changes={**row.changes, "training.epochs": 12})
+    with pytest.raises(RunFolderError, match=r"other weights than the first session's.*--again"):
+        run_row.run_row(longer, 1, place)
+    assert run_row.run_row(longer, 1, dataclasses.replace(place, again=True)) == "done"
+    assert [each["changed"] for each in entry_of(row, place)["sessions"]] == [{}, {"training.epochs": 2}]
+
+
+def test_a_second_session_goes_on_where_the_folders_lie_by_now(row: Row, place: Place) -> None:
+    twice = dataclasses.replace(row, second_session={"training.epochs": 2}, published=Published(1.01, 1.01))
+    run_row.run_row(twice, 1, place)
+    shutil.rmtree(place.results)
+    moved = dataclasses.replace(place, runs=Path("elsewhere"))
+    place.runs.rename(moved.runs)
+    further = dataclasses.replace(twice, second_session={"training.epochs": 3})
+    assert run_row.run_row(further, 1, moved) == "done"
+    assert [each["epochs"] for each in entry_of(row, place)["sessions"]] == [2, 3]
+
+
+def test_what_could_not_be_measured_is_measured_later(row: Row, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(MEASURES, "judged", lambda folder: {})
+    judged = dataclasses.replace(row, measures=("judged",))
+    assert run_row.run_row(judged, 1, place) == "done"
+    assert entry_of(row, place)["measures"] == {"judged": {}}
+    monkeypatch.setitem(MEASURES, "judged", lambda folder: {"rho": 0.5})
+    monkeypatch.setattr(run_row, "train", lambda *arguments, **options: pytest.fail("trained again"))
+    assert run_row.run_row(judged, 1, place) == "done"
+    assert entry_of(row, place)["measures"] == {"judged": {"rho": 0.5}}
+    assert run_row.run_row(judged, 1, place) == "already"
+
+
+@pytest.mark.parametrize("scheme", ["data_noising", "variational_smoothing"])
+def test_sampling_is_what_a_run_that_predicts_so_comes_to(row: Row, place: Place, scheme: str) -> None:
+    noise = {"noise.kind": "kneser_ney", "noise.scheme": scheme, "noise.gamma": 0.4, "model.head": "tied"}
+    noisy = dataclasses.replace(row, changes={**row.changes, **noise}, measures=("sampling",))
+    run_row.run_row(noisy, 1, place)
+    sampled = {**noisy.changes, "noise.prediction": "sampling", "noise.samples": 20}
+    run_row.run_row(dataclasses.replace(row, name="tests/table-1/sampled", changes=sampled), 1, place)
+    there = read_entry(place.results / "tests/table-1/sampled.seed-1.json")
+    measured = entry_of(row, place)["measures"]["sampling"]["valid perplexity"]
+    assert measured == pytest.approx(there["valid_perplexity"], rel=1e-4)
+    assert measured != pytest.approx(entry_of(row, place)["valid_perplexity"], rel=1e-3)
+
+
+def test_a_damaged_entry_is_replaced_only_when_told(row: Row, place: Place) -> None:
+    run_row.run_row(row, 1, place)
+    path = place.results / f"{row.name}.seed-1.json"
+    path.write_text(path.read_text()[:50])
+    with pytest.raises(LedgerError, match="with --again"):
+        run_row.run_row(row, 1, place)
+    assert run_row.run_row(row, 1, dataclasses.replace(place, again=True)) == "done"
+    assert run_row.run_row(row, 1, place) == "already"
 
 
 def test_kneser_ney_is_counted(row: Row, place: Place) -> None:

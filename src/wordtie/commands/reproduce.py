@@ -31,6 +31,7 @@ examples:
   wordtie reproduce --check                                 do results and tables stand as the program wrote them?
 """
 SIDE_BY_SIDE_ON_A_GPU = 4
+RESULTS = Path("results")
 
 
 def main(argv: list[str]) -> None:
@@ -52,10 +53,11 @@ def main(argv: list[str]) -> None:
 def _parser() -> Parser:
     parser = Parser("reproduce", HELP)
     parser.add_argument("rows", metavar="ROW", nargs="*", help="a row, or the beginning of the names of several")
-    parser.add_argument("--list", action="store_true", help="list the rows and how they stand")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument("--list", action="store_true", help="list the rows and how they stand")
+    instead.add_argument("--report", action="store_true", help="write the HTML page and the tables of the document")
+    instead.add_argument("--check", action="store_true", help="check results, tables and figures against each other")
     parser.add_argument("--json", action="store_true", help="print the list as JSON, after a run too")
-    parser.add_argument("--report", action="store_true", help="write the HTML page and the tables of the document")
-    parser.add_argument("--check", action="store_true", help="check results, tables and figures against each other")
     parser.add_argument("--seed", type=whole_number, default=1, help="the seed (1)")
     parser.add_argument("--max_time", metavar="TIME", help="stop cleanly after this long (90s, 9m, 2h)")
     parser.add_argument("--jobs", type=whole_number, help="how many side by side (one a core; on a GPU 4)")
@@ -64,19 +66,24 @@ def _parser() -> Parser:
         "--again", action="store_true", help="train anew what another version, or other settings, trained"
     )
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where the run folders lie (runs)")
-    parser.add_argument("--results", type=Path, default=Path("results"), help="where the ledger lies (results)")
-    parser.add_argument("--document", type=Path, action="append", help="whose tables to keep (two under docs)")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where the ledger lies (results)")
+    parser.add_argument(
+        "--document", type=Path, action="append", help="whose tables to keep (two under docs; of other results: none)"
+    )
     parser.add_argument("--page", type=Path, help="where --report writes the page (RUNS/report.html)")
     parser.add_argument("--one", action="store_true", help="run in this process and leave the document alone")
     return parser
 
 
 def _list(rows: list[Row], arguments: Namespace) -> None:
-    from wordtie.report.ledger import read_all
+    from wordtie.report.ledger import read_sound
     from wordtie.report.status import states
     from wordtie.report.tables import listing
 
-    found = states(read_all(arguments.results), arguments.runs, rows)
+    entries, problems = read_sound(arguments.results)
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    found = states(entries, arguments.runs, rows)
     if arguments.json:
         print_json([state.as_json() for state in found])
     else:
@@ -84,21 +91,21 @@ def _list(rows: list[Row], arguments: Namespace) -> None:
 
 
 def _check(arguments: Namespace) -> None:
-    from wordtie.report.document import DOCUMENTS, check
+    from wordtie.report.document import check
     from wordtie.report.ledger import LedgerError
 
-    documents = arguments.document or DOCUMENTS
+    documents = _documents(arguments)
     problems = check(documents, arguments.results)
     for problem in problems:
         print(problem, file=sys.stderr)
     if problems:
         raise LedgerError(f"{len(problems)} of results, tables and figures do not stand as the program wrote them")
-    print(f"{arguments.results} and {', '.join(map(str, documents))} match")
+    print(f"{', '.join(map(str, [arguments.results, *documents]))}: all stands as the program wrote it")
 
 
 def _report(arguments: Namespace) -> None:
     from wordtie.report import word_vectors_table
-    from wordtie.report.document import DOCUMENTS, update
+    from wordtie.report.document import update
     from wordtie.report.ledger import read_all
     from wordtie.report.page import page
     from wordtie.report.status import states
@@ -109,9 +116,16 @@ def _report(arguments: Namespace) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, page(states(read_all(arguments.results), arguments.runs, of_papers()), vectors))
     print(path)
-    for document in arguments.document or DOCUMENTS:
+    for document in _documents(arguments):
         if update(document, arguments.results):
             print(document)
+
+
+def _documents(arguments: Namespace) -> list[Path]:
+    """Those whose tables are kept: what is said in `docs/` is said of the results beside it alone."""
+    from wordtie.report.document import DOCUMENTS
+
+    return arguments.document or (list(DOCUMENTS) if arguments.results == RESULTS else [])
 
 
 def _run(chosen: list[Row], arguments: Namespace) -> None:
@@ -122,6 +136,8 @@ def _run(chosen: list[Row], arguments: Namespace) -> None:
     seconds = parse_time(arguments.max_time) if arguments.max_time else math.inf
     place = Place(arguments.runs, arguments.results, arguments.threads, seconds, arguments.again)
     rows = runnable(chosen, named_in_full=arguments.rows, results=arguments.results)
+    if arguments.one and len(rows) > 1:
+        raise UsageError(f"--one runs a single row: name one in full, such as {rows[0].name}")
     try:
         if arguments.one or (len(rows) == 1 and not arguments.max_time):
             outcome = run_row(rows[0], arguments.seed, place)
@@ -137,15 +153,17 @@ def _places(threads: int) -> int:
     """How many runs fit side by side."""
     import torch
 
-    from wordtie.report.machine import cores
+    from wordtie.training.provenance import cores
 
     return SIDE_BY_SIDE_ON_A_GPU if torch.cuda.is_available() else max(1, cores() // threads)
 
 
 def _after(rows: list[Row], arguments: Namespace) -> None:
-    """Bring the documents up to date, and show how the rows stand now."""
-    from wordtie.report.document import DOCUMENTS, update
+    """Bring the documents up to date, unless a result is damaged, and show how the rows stand now."""
+    from wordtie.report.document import update
+    from wordtie.report.ledger import read_sound
 
-    for document in arguments.document or DOCUMENTS:
+    _, problems = read_sound(arguments.results)
+    for document in [] if problems else _documents(arguments):
         update(document, arguments.results)
     _list(rows, arguments)

@@ -106,6 +106,14 @@ def settings(corpus: str, size: str, model: str) -> Changes:
     return {**chosen, **SIZES[size], **MODELS[model][1], **twice, **unmasked}
 
 
+def note(corpus: str, size: str, model: str) -> str:
+    """What a reader should know of the settings."""
+    if (corpus, size) != ("ptb", "small"):
+        return f"left open: gamma within the printed range ({GAMMA[corpus]} taken), the initial scale, the epochs"
+    first = ["the first session reads unmasked vectors, the second masked ones"] if model in ("re", "real") else []
+    return "; ".join([*first, "settings: results/search/inan-2017-ptb-small.tsv"])
+
+
 def _twice(corpus: str, size: str, model: str) -> bool:
     """Whether the model was trained in two sessions (footnote 4); the paper says that it did not help the baseline."""
     return (corpus, size) == ("ptb", "small") and model != "base"
@@ -121,7 +129,7 @@ def table_1() -> list[Row]:
             settings(corpus, size, model),
             needs="cpu" if (corpus, size) == ("ptb", "small") else "gpu",
             second_session=SECOND_SESSION if _twice(corpus, size, model) else {},
-            note="settings: results/search/inan-2017-ptb-small.tsv" if (corpus, size) == ("ptb", "small") else "",
+            note=note(corpus, size, model),
             measures=("predictions",) if corpus == "ptb" and model in ("base", "real") else (),
         )
         for (corpus, size), numbers in TABLE_1.items()

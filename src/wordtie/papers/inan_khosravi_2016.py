@@ -10,6 +10,7 @@ from __future__ import annotations
 from wordtie.papers.row import Changes, Published, Row, cited, table_of
 
 PAPER = "inan-khosravi-2016"
+OPEN = "left open: the epochs (until five bring nothing new), the initial scale, clipping (5)"
 SMALL: Changes = {
     "data.corpus": "ptb",
     "training.optimiser": "adam",
@@ -45,7 +46,7 @@ def dropout(kept: float) -> Changes:
 def row(name: str, label: str, test: float, *parts: Changes, needs_gpu: bool = False) -> Row:
     """A line of a table; later parts win."""
     changes = {key: value for part in parts for key, value in part.items()}
-    return Row(f"{PAPER}/{name}", label, Published(test=test), changes, needs="gpu" if needs_gpu else "cpu")
+    return Row(f"{PAPER}/{name}", label, Published(test=test), changes, needs="gpu" if needs_gpu else "cpu", note=OPEN)
 
 
 def table_1() -> list[Row]:

@@ -28,7 +28,9 @@ class Published:
     parameters: float | None = None
     """As printed, so rounded: 2.65e6."""
     values: Mapping[str, float] = field(default_factory=dict)
-    """Numbers of another kind, by name; the more the better (Spearman's rho, BLEU)."""
+    """Numbers of another kind, by name."""
+    better: Literal["more", "less", "neither"] = "more"
+    """Of `values`: the more the better (Spearman's rho with human judgements, BLEU), the less, or as near as can be."""
 
 
 @dataclass(frozen=True)

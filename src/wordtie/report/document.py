@@ -12,7 +12,7 @@ from pathlib import Path
 
 from wordtie.papers.registry import ROWS, of_methods, of_papers
 from wordtie.report import marked, methods, plots, word_vectors_table
-from wordtie.report.ledger import Entry, LedgerError, is_stale, read_all
+from wordtie.report.ledger import Entry, is_stale, read_all, read_sound
 from wordtie.report.status import RowState, states
 from wordtie.report.tables import markdown
 from wordtie.text.files import write_text
@@ -52,15 +52,11 @@ def update(document: Path, results: Path) -> bool:
 
 def check(documents: Sequence[Path], results: Path) -> list[str]:
     """Everything that is wrong: entries changed by hand or of no row, tables and figures that do not match."""
-    try:
-        entries = read_all(results)
-    except LedgerError as error:
-        return [str(error)]
-    problems = [problem for entry in entries if (problem := _problem(entry))]
-    problems += [
-        f"{path}: was changed by hand, its checksum does not fit: take it from a copy, or run anew"
-        for path in word_vectors_table.changed_by_hand(results / word_vectors_table.RESULTS)
-    ]
+    entries, problems = read_sound(results)
+    problems += [problem for entry in entries if (problem := _problem(entry))]
+    problems += word_vectors_table.damage(results / word_vectors_table.RESULTS)
+    if problems:
+        return problems  # the documents are not to be held against what is not sound
     for document in documents:
         found = {section: parts for section in SECTIONS if (parts := marked.parts(document, *markers(section)))}
         if not found:

@@ -19,6 +19,7 @@ from wordtie.text.files import saving, write_text
 
 Entry: TypeAlias = dict[str, Any]
 VERSION = 1
+MEND = "take it from a copy, or run the row with --again"
 _NO_PART_OF_A_CONFIGURATION = ("max_time", "threads", "checkpoint_every")
 """Training settings that decide when and where a run computes, not what it comes to."""
 
@@ -58,11 +59,11 @@ def read_entry(path: Path) -> Entry:
         row, seed = str(entry["row"]), int(entry["seed"])
         right_place = f"/{path.as_posix()}".endswith(f"/{row}.seed-{seed}.json")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise LedgerError(f"{path}: not a result of `wordtie reproduce`, or damaged ({error})") from error
+        raise LedgerError(f"{path}: not a result of `wordtie reproduce`, or damaged ({error}): {MEND}") from error
     if version > VERSION:
         raise LedgerError(f"{path}: written by a newer wordtie: update wordtie")
     if given != checksum(entry):
-        raise LedgerError(f"{path}: was changed by hand, its checksum does not fit: take it from a copy, or run anew")
+        raise LedgerError(f"{path}: was changed by hand, its checksum does not fit: {MEND}")
     if not right_place:
         raise LedgerError(f"{path}: is the result of {row}, seed {seed}: put it back where it belongs")
     for split in ("valid", "test"):
@@ -73,9 +74,26 @@ def read_entry(path: Path) -> Entry:
 
 
 def read_all(results: Path) -> list[Entry]:
-    """Every entry under a folder, in the order of rows and seeds. Raises `LedgerError` at the first bad one."""
-    entries = [read_entry(path) for path in sorted(results.rglob("*.json")) if _is_entry(path)]
-    return sorted(entries, key=lambda entry: (entry["row"], entry["seed"]))
+    """Every entry under a folder, in the order of rows and seeds. Raises `LedgerError` where one is bad."""
+    entries, problems = read_sound(results)
+    if problems:
+        raise LedgerError(problems[0])
+    return entries
+
+
+def read_sound(results: Path) -> tuple[list[Entry], list[str]]:
+    """The entries that are what the program wrote, in the order of rows and seeds; what is wrong with the others."""
+    entries, problems = [], []
+    for path in sorted(results.rglob("*.json")):
+        try:
+            if _is_entry(path):
+                entry = read_entry(path)
+                if path != entry_path(results, entry["row"], entry["seed"]):
+                    raise LedgerError(f"{path}: a copy of {entry['row']}, seed {entry['seed']}: remove it")
+                entries.append(entry)
+        except LedgerError as error:
+            problems.append(str(error))
+    return sorted(entries, key=lambda entry: (entry["row"], entry["seed"])), problems
 
 
 def _is_entry(path: Path) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from wordtie.config import SettingsError
 from wordtie.errors import WordtieError
 from wordtie.papers.row import Row
-from wordtie.report.ledger import read_entry
+from wordtie.report.ledger import Entry, read_sound
 from wordtie.report.run_row import Place
 from wordtie.report.status import states, why_not
 from wordtie.training.queue import Job, run_jobs
@@ -31,11 +31,12 @@ def runnable(rows: Sequence[Row], named_in_full: Sequence[str], results: Path) -
     import torch
 
     here, reasons = [], []
+    entries = read_sound(results)[0] if any(row.kind == "drawn" for row in rows) else []
     for row in rows:
         impossible = row.not_run or row.kind not in ("train", "kneser_ney")
         too_large = row.needs == "gpu" and not torch.cuda.is_available() and row.name not in named_in_full
         if impossible or too_large:
-            reasons.append(f"{row.name}: {_why_left_out(row, results)}")
+            reasons.append(f"{row.name}: {_why_left_out(row, entries)}")
         else:
             here.append(row)
     if not here:
@@ -45,12 +46,11 @@ def runnable(rows: Sequence[Row], named_in_full: Sequence[str], results: Path) -
     return here
 
 
-def _why_left_out(row: Row, results: Path) -> str:
+def _why_left_out(row: Row, entries: Sequence[Entry]) -> str:
     """What the list says, or that what the row shows is there already."""
     if row.kind != "drawn" or row.not_run:
         return why_not(row)
-    paths = [path for name in row.drawn_from for path in results.glob(f"{name}.seed-*.json")]
-    state = states([read_entry(path) for path in paths], rows=[row])[0]
+    (state,) = states(entries, rows=[row])
     there = "is there already" if len(row.drawn_from) == 1 else "are there already"
     return state.why if state.status == "not run" else f"is drawn from {', '.join(row.drawn_from)}, which {there}"
 

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from wordtie.errors import DataError
 from wordtie.evaluation.embedding_agreement import agreement
+from wordtie.evaluation.sampled import evaluate_sampled
 from wordtie.evaluation.subspace import subspace_distance
 from wordtie.evaluation.word_similarity import read_benchmark
 from wordtie.evaluation.word_similarity import similarity as rank_correlation
+from wordtie.models.language_model import LanguageModel
 from wordtie.papers.inan_2017_table_4 import PHRASES
 from wordtie.training import checkpoint
-from wordtie.training.run_folder import CHECKPOINT
+from wordtie.training.noise import build_noise
+from wordtie.training.prepared import prepared_data
+from wordtie.training.run_folder import CHECKPOINT, read_model, read_settings
 from wordtie.uses.open_run import load
 from wordtie.uses.similarity_sets import standard
 from wordtie.uses.vectors import sides, vectors_of
@@ -39,10 +47,14 @@ def subspace(folder: Path) -> dict[str, float]:
 
 
 def similarity(folder: Path) -> dict[str, dict[str, float]]:
-    """Spearman's rho of each side's vectors with human judgements; nothing where the benchmarks are not here."""
+    """Spearman's rho of each side's vectors with human judgements; nothing where the benchmarks are not here.
+
+    Once they are, the same command measures the finished run.
+    """
     try:
         benchmarks = {name: read_benchmark(path) for name, path in standard().items()}
-    except DataError:
+    except DataError as error:
+        print(f"word similarity is not measured: {error}", file=sys.stderr)
         return {}
     return {
         vectors.name.rpartition(":")[2]: {
@@ -57,10 +69,32 @@ def input_output_agreement(folder: Path) -> dict[str, float]:
     return {"rho": round(agreement(vectors_of(folder, "input"), vectors_of(folder, "output")).rho, 4)}
 
 
-MEASURES: Mapping[str, Callable[[Path], Any]] = {
+def sampling(folder: Path) -> dict[str, float]:
+    """Validation perplexity where each word is predicted by twenty draws of the noise (kong-2019, section 5.4).
+
+    The draws are of the vectors that were trained, whatever the run predicts with. Nothing where the text is not here.
+    """
+    config, tensors, _ = read_model(folder, "language_model")
+    settings = read_settings(config, folder)
+    try:
+        data = prepared_data(settings)
+    except DataError as error:
+        print(f"sampling is not measured: {error}", file=sys.stderr)
+        return {}
+    noise = build_noise(replace(settings.noise, prediction="sampling", samples=20), data, torch.device("cpu"))
+    model = LanguageModel(settings.model, len(data.vocabulary))
+    model.load_state_dict(build_noise(settings.noise, data, torch.device("cpu")).for_training(tensors))
+    model.use(settings.training.fused)
+    eos_id, steps = data.vocabulary.eos_id, settings.training.steps
+    score = evaluate_sampled(model, noise, data.valid, eos_id, steps, noise.settings.samples)
+    return {"valid perplexity": round(score.perplexity, 4)}
+
+
+MEASURES: dict[str, Callable[[Path], Any]] = {
     "predictions": predictions,
     "subspace": subspace,
     "similarity": similarity,
     "agreement": input_output_agreement,
+    "sampling": sampling,
 }
 """By the names that rows use; what they return goes into the ledger as it is, so it must be plain JSON."""

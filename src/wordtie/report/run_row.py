@@ -12,7 +12,7 @@ import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import yaml
 
@@ -21,13 +21,13 @@ from wordtie.errors import RunFolderError
 from wordtie.papers.row import Changes, Row
 from wordtie.report import counting, ledger
 from wordtie.report.ledger import Entry
-from wordtie.report.machine import code_version, machine, versions
 from wordtie.report.measures import MEASURES
 from wordtie.report.status import SECOND_SESSION
-from wordtie.report.taken_over import begun_otherwise, finished_result
+from wordtie.report.taken_over import gone_on_with
 from wordtie.text.token_file import PreparedData
+from wordtie.training.provenance import code_version, machine, made_by, sessions, versions
 from wordtie.training.queue_table import finished_epochs
-from wordtie.training.run_folder import CHECKPOINT, CONFIG
+from wordtie.training.run_folder import MANIFEST
 from wordtie.training.trainer import TrainingResult, prepared_data, train
 
 Outcome: TypeAlias = Literal["done", "already", "stopped"]
@@ -53,6 +53,14 @@ class Place:
         return self.runs / f"{row.name}.seed-{seed}{SECOND_SESSION if stage == 2 else ''}"
 
 
+@dataclass(frozen=True)
+class Start:
+    """The first session, which a second one starts from."""
+
+    folder: Path
+    weights_sha256: str
+
+
 def run_row(row: Row, seed: int, place: Place) -> Outcome:
     """Train or count what the row says, unless the ledger has it for these settings and this text.
 
@@ -74,13 +82,14 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
         left = place.max_seconds - (time.monotonic() - started)
         if left <= 0:
             return "stopped"
+        first: Start | None = None
         if stage == 2:
             if not falls_short(row, stages[0]):
                 break
-            first = _begun_from(place.folder(row, seed, 2)) or str(place.folder(row, seed))
-            settings = row.settings(seed, {**row.second_session, "training.start_from": first})
+            settings = row.settings(seed, row.second_session)
+            first = Start(place.folder(row, seed), stages[0]["weights_sha256"])
         folder = place.folder(row, seed, stage)
-        result = trained(settings, data, folder, dataclasses.replace(place, max_seconds=left))
+        result = trained(settings, data, folder, dataclasses.replace(place, max_seconds=left), first)
         if result.stopped == "max_time":
             return "stopped"
         stages.append(stage_entry(result, folder))
@@ -88,10 +97,10 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
     folder = place.folder(row, seed, stages.index(best) + 1)
     content = about(row, row.settings(seed), data) | best
     if len(stages) > 1:
-        changed: tuple[Changes, Changes] = ({}, row.second_session)
+        stages[1]["started_from"] = stages[0]["weights_sha256"]
+        changes: tuple[Changes, Changes] = ({}, row.second_session)
         content["sessions"] = [
-            {**{name: each[name] for name in (*RESULT, *SCORES, "curve")}, "changed": dict(changes)}
-            for each, changes in zip(stages, changed, strict=True)
+            {**each, "changed": dict(changed)} for each, changed in zip(stages, changes, strict=True)
         ]
     content["measures"] = {name: MEASURES[name](folder) for name in row.measures}
     ledger.write_entry(place.results, content)
@@ -103,11 +112,18 @@ def entered(row: Row, settings: Settings, data: PreparedData, place: Place) -> E
     path = ledger.entry_path(place.results, row.name, settings.training.seed)
     if not path.exists():
         return None
-    entry = ledger.read_entry(path)
+    try:
+        entry = ledger.read_entry(path)
+    except ledger.LedgerError:
+        if place.again:
+            return None
+        raise
     if ledger.is_stale(entry, row) or entry["data"] != texts(settings, data):
         return None
     waiting = row.second_session and "sessions" not in entry and falls_short(row, entry)
-    return None if waiting else entry
+    unmeasured = not all(entry["measures"].get(name) for name in row.measures)
+    still_there = (place.folder(row, settings.training.seed) / MANIFEST).exists()
+    return None if waiting or (unmeasured and still_there) else entry
 
 
 def falls_short(row: Row, entry: Entry) -> bool:
@@ -115,53 +131,43 @@ def falls_short(row: Row, entry: Entry) -> bool:
     return row.published.valid is not None and entry["valid_perplexity"] > row.published.valid
 
 
+def trained(
+    settings: Settings, data: PreparedData, folder: Path, place: Place, first: Start | None = None
+) -> TrainingResult:
+    """Train or go on in the folder, unless it holds the finished run; a second session starts from the `first`.
+
+    Raises `RunFolderError` where the run there is damaged or was begun otherwise, and `place.again` is not given.
+    """
+    result, overwrite = None, False
+    as_begun = _starting_from(settings, first, _begun_from(folder))
+    try:
+        finished_epochs(folder)  # a damaged record is told of before hours are spent, not after
+        earlier = sessions(folder)
+        result = gone_on_with(folder, as_begun, data, first.weights_sha256 if first else "")
+        by = earlier[-1]["code_version"] if earlier else ""
+        overwrite = place.again and result is not None and by != versions()["code_version"]
+    except RunFolderError as error:
+        if not place.again:
+            raise RunFolderError(f"{error}; --again trains it anew") from error
+        overwrite = True
+    if result is not None and not overwrite:
+        return result
+    whole = _starting_from(settings, first) if overwrite else as_begun
+    limit = None if math.isinf(place.max_seconds) else f"{max(0.01, place.max_seconds):.2f}s"
+    limited = dataclasses.replace(whole.training, threads=place.threads, max_time=limit)
+    return train(dataclasses.replace(whole, training=limited), folder, resume=not overwrite, overwrite=overwrite)
+
+
+def _starting_from(settings: Settings, first: Start | None, by_name: str | None = None) -> Settings:
+    name = None if first is None else by_name or str(first.folder)
+    return dataclasses.replace(settings, training=dataclasses.replace(settings.training, start_from=name))
+
+
 def _begun_from(folder: Path) -> str | None:
-    """What a second session was begun from: the same name must be given again, wherever the folders lie by now."""
+    """What a second session was begun from, by the name that it then had: the folders may lie elsewhere by now."""
     path = folder / "settings.yaml"
     found = yaml.safe_load(path.read_text(encoding="utf-8"))["training"]["start_from"] if path.exists() else None
     return None if found is None else str(found)
-
-
-def trained(settings: Settings, data: PreparedData, folder: Path, place: Place) -> TrainingResult:
-    """Train or go on in the folder, unless it holds the finished run.
-
-    Raises `RunFolderError` where the run there was begun with other settings, and `place.again` is not given.
-    """
-    result = finished_result(folder, settings, data)
-    log = folder / "sessions.jsonl"
-    other = "" if result else begun_otherwise(folder, settings, data)
-    if other and not place.again:
-        raise RunFolderError(f"{folder}: was begun with other {other}: --again trains anew, or move it away")
-    overwrite = bool(other) or (place.again and result is not None and _last_version(log) != versions()["code_version"])
-    if result is not None and not overwrite:
-        return result
-    if not overwrite:
-        finished_epochs(folder)  # a damaged record is told of before hours are spent, not after
-    limit = None if math.isinf(place.max_seconds) else f"{max(0.01, place.max_seconds):.2f}s"
-    limited = dataclasses.replace(settings.training, threads=place.threads, max_time=limit)
-    folder.mkdir(parents=True, exist_ok=True)
-    lines: list[dict[str, Any]] = [{**versions(), "machine": machine()}]
-    if not log.exists() and (folder / CHECKPOINT).exists():
-        lines.insert(0, {"code_version": _made_by(folder), "machine": None})
-    with log.open("w" if overwrite else "a", encoding="utf-8") as file:
-        file.writelines(json.dumps(line) + "\n" for line in lines)
-    return train(dataclasses.replace(settings, training=limited), folder, resume=not overwrite, overwrite=overwrite)
-
-
-def _sessions(log: Path) -> list[dict[str, Any]]:
-    if not log.exists():
-        return []
-    return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-
-
-def _made_by(folder: Path) -> str:
-    """The version that `wordtie train` wrote into a folder that was begun with it."""
-    path = folder / CONFIG
-    return str(json.loads(path.read_text(encoding="utf-8"))["wordtie"]) if path.exists() else "unknown"
-
-
-def _last_version(log: Path) -> str:
-    return str(_sessions(log)[-1]["code_version"]) if log.exists() else ""
 
 
 def about(row: Row, settings: Settings, data: PreparedData) -> Entry:
@@ -184,20 +190,19 @@ def texts(settings: Settings, data: PreparedData) -> dict[str, str]:
 
 def stage_entry(result: TrainingResult, folder: Path) -> Entry:
     """The numbers of one training session, and the machines and versions it was computed with."""
-    sessions = _sessions(folder / "sessions.jsonl")
-    used = sorted({each["code_version"] for each in sessions})
-    machines = list({json.dumps(each["machine"]): each["machine"] for each in sessions if each["machine"]}.values())
-    named = ("parameters", "weights_sha256")
+    calls = sessions(folder)
+    used = sorted({call["code_version"] for call in calls})
+    machines = list({json.dumps(call["machine"]): call["machine"] for call in calls if call["machine"]}.values())
     trained_with = (
-        {name: sessions[-1][name] for name in ("code_version", "torch", "python", "machine")}
-        if sessions
-        else {"code_version": _made_by(folder), "entered_with": code_version(), "trained_by": "wordtie train"}
+        {name: calls[-1][name] for name in ("code_version", "torch", "python", "machine")}
+        if calls
+        else {"code_version": made_by(folder), "entered_with": code_version(), "trained_by": "wordtie train"}
     )
     return {
         **trained_with,
         **({"code_versions": used} if len(used) > 1 else {}),
         **({"machines": machines} if len(machines) > 1 else {}),
-        **{name: getattr(result, name) for name in (*RESULT, *SCORES, *named)},
+        **{name: getattr(result, name) for name in (*RESULT, *SCORES, "parameters", "weights_sha256")},
         "curve": curve(folder),
     }
 

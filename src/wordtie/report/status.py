@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+import yaml
+
+from wordtie.config import MAY_CHANGE_ON_RESUME, Settings, SettingsError, from_dict, to_dict
 from wordtie.errors import RunFolderError
 from wordtie.evaluation.shown import shown
 from wordtie.papers.registry import ROWS
-from wordtie.papers.row import Row
+from wordtie.papers.row import Published, Row
 from wordtie.report.ledger import Entry, is_stale
 from wordtie.training.lock import is_locked
 from wordtie.training.queue_table import clock, finished_epochs
@@ -21,7 +24,8 @@ Status: TypeAlias = Literal["reached", "not reached", "run", "running", "stopped
 SECOND_SESSION = ".second-session"
 """What the name of a run folder ends in that goes on from the one without it."""
 TOLERANCE = 0.02
-"""Within so much of the published number, or better, is reached."""
+"""Within so much of the published number, as a share of it, or better, is reached; where neither more nor less is
+better, within so much of it either way."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,12 @@ class RowState:
         """Numbers of another kind, by their names in `published.values`."""
         return shown_values(self.row, self.entries)
 
+    @property
+    def judged(self) -> str:
+        """Whether the row is held against its published perplexity on the `test` or the `valid` text."""
+        published = self.row.published
+        return "valid" if published.test is None and published.valid is not None else "test"
+
     def difference(self, name: str) -> float | None:
         """Ours less the published one, as a share of it."""
         published, ours = getattr(self.row.published, name), self.ours(name)
@@ -69,19 +79,22 @@ class RowState:
 
     def as_json(self) -> dict[str, Any]:
         """What `wordtie reproduce --json` prints."""
-        valid, test = self.ours("valid"), self.ours("test")
+        valid, test, ours = self.ours("valid"), self.ours("test"), self.ours(self.judged)
         published = self.row.published
         return {
             "row": self.row.name,
             "status": self.status,
             "why": self.why,
             "label": self.row.label,
-            "published": published.test if published.test is not None else published.valid,
-            "ours": test and test.mean,
+            "published": getattr(published, self.judged),
+            "ours": ours and ours.mean,
+            "text": self.judged,
             "parameters": self.entries[0]["parameters"] if self.entries else None,
             "published_valid": published.valid,
             "ours_valid": valid and valid.mean,
-            "ours_spread": test and test.spread,
+            "published_test": published.test,
+            "ours_test": test and test.mean,
+            "ours_spread": ours and ours.spread,
             "seeds": [entry["seed"] for entry in self.entries],
             "published_parameters": published.parameters,
             "published_values": dict(published.values),
@@ -114,6 +127,8 @@ def _state(row: Row, of_row: dict[str, list[Entry]], runs: Path | None) -> RowSt
     if found:
         return RowState(row, tuple(found), _verdict(row, found))
     if runs is not None and row.kind == "train" and (folder := _begun(row, runs)):
+        if other := _begun_with(folder, row):
+            return RowState(row, (), "not run", f"{folder} was begun with other {other}: --again trains it anew")
         return RowState(row, (), "running" if is_locked(folder) else "stopped", _progress(folder))
     return RowState(row, (), "not run", why_not(row))
 
@@ -132,15 +147,21 @@ def shown_values(row: Row, entries: Sequence[Entry]) -> dict[str, Mean]:
 
 def _verdict(row: Row, entries: Sequence[Entry]) -> Status:
     if row.shows:
-        enough = [row.published.values[name] * (1 - TOLERANCE) for name in shown_values(row, entries)]
-        means = [value.mean for value in shown_values(row, entries).values()]
-        return "reached" if all(ours >= least for ours, least in zip(means, enough, strict=True)) else "not reached"
-    name = "test" if row.published.test is not None else "valid"
-    published = getattr(row.published, name)
-    if published is None:
+        ours = {name: value.mean for name, value in shown_values(row, entries).items()}
+        return "reached" if all(_near(row.published, name, value) for name, value in ours.items()) else "not reached"
+    state = RowState(row, tuple(entries), "run")
+    apart = state.difference(state.judged)
+    if apart is None:
         return "run"
-    ours = statistics.fmean(float(entry[f"{name}_perplexity"]) for entry in entries)
-    return "reached" if ours <= published * (1 + TOLERANCE) else "not reached"
+    return "reached" if apart <= TOLERANCE else "not reached"
+
+
+def _near(published: Published, name: str, ours: float) -> bool:
+    """Whether one of the numbers of another kind has been reached."""
+    wanted = published.values[name]
+    if published.better == "neither":
+        return abs(ours - wanted) <= TOLERANCE
+    return ours >= wanted * (1 - TOLERANCE) if published.better == "more" else ours <= wanted * (1 + TOLERANCE)
 
 
 def why_not(row: Row) -> str:
@@ -153,11 +174,32 @@ def why_not(row: Row) -> str:
 
 
 def _begun(row: Row, runs: Path) -> Path | None:
-    """The run folder of a row: of several seeds the first, and of two sessions the second."""
+    """The run folder of a row: the one in training, else of several seeds the first, and of two sessions the second."""
     parent, name = runs / Path(row.name).parent, Path(row.name).name
     found = sorted(path.parent for path in parent.glob(f"{name}.seed-*/settings.yaml"))
-    second = [folder for folder in found if folder.name == f"{found[0].name}{SECOND_SESSION}"]
-    return second[0] if second else found[0] if found else None
+    running = [folder for folder in found if is_locked(folder)]
+    if running or not found:
+        return running[0] if running else None
+    second = found[0].with_name(f"{found[0].name}{SECOND_SESSION}")
+    return second if second in found else found[0]
+
+
+def _begun_with(folder: Path, row: Row) -> str:
+    """Which settings a run folder has that are not the row's; empty where it can be gone on with."""
+    try:
+        begun = from_dict(yaml.safe_load((folder / "settings.yaml").read_text(encoding="utf-8")))
+    except (yaml.YAMLError, SettingsError, AttributeError) as error:
+        return f"settings ({error})"
+    again = row.second_session if folder.name.endswith(SECOND_SESSION) else {}
+    before, now = (_decisive(settings) for settings in (begun, row.settings(begun.training.seed, again)))
+    return ", ".join(f"{name} ({value}, now {now[name]})" for name, value in before.items() if value != now[name])
+
+
+def _decisive(settings: Settings) -> dict[str, Any]:
+    """`section.name` to value, of what decides the numbers of a run at every epoch."""
+    passing = {f"training.{name}" for name in (*MAY_CHANGE_ON_RESUME, "start_from")}
+    values = {f"{part}.{name}": value for part, names in to_dict(settings).items() for name, value in names.items()}
+    return {name: value for name, value in values.items() if name not in passing}
 
 
 def _progress(folder: Path) -> str:

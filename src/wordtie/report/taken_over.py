@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from wordtie.config import Settings
 from wordtie.errors import RunFolderError
@@ -11,14 +12,43 @@ from wordtie.report.ledger import configuration
 from wordtie.text.token_file import PreparedData
 from wordtie.training import checkpoint, run_folder
 from wordtie.training.identity import difference, identity
-from wordtie.training.trainer import TrainingResult
+from wordtie.training.result import Position, TrainingResult
+from wordtie.training.schedule import out_of_patience
 
 
-def finished_result(folder: Path, settings: Settings, data: PreparedData) -> TrainingResult | None:
-    """What the run came to; None where it is not finished, or is another one.
+def gone_on_with(folder: Path, settings: Settings, data: PreparedData, started_from: str = "") -> TrainingResult | None:
+    """The finished run in the folder; None where the run has not begun, or has more to do.
 
-    Raises `RunFolderError` where the folder says that the run is finished but its model is damaged.
+    `started_from` is the SHA-256 of the weights that a second session must have been begun from. Raises
+    `RunFolderError` where the run cannot be gone on with: it is damaged, or was begun with other settings.
     """
+    _check_begun_alike(folder, settings, data, started_from)
+    result = _finished_result(folder, settings, data)
+    if result is None and (folder / run_folder.MANIFEST).exists() and not (folder / run_folder.CHECKPOINT).exists():
+        raise RunFolderError(f"{folder}: has a model, but no {run_folder.CHECKPOINT}: take it from a copy")
+    return result
+
+
+def _check_begun_alike(folder: Path, settings: Settings, data: PreparedData, started_from: str) -> None:
+    path = folder / run_folder.CHECKPOINT
+    if not path.exists():
+        return
+    _, record = checkpoint.load(path)
+    if other := difference(record["identity"], identity(settings, data)):
+        raise RunFolderError(f"{folder}: was begun with other {other}: move it away")
+    position = Position(**record["position"])
+    if position.started_from not in ("", started_from):
+        raise RunFolderError(f"{folder}: was begun from other weights than the first session's: move it away")
+    trained, training = position.epoch - 1, settings.training
+    if trained > training.epochs:
+        raise RunFolderError(f"{folder}: has {trained} epochs, not {training.epochs}: move it away")
+    earlier = (position.history[:epochs] for epochs in range(1, trained))
+    if any(out_of_patience(history, training.patience, training.average_patience) for history in earlier):
+        raise RunFolderError(f"{folder}: went on beyond a patience of {training.patience}: move it away")
+
+
+def _finished_result(folder: Path, settings: Settings, data: PreparedData) -> TrainingResult | None:
+    """What the run came to; None where it is not finished, or is another one."""
     path = folder / "result.json"
     if not path.exists():
         return None
@@ -31,31 +61,18 @@ def finished_result(folder: Path, settings: Settings, data: PreparedData) -> Tra
     if result.stopped == "max_time":
         return None
     config, tensors, _ = run_folder.read_model(folder, "language_model")
-    try:
-        before = run_folder.read_settings(config, folder)
-    except RunFolderError:
-        return None
-    if configuration(before) != configuration(settings) or not _same_texts(folder, data):
+    before = run_folder.read_settings(config, folder)
+    if configuration(before) != configuration(settings) or not _same_texts(folder, config, data):
         return None
     if checkpoint.tensors_sha256(tensors) != result.weights_sha256:
-        raise RunFolderError(f"{path}: measured on other weights than {folder / run_folder.MODEL}: train it anew")
+        raise RunFolderError(f"{path}: measured on other weights than {folder / run_folder.MODEL}: move it away")
     return result
 
 
-def begun_otherwise(folder: Path, settings: Settings, data: PreparedData) -> str:
-    """What the run in the folder was begun with that these settings and text are not; empty where it can go on."""
-    path = folder / run_folder.CHECKPOINT
-    if not path.exists():
-        return ""
-    _, record = checkpoint.load(path)
-    return difference(record["identity"], identity(settings, data))
-
-
-def _same_texts(folder: Path, data: PreparedData) -> bool:
-    """Whether the checkpoint's texts are these. Without a checkpoint there is no telling."""
-    path = folder / run_folder.CHECKPOINT
-    if not path.exists():
-        return False
-    _, record = checkpoint.load(path)
-    now = {split: values["sha256"] for split, values in data.info["splits"].items()}
-    return bool(record["identity"]["texts"] == now)
+def _same_texts(folder: Path, config: dict[str, Any], data: PreparedData) -> bool:
+    """Whether the run's texts are these; its checkpoint knows what an older config does not say."""
+    texts = config.get("texts")
+    if texts is None and (folder / run_folder.CHECKPOINT).exists():
+        _, record = checkpoint.load(folder / run_folder.CHECKPOINT)
+        texts = record["identity"]["texts"]
+    return bool(texts == {split: values["sha256"] for split, values in data.info["splits"].items()})

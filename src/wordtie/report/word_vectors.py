@@ -28,9 +28,9 @@ from wordtie.models.word_vectors import WordVectors
 from wordtie.papers import gulordava_2018, press_wolf_2017_vectors
 from wordtie.report import program
 from wordtie.report.ledger import checksum
-from wordtie.report.machine import machine, versions
 from wordtie.report.word_vectors_table import COMPARED, DOCUMENT, LANGUAGE_MODEL, update
 from wordtie.text.files import write_text
+from wordtie.training.provenance import machine, versions
 from wordtie.training.run_folder import MANIFEST
 from wordtie.training.word2vec_run import train_word2vec
 from wordtie.uses.similarity_sets import standard

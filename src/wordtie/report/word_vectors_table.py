@@ -13,12 +13,13 @@ from typing import Any
 from wordtie.papers.gulordava_2018 import TABLE_3 as GULORDAVA
 from wordtie.papers.press_wolf_2017_vectors import BENCHMARKS, TABLE_2, TABLE_3, TABLE_4
 from wordtie.report import marked
-from wordtie.report.ledger import checksum
+from wordtie.report.ledger import LedgerError, checksum
 from wordtie.report.tables import table_line
 
 DOCUMENT = Path("docs", "word-vectors.md")
 BEGIN = "<!-- word vectors: begin (made by `python -m wordtie.report.word_vectors`; do not edit) -->"
 END = "<!-- word vectors: end -->"
+MEND = "take it from a copy, or remove it and run `python -m wordtie.report.word_vectors`"
 RESULTS = "word-vectors"
 """The folder of these results, in that of the ledger."""
 OF_GULORDAVA = ("SimLex-999", "Rare-Word", "MEN")
@@ -32,10 +33,18 @@ def update(document: Path, results: Path) -> None:
     marked.replace(document, BEGIN, END, tables(results))
 
 
-def changed_by_hand(results: Path) -> list[Path]:
-    """Results that are not what the program wrote."""
-    found = {path: _read(path) for path in sorted(results.glob("*.json"))}
-    return [path for path, content in found.items() if content.get("checksum") != checksum(content)]
+def damage(results: Path) -> list[str]:
+    """What is wrong with those results that are not what the program wrote."""
+    problems = []
+    for path in sorted(results.glob("*.json")):
+        try:
+            content = _read(path)
+        except LedgerError as error:
+            problems.append(str(error))
+        else:
+            if content.get("checksum") != checksum(content):
+                problems.append(f"{path}: was changed by hand, its checksum does not fit: {MEND}")
+    return problems
 
 
 def tables(results: Path) -> str:
@@ -99,5 +108,8 @@ def _more(input_minus: Mapping[str, float]) -> str:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise LedgerError(f"{path}: damaged ({error}): {MEND}") from error
     return content

@@ -47,6 +47,8 @@ class Position:
     """0: no epoch has been validated yet."""
     history: list[float] = field(default_factory=list)
     """The validation perplexity of each epoch."""
+    started_from: str = ""
+    """SHA-256 of the weights that it started from; empty where these were drawn."""
     precisions: list[str] = field(default_factory=list)
     """Of the matrix products, in the order in which the run met them: it may go on on another machine."""
     metrics_length: int = 0

@@ -2,7 +2,7 @@
 
 config.json  model.safetensors  tokenizer.json     the model, named in the manifest
 manifest.json                                      SHA-256 of each, written last
-settings.yaml  metrics.jsonl  checkpoints/         how it came about
+settings.yaml  metrics.jsonl  sessions.jsonl  checkpoints/   how it came about
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ from wordtie.text.tokenizer import Tokenizer
 from wordtie.training.checkpoint import save_tensors
 from wordtie.training.leftovers import remove_leftovers
 from wordtie.training.lock import LOCK
+from wordtie.training.provenance import LOG
 
 VERSION = 2
 CONFIG, MODEL, TOKENIZER, MANIFEST = "config.json", "model.safetensors", "tokenizer.json", "manifest.json"
 CHECKPOINT = Path("checkpoints") / "last.safetensors"
-RECORDS = ("settings.yaml", "metrics.jsonl", "result.json")
+RECORDS = ("settings.yaml", "metrics.jsonl", "result.json", LOG)
 """Beside the model: how it came about."""
 
 
@@ -133,7 +134,7 @@ def locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise RunFolderError(f"{folder}: another process is training it: wait, or choose another --out") from error
+            raise RunFolderError(f"{folder}: another process is training it: wait, or train elsewhere") from error
         remove_leftovers(folder, ".model-", ".settings.yaml-", ".result.json-")
         remove_leftovers((folder / CHECKPOINT).parent, f".{CHECKPOINT.name}-")
         yield

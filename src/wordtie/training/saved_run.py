@@ -15,6 +15,7 @@ from wordtie.text.token_file import PreparedData
 from wordtie.training import checkpoint, run_folder
 from wordtie.training.identity import difference, identity
 from wordtie.training.progress import Metrics
+from wordtie.training.provenance import begin_session
 from wordtie.training.result import Position, TrainingResult
 from wordtie.training.run_state import RunState, Tensors
 
@@ -34,6 +35,7 @@ class SavedRun:
         fresh = not path.exists()
         if not fresh:
             self.restore(path, now)
+        begin_session(self.folder, fresh, {"epoch": now.position.epoch, "window": now.position.window})
         write_text(self.folder / "settings.yaml", yaml.safe_dump(to_dict(self.settings), sort_keys=False))
         self.metrics = Metrics(self.folder, now.position.metrics_length)
         if fresh:

@@ -24,16 +24,17 @@ def check_start(settings: Settings) -> None:
         _read(settings)
 
 
-def start(settings: Settings, model: LanguageModel, data: PreparedData) -> None:
-    """Give the model the weights of `training.start_from`, if there is one.
+def start(settings: Settings, model: LanguageModel, data: PreparedData) -> str:
+    """Give the model the weights of `training.start_from`, if there is one; returns their SHA-256, or nothing.
 
     A run whose own export will be a mean, or that draws word vectors, starts from the vectors that the earlier run
     trained; any other from what that run exported. Raises `RunFolderError` where it is not such a model, has other
     words, or was exported as a mean that cannot be undone.
     """
     if settings.training.start_from is None:
-        return
+        return ""
     before, tensors, words = _read(settings)
+    exported = checkpoint.tensors_sha256(tensors)
     if words.vocabulary != data.tokenizer.vocabulary:
         raise RunFolderError(
             f"{settings.training.start_from}: training.start_from has another vocabulary than {settings.data.corpus}: "
@@ -44,6 +45,7 @@ def start(settings: Settings, model: LanguageModel, data: PreparedData) -> None:
         tensors = _before_the_mean(before, tensors, words, Path(settings.training.start_from))
     model.load_state_dict(tensors)
     model.constrain()
+    return exported
 
 
 def _before_the_mean(before: Settings, tensors: Tensors, words: Tokenizer, folder: Path) -> Tensors:

@@ -32,7 +32,7 @@ from wordtie.training.optim import build_optimiser
 from wordtie.training.precision import resolve_device, resolve_precision
 from wordtie.training.prepared import prepared_data
 from wordtie.training.progress import Progress
-from wordtie.training.result import Stopped, TrainingResult
+from wordtie.training.result import Position, Stopped, TrainingResult
 from wordtie.training.run_state import RunState, Tensors
 from wordtie.training.saved_run import SavedRun
 from wordtie.training.schedule import averaging_begins, learning_rate, out_of_patience
@@ -56,11 +56,12 @@ def train(settings: Settings, out: str | Path, resume: bool = False, overwrite: 
     if resume and overwrite:
         raise RunFolderError(f"{out}: resume goes on with a run, overwrite replaces it: give one of them")
     run_folder.check_free(out, resume, overwrite)
-    check_start(settings)
+    if overwrite or not (out / run_folder.CHECKPOINT).exists():
+        check_start(settings)
     data = prepared_data(settings)
     with process_of_its_own(settings.training.threads), run_folder.locked(out):
         run_folder.check_free(out, resume, overwrite)
-        run = _Run(settings, out, data, overwrite)  # refuses what cannot be trained, before anything is removed
+        run = _Run(settings, out, data, overwrite, resume)  # refuses what cannot be trained, before anything is removed
         if overwrite:
             run_folder.clear(out)
         return run.run()
@@ -69,9 +70,10 @@ def train(settings: Settings, out: str | Path, resume: bool = False, overwrite: 
 class _Run:
     """One call of `train`: the run's state, and what it writes."""
 
-    def __init__(self, settings: Settings, out: Path, data: PreparedData, anew: bool) -> None:
+    def __init__(self, settings: Settings, out: Path, data: PreparedData, anew: bool, resume: bool) -> None:
         self.settings = settings
         self.data = data
+        self.to_go_on = "" if resume else "with --resume "
         self.saved = SavedRun(out, settings, data)
         training = settings.training
         keep_freed_memory()
@@ -84,10 +86,10 @@ class _Run:
         self.max_seconds = parse_time(training.max_time) if training.max_time else math.inf
         torch.manual_seed(training.seed)
         model = LanguageModel(settings.model, len(data.vocabulary)).to(device)
-        if anew or not (out / run_folder.CHECKPOINT).exists():
-            start(settings, model, data)
+        fresh = anew or not (out / run_folder.CHECKPOINT).exists()
+        position = Position(started_from=start(settings, model, data) if fresh else "")
         optimiser = build_optimiser(training, model.parameters())
-        self.now = RunState(model, optimiser, model.initial_state(training.streams))
+        self.now = RunState(model, optimiser, model.initial_state(training.streams), position)
         self.signals = StopSignals()
         """Obeyed after the window in which they come; while validating, after that."""
 
@@ -103,7 +105,7 @@ class _Run:
                 stopped = self.epochs()
             if self.signals.heard:
                 self.checkpoint()
-                self.progress.say("interrupted; the same command with --resume goes on")
+                self.progress.say(f"interrupted; the same command {self.to_go_on}goes on")
                 self.signals.leave()
             exported = self.now.kept
             if stopped == "max_time":

@@ -1,0 +1,100 @@
+"""On what, and with which code, a run was computed: `sessions.jsonl` in its folder has a line for each call of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import wordtie
+from wordtie.errors import RunFolderError
+from wordtie.text.files import saving
+
+LOG = "sessions.jsonl"
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def machine() -> dict[str, Any]:
+    """CPU model, cores, GPU (None where there is none), system."""
+    import torch
+
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    return {"cpu": _cpu_model(), "cores": cores(), "gpu": gpu, "system": f"{platform.system()} {platform.machine()}"}
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def code_version() -> str:
+    """`git describe` of the checkout the package lies in, `-dirty` where its source differs; else its version."""
+    source = Path(wordtie.__file__).parent
+    if _git(source, "ls-files", "--error-unmatch", "__init__.py") is None:
+        return wordtie.__version__
+    commit = _git(source, "describe", "--always", "--tags", "--abbrev=10")
+    changed = _git(source, "status", "--porcelain", "--", ".")
+    return f"{wordtie.__version__}+{commit}{'-dirty' if changed else ''}" if commit else wordtie.__version__
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
+
+
+def versions() -> dict[str, str]:
+    """Code version, PyTorch and Python."""
+    import torch
+
+    return {"code_version": code_version(), "torch": torch.__version__, "python": platform.python_version()}
+
+
+def begin_session(folder: Path, fresh: bool, where: dict[str, int]) -> None:
+    """Add this call, and where in the text it begins. To be called under the folder's lock. Raises `SaveError`.
+
+    Of a run that is `fresh` nothing before counts. What went before in a run whose version kept no count is known by
+    the version alone.
+    """
+    path = folder / LOG
+    lines = [{**versions(), "machine": machine(), **where}]
+    if not fresh and not path.exists():
+        lines.insert(0, {"code_version": made_by(folder), "machine": None})
+    with saving(path):
+        torn = not fresh and path.exists() and not path.read_bytes().endswith(b"\n")
+        with path.open("w" if fresh else "a", encoding="utf-8") as file:
+            file.write("\n" if torn else "")
+            file.writelines(f"{json.dumps(line)}\n" for line in lines)
+
+
+def made_by(folder: Path) -> str:
+    """The version that exported the folder's model, as far as it says."""
+    path = folder / "config.json"
+    return str(json.loads(path.read_text(encoding="utf-8"))["wordtie"]) if path.exists() else "unknown"
+
+
+def sessions(folder: Path) -> list[dict[str, Any]]:
+    """The calls that computed the run, oldest first; none where nobody kept count. Raises `RunFolderError`."""
+    path = folder / LOG
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            session = json.loads(line)
+            found.append({**session, "code_version": str(session["code_version"]), "machine": session["machine"]})
+        except (ValueError, KeyError, TypeError) as error:
+            raise RunFolderError(f"{path}: line {number} is damaged ({error}): remove that line") from error
+    return found
