@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from wordtie.config import from_dict, to_dict
 from wordtie.config.training import MAY_CHANGE_ON_RESUME
 from wordtie.errors import RunFolderError
 from wordtie.report.program import run
+from wordtie.training.queue_table import finished_epochs
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -71,11 +71,10 @@ def _changed(base: dict[str, Any], settings: dict[str, Any]) -> str:
 
 
 def _curve(folder: Path) -> list[float]:
-    path = folder / "metrics.jsonl"
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    lines = finished_epochs(folder)
     if not lines:
         raise RunFolderError(f"{folder}: no epoch has been finished: train on")
-    return [float(json.loads(line)["valid_perplexity"]) for line in lines]
+    return [float(line["valid_perplexity"]) for line in lines]
 
 
 if __name__ == "__main__":
