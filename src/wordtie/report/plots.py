@@ -6,44 +6,38 @@ drawing is of these numbers, whatever version drew it.
 
 from __future__ import annotations
 
-import hashlib
 import io
-import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeAlias
 
+from wordtie.papers.inan_2017_figure_1 import DISTANCES
+from wordtie.report.figure import DISTANCE, SECOND_SESSION, Figure, cut_off
+from wordtie.report.formats import MEANS_NOTHING
 from wordtie.report.status import RowState
 
-COLOURS = ("#4c566a", "#d08770", "#5e81ac", "#a3be8c", "#b48ead", "#ebcb8b", "#88c0d0")
-
-
-@dataclass(frozen=True)
-class Figure:
-    """Lines over a common axis."""
-
-    name: str
-    title: str
-    x: str
-    y: str
-    lines: Mapping[str, tuple[Sequence[float], Sequence[float]]]
-    """Label to (x values, y values)."""
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of all that is drawn."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+Lines: TypeAlias = dict[str, tuple[list[float], list[float]]]
+PUBLISHED = "published, about"
+"""The line of points that a paper tells of, where it prints no numbers."""
+COLOURS = {
+    "VD-LSTM": "#4c566a",
+    "VD-LSTM+AL": "#d55e00",
+    "VD-LSTM+RE": "#0072b2",
+    "VD-LSTM+REAL": "#009e73",
+    PUBLISHED: "#a8442f",
+}
+"""By label, so that a model has its colour in every figure, whichever others are there."""
+OTHER_COLOUR = "#4c566a"
 
 
 def figures(rows: Sequence[RowState]) -> list[Figure]:
     """Those figures for which there are results."""
     drawn = [
-        validation_curves(rows, "inan-2017", "figure-2-small", "inan-2017/table-1/ptb-small-",
+        validation_curves(rows, "small", "inan-2017/table-1/ptb-small-",
                           "Validation perplexity by epoch, small models on PTB (inan-2017, Figure 2a)"),
-        validation_curves(rows, "inan-2017", "figure-2-large", "inan-2017/table-1/ptb-large-",
+        validation_curves(rows, "large", "inan-2017/table-1/ptb-large-",
                           "Validation perplexity by epoch, large models on PTB (inan-2017, Figure 2b)"),
         subspace_curve(rows, "figure-1a", "inan-2017/figure-1/a-beta-", "β",
                        "Subspace distance of input and output vectors against β, τ = 10 (inan-2017, Figure 1a)"),
@@ -54,46 +48,60 @@ def figures(rows: Sequence[RowState]) -> list[Figure]:
         gamma_curve(rows, "figure-1-scaled-down", "kong-2019/scaled-down/figure-1-gamma-",
                     "Validation perplexity against γ, VS: Kneser-Ney, 200 units (kong-2019, Figure 1, scaled down)"),
     ]  # fmt: skip
-    return [figure for figure in drawn if figure.lines]
+    return [cut_off(figure) for figure in drawn if figure.lines]
 
 
-def validation_curves(rows: Sequence[RowState], paper: str, name: str, prefix: str, title: str) -> Figure:
+def validation_curves(rows: Sequence[RowState], size: str, prefix: str, title: str) -> Figure:
     """A line a row: validation perplexity of every epoch of the first seed, a second session's after the first's."""
-    lines = {}
+    lines, second_sessions = {}, {}
     for state in rows:
         if state.row.name.startswith(prefix) and state.entries and "curve" in state.entries[0]:
             sessions = state.entries[0].get("sessions", state.entries[:1])
             valid = [perplexity for session in sessions for perplexity in session["curve"]["valid"]]
-            lines[state.row.label.partition(",")[0]] = (list(range(1, len(valid) + 1)), valid)
-    return Figure(f"{paper}-{name}", title, "epoch", "validation perplexity", lines)
+            label = state.row.label.partition(",")[0]
+            lines[label] = (list(range(1, len(valid) + 1)), valid)
+            if len(sessions) > 1:
+                second_sessions[label] = len(sessions[0]["curve"]["valid"])
+    if second_sessions:
+        title += f". ▲ {SECOND_SESSION}: the model of the first is trained once more, at the first rate again"
+    return Figure(f"inan-2017-figure-2-{size}", "inan-2017/figure-2", title, "epoch", "validation perplexity",
+                  lines, second_sessions)  # fmt: skip
 
 
 def subspace_curve(rows: Sequence[RowState], name: str, prefix: str, x: str, title: str) -> Figure:
-    """One line: the distance that each setting came to, the mean over its seeds."""
+    """The distance that each setting came to, the mean over its seeds; beside it what the paper tells."""
+    of_panel = [state for state in rows if state.row.name.startswith(prefix)]
     found = [
-        (
-            float(state.row.name.removeprefix(prefix)),
-            fmean(e["measures"]["subspace"]["distance"] for e in state.entries),
-        )
-        for state in rows
-        if state.row.name.startswith(prefix) and state.entries
+        (_setting(state, prefix), fmean(e["measures"]["subspace"]["distance"] for e in state.entries))
+        for state in of_panel
+        if state.entries
     ]
-    return Figure(f"inan-2017-{name}", title, x, "subspace distance", _line(found))
+    lines = _line("ours", found)
+    if lines:
+        told = {_setting(state, prefix): DISTANCES.get(state.row.name) for state in of_panel}
+        lines |= _line(PUBLISHED, [(x, y) for x, y in told.items() if y is not None], fewest=1)
+    return Figure(f"inan-2017-{name}", "inan-2017/figure-1", title, x, DISTANCE, lines)
 
 
-def _line(points: list[tuple[float, float]]) -> dict[str, tuple[list[float], list[float]]]:
-    """Ours, by rising x; nothing where one point is all there is."""
-    return {"ours": ([x for x, _ in sorted(points)], [y for _, y in sorted(points)])} if len(points) > 1 else {}
+def _setting(state: RowState, prefix: str) -> float:
+    return float(state.row.name.removeprefix(prefix))
+
+
+def _line(label: str, points: Sequence[tuple[float, float]], fewest: int = 2) -> Lines:
+    """By rising x; nothing where there are too few points."""
+    ordered = sorted(points)
+    return {label: ([x for x, _ in ordered], [y for _, y in ordered])} if len(points) >= fewest else {}
 
 
 def gamma_curve(rows: Sequence[RowState], name: str, prefix: str, title: str) -> Figure:
     """One line: the validation perplexity that each gamma came to."""
     found = [
-        (float(state.row.name.removeprefix(prefix)), mean.mean)
+        (_setting(state, prefix), mean.mean)
         for state in rows
         if state.row.name.startswith(prefix) and (mean := state.ours("valid"))
     ]
-    return Figure(f"kong-2019-{name}", title, "γ", "validation perplexity", _line(found))
+    group = "/".join(prefix.split("/")[:2])
+    return Figure(f"kong-2019-{name}", group, title, "γ", "validation perplexity", _line("ours", found))
 
 
 def svg(figure: Figure) -> str:
@@ -103,16 +111,18 @@ def svg(figure: Figure) -> str:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    style: Any = {"svg.hashsalt": figure.name, "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 10}
+    style: Any = {"svg.hashsalt": figure.name, "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 12}
     with matplotlib.rc_context(style):
-        drawing, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
-        for (label, (x, y)), colour in zip(figure.lines.items(), COLOURS * len(figure.lines), strict=False):
-            axes.plot(x, y, label=label, color=colour, marker="o" if len(x) < 20 else "", markersize=3.5)
-        values = sorted(value for _, y in figure.lines.values() for value in y)
-        if figure.y == "subspace distance":
-            axes.set_ylim(0, 1.02)
-        elif len(values) > 4:  # the first epochs would press all that matters into a corner
-            axes.set_ylim(values[0] * 0.98, min(values[-1] * 1.02, values[0] * 1.6))
+        drawing, axes = pyplot.subplots(figsize=(7, 4.2), layout="constrained")
+        for label in figure.lines:
+            _draw_line(axes, figure, label)
+        if figure.second_sessions:
+            axes.plot([], [], "^", color=OTHER_COLOUR, label=SECOND_SESSION)
+        if figure.x == "epoch":
+            axes.locator_params(axis="x", integer=True)
+        if figure.is_logarithmic:
+            axes.set_yscale("log")
+        axes.set_ylim(*figure.y_range)
         axes.set(xlabel=figure.x, ylabel=figure.y)
         axes.grid(color="#d8dee9", linewidth=0.6)
         axes.spines[["top", "right"]].set_visible(False)
@@ -121,7 +131,22 @@ def svg(figure: Figure) -> str:
         drawing.savefig(text, format="svg", metadata={"Date": None}, transparent=False)
         pyplot.close(drawing)
     drawn = re.sub(r"^.*?(?=<svg)", "", text.getvalue(), flags=re.DOTALL)
+    drawn = re.sub(r'<g id="[\w.]+"', "<g", drawn)  # or several drawings in a page share their names
     return f"<!-- drawn from {figure.digest} -->\n{drawn}"
+
+
+def _draw_line(axes: Any, figure: Figure, label: str) -> None:
+    """With a gap and a triangle where a second session begins; what a paper tells of are points alone."""
+    x, y = figure.lines[label][0], [min(each, 10 * MEANS_NOTHING) for each in figure.lines[label][1]]
+    colour = COLOURS.get(label, OTHER_COLOUR)
+    if label == PUBLISHED:
+        axes.plot(x, y, "D", label=label, color=colour, fillstyle="none", markersize=7)
+        return
+    first = figure.second_sessions.get(label, len(x))
+    marker = "o" if len(x) < 20 else ""
+    axes.plot(x[:first], y[:first], label=label, color=colour, marker=marker, markersize=3.5)
+    axes.plot(x[first:], y[first:], color=colour, marker=marker, markersize=3.5)
+    axes.plot(x[first : first + 1], y[first : first + 1], "^", color=colour, markersize=7)
 
 
 def digest_in(path: Path) -> str:

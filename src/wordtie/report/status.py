@@ -15,6 +15,7 @@ from wordtie.errors import RunFolderError
 from wordtie.evaluation.shown import shown
 from wordtie.papers.registry import ROWS
 from wordtie.papers.row import Published, Row
+from wordtie.report.formats import exact
 from wordtie.report.ledger import Entry, is_stale
 from wordtie.training.lock import is_locked
 from wordtie.training.queue_table import clock, finished_epochs
@@ -43,7 +44,7 @@ class Mean:
         return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0, len(values))
 
     def __str__(self) -> str:
-        return f"{self.mean:.2f} ± {self.spread:.2f}" if self.seeds > 1 else f"{self.mean:.2f}"
+        return f"{exact(self.mean)} ± {exact(self.spread)}" if self.seeds > 1 else exact(self.mean)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,39 @@
+"""How the tables print numbers."""
+
+from __future__ import annotations
+
+MEANS_NOTHING = 1e5
+"""From here on a perplexity, or a difference in percent, is of a run that blew up."""
+
+
+def exact(value: float) -> str:
+    """Two decimals; of a run that blew up 3.1e+05, as `wordtie.evaluation.perplexity.shown` has it.
+
+    It is written anew because that module brings PyTorch, which a listing can do without.
+    """
+    return f"{value:.2f}" if value < MEANS_NOTHING else f"{value:.2g}"
+
+
+def number(value: float | None) -> str:
+    """One decimal, or two; a dash where there is none."""
+    if value is None:
+        return "–"
+    return exact(value).removesuffix("0") if value < MEANS_NOTHING else exact(value)
+
+
+def percent(value: float | None) -> str:
+    """With its sign: below zero is better than published."""
+    if value is None:
+        return "–"
+    hundredths = round(100 * value, 1) + 0.0
+    return f"{hundredths:+.1f} %" if hundredths < MEANS_NOTHING else f"{hundredths:+.2g} %"
+
+
+def count(value: float | None) -> str:
+    """`4.65M`."""
+    return "–" if value is None else f"{value / 1e6:.2f}M" if value < 100e6 else f"{value / 1e6:.0f}M"
+
+
+def printed_count(value: float | None) -> str:
+    """As the paper has it: `66M`, `4.65M`."""
+    return "–" if value is None else f"{value / 1e6:g}M"
