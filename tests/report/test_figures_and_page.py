@@ -72,6 +72,6 @@ def test_the_page_has_tables_figures_and_predictions_and_needs_no_network(
     assert html.count("<table>") > 15
     assert "<svg" in html
     assert f"{PHRASE.replace(chr(39), '&#x27;')} <b class=next>technology</b>" in html
-    assert "<b class=next>technology 0.25</b>" in html
-    assert "&lt;unk&gt; 0.50" in html
+    assert "<b class=next>technology&nbsp;0.25</b>" in html
+    assert "&lt;unk&gt;&nbsp;0.50" in html
     assert not re.search(r'(src|href)="https?:', html)

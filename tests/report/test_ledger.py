@@ -265,7 +265,8 @@ def test_a_row_of_other_numbers_takes_them_from_its_models_entry(row: Row, place
         write_entry(place.results, {**made_up(row, seed), "measures": measures})
     (state,) = states(read_all(place.results), None, [vectors])
     assert state.status == "reached"
-    assert "| MEN 0.25, Rare-Word 0.3 | MEN 0.25, Rare-Word 0.31 |" in markdown([state])
+    assert "| MEN published / ours | Rare-Word published / ours |" in markdown([state])
+    assert "| 0.25 / 0.25 ± 0.07 | 0.30 / 0.31 ± 0.00 |" in markdown([state])
     assert "reached (MEN 0.25 of 0.25, Rare-Word 0.31 of 0.3)" in listing([state])
 
 

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from wordtie.papers.methods import COMMON, GROUP, REFERENCE
 from wordtie.papers.row import Changes
+from wordtie.report.formats import count, percent
 from wordtie.report.status import RowState
-from wordtie.report.tables import count, percent, table_line
+from wordtie.report.tables import table_line
 from wordtie.training.schedule import averaging_begins
 
 HEADER = (

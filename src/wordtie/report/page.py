@@ -1,36 +1,33 @@
-"""One HTML page that opens offline: every table, the figures, the predictions."""
+"""One HTML page that opens offline: every table with its figures, the predictions, the word vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
 from html import escape
-from typing import Any
 
-from wordtie.papers.inan_2017_table_4 import PHRASES, PUBLISHED
 from wordtie.report import plots
+from wordtie.report.captions import paper_title, table_title
+from wordtie.report.columns import Column, columns
+from wordtie.report.figure import Figure
+from wordtie.report.next_words import next_words
+from wordtie.report.page_style import STYLE
+from wordtie.report.run_notes import notes, runs
 from wordtie.report.status import RowState
-from wordtie.report.tables import HEADER, TITLES, by_table, cells, notes, summary
+from wordtie.report.tables import by_table, summary
+from wordtie.training.provenance import code_version
 
-STYLE = """
-:root { color-scheme: light dark; --ink: #2e3440; --paper: #fff; --line: #d8dee9; --good: #3b7a3b; --bad: #a8442f; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e5e9f0; --paper: #22262e; --line: #434c5e; --good: #a3be8c;
-  --bad: #e08b76; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 76rem;
-  margin: 2rem auto; padding: 0 1rem; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; margin: .5rem 0 1.5rem; font-variant-numeric: tabular-nums; }
-th, td { text-align: left; padding: .25rem .7rem .25rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-.number { text-align: right; white-space: nowrap; } .long { white-space: normal; min-width: 15rem; }
-.reached { color: var(--good); font-weight: 600; } .not-reached { color: var(--bad); font-weight: 600; }
-tr.not-run { opacity: .6; } td:first-child { min-width: 10rem; } .running { font-style: italic; }
-figure { margin: 1rem 0 2rem; background: #fff; padding: .5rem; width: fit-content; max-width: 100%; }
-figure svg { max-width: 100%; height: auto; } figcaption { color: #2e3440; font-size: 14px; }
-nav a { margin-right: 1rem; } p.note { font-size: 13px; opacity: .8; margin: .2rem 0; } b.next { color: var(--good); }
-"""
-NUMBERS = range(2, 6)
-"""Columns of `HEADER` that are aligned to the right."""
-LONG = 30
-"""Letters from which on such a cell is broken."""
+HOW_TO_READ = """
+<ul>
+<li>Numbers are perplexities where nothing else is said; – is what a paper does not print, or what has not been run,
+and ± the standard deviation over seeds.</li>
+<li>The difference is that of the test text where the paper has it; below zero is better than published.</li>
+<li><b>Reached</b>: within 2 % of the published number, or better. <b>Run</b>: there is none to hold it against.</li>
+<li><b>Two sessions</b>: the first came out above the published validation perplexity, so its model was trained once
+more, the rate started anew (inan-2017, footnote 4). The better of the two on the validation text stands.</li>
+</ul>"""
+WITH_WORDS = "inan-2017/table-4"
+"""The table that the section of next words belongs to."""
 
 
 def page(rows: Sequence[RowState], vectors: str = "") -> str:
@@ -38,22 +35,19 @@ def page(rows: Sequence[RowState], vectors: str = "") -> str:
 
     Raises `ImportError` where there are figures to draw and no matplotlib.
     """
-    papers = dict.fromkeys(paper for paper, _, _ in by_table(rows))
-    links = "".join(f'<a href="#{paper}">{escape(TITLES.get(paper, paper))}</a>' for paper in papers)
+    drawn = plots.figures(rows)
     return "\n".join(
         [
             "<!doctype html>",
             '<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
             f"<title>wordtie: published and ours</title><style>{STYLE}</style>",
             "<h1>Published and ours</h1>",
-            f"<p>{escape(summary(rows))}. Perplexities. The difference is that of the test text where the paper has it;"
-            " below zero is better than published. Reached: within 2 % of the published number, or better.</p>",
-            f'<nav>{links}<a href="#figures">Figures</a><a href="#predictions">Predictions</a>'
-            '<a href="#vectors">Word vectors</a></nav>',
-            *_tables(rows),
-            '<h2 id="figures">Figures</h2>',
-            *_figures(rows),
-            *_predictions(rows),
+            f"<p>{escape(summary(rows))}. Made on {date.today()} by wordtie {escape(code_version())}.</p>",
+            HOW_TO_READ,
+            f"<nav>{''.join(_links(rows, drawn))}</nav>",
+            *_tables(rows, drawn),
+            f'<h2 id="next-words">Next words ({_link(WITH_WORDS, "inan-2017, Table 4")})</h2>',
+            *next_words(rows),
             '<h2 id="vectors">Word vectors</h2>',
             *_from_markdown(vectors),
             "</html>",
@@ -62,22 +56,72 @@ def page(rows: Sequence[RowState], vectors: str = "") -> str:
     )
 
 
-def _tables(rows: Sequence[RowState]) -> Iterable[str]:
+def _links(rows: Sequence[RowState], drawn: Sequence[Figure]) -> Iterator[str]:
+    for paper in dict.fromkeys(paper for paper, _, _ in by_table(rows)):
+        yield _link(paper, paper_title(paper))
+    yield _link("next-words", "Next words") + _link("vectors", "Word vectors")
+    if drawn:
+        yield f"<p>Figures: {''.join(_link(figure.name, figure.short_title) for figure in drawn)}</p>"
+
+
+def _link(target: str, text: str) -> str:
+    return f'<a href="#{target}">{escape(text)}</a>'
+
+
+def _tables(rows: Sequence[RowState], drawn: Sequence[Figure]) -> Iterator[str]:
     shown = ""
     for paper, table, of_table in by_table(rows):
         if paper != shown:
-            yield f'<h2 id="{paper}">{escape(TITLES.get(paper, paper))}</h2>'
+            yield f'<h2 id="{paper}">{escape(paper_title(paper))}</h2>'
             shown = paper
-        yield f"<h3>{escape(table.replace('-', ' '))}</h3><div class=wide><table>"
-        yield f"<tr>{''.join(_cell('th', n, text) for n, text in enumerate(HEADER))}</tr>"
-        for state in of_table:
-            texts = cells(state)
-            filled = "".join(_cell("td", n, text) for n, text in enumerate(texts[:-1]))
-            kind = state.status.replace(" ", "-")
-            row_class = ' class="not-run"' if kind == "not-run" else ""
-            yield f'<tr{row_class}>{filled}<td class="{kind}">{escape(texts[-1])}</td></tr>'
-        yield "</table></div>"
+        title = escape(table_title(paper, table))
+        yield f'<h3 id="{paper}/{table}">{title}</h3>'
+        yield from _table(title, of_table, {figure.name for figure in drawn})
+        for figure in drawn:
+            if figure.group == f"{paper}/{table}":
+                yield f'<figure id="{figure.name}">{plots.svg(figure)}'
+                yield f"<figcaption>{escape(figure.title)}.</figcaption></figure>"
         yield from (f"<p class=note>{escape(note)}</p>" for note in notes(of_table))
+        yield from _runs(of_table)
+
+
+def _table(title: str, rows: Sequence[RowState], drawn: set[str]) -> Iterator[str]:
+    shape = columns(rows)
+    yield f'<div class=wide tabindex=0 role=region aria-label="{title}"><table>'
+    yield f"<tr>{''.join(f'<th{_kind(column)}>{escape(column.title)}</th>' for column in shape)}</tr>"
+    for state in rows:
+        filled = "".join(f"<td{_kind(column)}>{_text(column, state, drawn)}</td>" for column in shape[:-1])
+        status = f'<td class="status {state.status.replace(" ", "-")}">{escape(shape[-1].text(state))}</td>'
+        yield f"<tr>{filled}{status}</tr>"
+    yield "</table></div>"
+
+
+def _kind(column: Column) -> str:
+    return " class=number" if column.is_number else ""
+
+
+def _text(column: Column, state: RowState, drawn: set[str]) -> str:
+    """What a cell says; a row that is no number links to where it is shown, though parts of it be missing yet."""
+    figure = state.row.name.replace("/", "-")
+    if column.title == "ours" and figure in drawn:
+        return _link(figure, "the figure below")
+    if column.title == "ours" and state.row.name.startswith(WITH_WORDS) and state.entries:
+        return _link("next-words", "the next words below")
+    return escape(column.text(state))
+
+
+def _runs(rows: Sequence[RowState]) -> Iterator[str]:
+    """How the runs went, folded away."""
+    found = runs(rows)
+    if not found:
+        return
+    yield f"<details><summary>{len(found)} run{'s' if len(found) > 1 else ''}: epochs, time, machine, code</summary>"
+    yield "<div class=wide tabindex=0><table>"
+    yield "<tr><th>row</th><th>seed</th><th>epochs</th><th>time</th><th>machine</th><th>code</th></tr>"
+    for run in found:
+        texts = (run.row, str(run.seed), run.epochs or "–", run.time, run.machine, run.code)
+        yield f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in texts)}</tr>"
+    yield "</table></div></details>"
 
 
 def _from_markdown(text: str) -> Iterable[str]:
@@ -86,43 +130,9 @@ def _from_markdown(text: str) -> Iterable[str]:
         if not block.startswith("|"):
             yield f"<p>{escape(block)}</p>"
             continue
-        yield "<div class=wide><table>"
+        yield "<div class=wide tabindex=0><table>"
         lines = [line for line in block.split("\n") if set(line) - set("| -")]
         for line, tag in zip(lines, ["th", *["td"] * len(lines)], strict=False):
             filled = "".join(f"<{tag}>{escape(cell.strip())}</{tag}>" for cell in line.strip("|").split("|"))
             yield f"<tr>{filled}</tr>"
-        yield "</table></div>"
-
-
-def _cell(tag: str, column: int, text: str) -> str:
-    kind = "" if column not in NUMBERS else " class=number" if len(text) < LONG else ' class="number long"'
-    return f"<{tag}{kind}>{escape(text)}</{tag}>"
-
-
-def _figures(rows: Sequence[RowState]) -> Iterable[str]:
-    drawn = plots.figures(rows)
-    if not drawn:
-        yield "<p>No run that a figure could be drawn from has ended yet.</p>"
-    for figure in drawn:
-        yield f"<figure>{plots.svg(figure)}<figcaption>{escape(figure.title)}</figcaption></figure>"
-
-
-def _predictions(rows: Sequence[RowState]) -> Iterable[str]:
-    """inan-2017, Table 4: as printed, and by every model that was asked."""
-    asked: dict[str, Any] = {f"published: {label}": found for label, found in PUBLISHED.items()}
-    asked |= {
-        f"ours: {state.row.label}": state.entries[0]["measures"]["predictions"]
-        for state in rows
-        if state.row.kind == "train" and state.entries and "predictions" in state.entries[0].get("measures", {})
-    }
-    yield '<h2 id="predictions">Ten likeliest next words (inan-2017, Table 4)</h2>'
-    for phrase, following in PHRASES.items():
-        yield f"<p>{escape(phrase)} <b class=next>{escape(following)}</b></p><div class=wide><table>"
-        for label, predictions in asked.items():
-            words = " ".join(
-                f"{'<b class=next>' if word == following else ''}{escape(word)} {probability:.2f}"
-                f"{'</b>' if word == following else ''}&ensp;"
-                for word, probability in predictions[phrase]
-            )
-            yield f"<tr><td>{escape(label)}</td><td>{words}</td></tr>"
         yield "</table></div>"

@@ -1,0 +1,80 @@
+"""Tables have the columns that their rows need, and print any number short."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.report.test_ledger import made_up
+from wordtie.evaluation.perplexity import shown
+from wordtie.papers.registry import ROWS, of_papers
+from wordtie.papers.row import Published, Row
+from wordtie.report.captions import PAPERS, TABLES
+from wordtie.report.columns import columns
+from wordtie.report.formats import exact, number, percent
+from wordtie.report.ledger import read_all, write_entry
+from wordtie.report.run_row import Place
+from wordtie.report.status import RowState, states
+from wordtie.report.tables import by_table, listing, markdown
+
+
+def table(name: str) -> list[RowState]:
+    return next(rows for paper, title, rows in by_table(states([])) if f"{paper}/{title}" == name)
+
+
+def test_every_paper_table_and_figure_has_a_heading_of_what_it_is() -> None:
+    names = ["/".join(row.name.split("/")[:2]) for row in of_papers()]
+    assert set(TABLES) == set(names)
+    assert set(PAPERS) == {name.partition("/")[0] for name in names}
+    assert f"### {TABLES['inan-2017/table-1']}\n" in markdown(states([]))
+
+
+@pytest.mark.parametrize(
+    ("name", "titles"),
+    [
+        ("inan-2017/table-2", ["published valid / test", "ours valid / test", "difference"]),
+        ("press-wolf-2017/table-4", ["rho published / ours"]),
+        ("press-wolf-2017/table-1", [f"{name} published / ours" for name in ("source only", "target only", "both")]),
+        ("inan-2017/figure-1", ["published distance", "our distance"]),
+        ("inan-2017/figure-2", ["ours"]),
+        (
+            "gulordava-2018/table-2",
+            [
+                *("published valid / test", "ours valid / test", "difference"),
+                *(f"{name} published / ours" for name in ("SimLex", "RW", "MEN")),
+                "size printed / ours",
+            ],
+        ),
+    ],
+)
+def test_columns_are_those_that_the_rows_need(name: str, titles: list[str]) -> None:
+    assert [column.title for column in columns(table(name))] == ["row", "model", *titles, "status"]
+
+
+def test_distances_have_the_papers_words_beside_them(place: Place) -> None:
+    name = "inan-2017/figure-1/a-beta-1.0"
+    write_entry(place.results, {**made_up(ROWS[name]), "measures": {"subspace": {"distance": 0.071}}})
+    text = markdown(states(read_all(place.results)))
+    assert "| a-beta-1.0 | subspace distance, beta 1.0, tau 10 | about 0.06 | 0.071 |" in text
+    assert "| b-tau-10 | subspace distance, beta 1, tau 10 | about 0.06 | 0.071 |" in text
+    assert "| a-beta-0.0 | subspace distance, beta 0.0, tau 10 | about 1 | – |" in text
+
+
+@pytest.mark.parametrize("value", [1.0, 92.6, 99_999.0, 1e5, 123_456.7, 1e10, 1e303])
+def test_a_perplexity_is_printed_as_everywhere_else(value: float) -> None:
+    assert exact(value) == shown(value)
+
+
+def test_published_numbers_lose_no_zero_that_counts() -> None:
+    assert [number(each) for each in (92.6, 163.19, 100.0, 1e10)] == ["92.6", "163.19", "100.0", "1e+10"]
+
+
+def test_a_run_that_blew_up_is_printed_short(row: Row, place: Place) -> None:
+    for seed, valid in ((1, 1e303), (2, 2e303)):
+        write_entry(place.results, made_up(row, seed, valid=valid, test=valid))
+    printed = Row(row.name, row.label, Published(20.0, 20.0), row.changes)
+    found = states(read_all(place.results), None, [printed])
+    text = markdown(found) + listing(found)
+    assert "1.5e+303 ± 7.1e+302" in text
+    assert max(len(word) for word in text.split()) < 40
+    assert percent(1e300) == "+1e+302 %"
+    assert percent(-0.025) == "-2.5 %"
