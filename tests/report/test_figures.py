@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from tests.report.test_ledger import made_up
 from wordtie.papers.kong_2019 import FIGURE_1_GAMMAS
 from wordtie.papers.registry import ROWS
 from wordtie.report import plots
-from wordtie.report.figure import Figure
+from wordtie.report.figure import Figure, cut_off
 from wordtie.report.ledger import read_all, write_entry
 from wordtie.report.run_row import Place
 from wordtie.report.status import states
@@ -62,7 +63,16 @@ def test_a_run_that_blew_up_is_told_of_and_hides_no_other(place: Place) -> None:
     assert all(in_view(figure, each) for each in figure.lines["ours"][1][:-1])
     assert not figure.is_logarithmic
     assert figure.title.endswith("Out of view, since it blew up: γ = 0.9 (1e+303)")
-    assert "svg" in plots.svg(figure)
+
+
+def test_what_blew_up_can_be_drawn_by_powers_of_ten_too(place: Place) -> None:
+    figure = gamma_figure(place, worst=1e303)
+    (x, perplexities), far = figure.lines["ours"], 9000.0
+    wide = cut_off(dataclasses.replace(figure, lines={"ours": (x, [*perplexities[:-2], far, 1e303])}))
+    assert wide.is_logarithmic
+    assert in_view(wide, far)
+    assert not in_view(wide, 1e303)
+    assert "</svg>" in plots.svg(wide)
 
 
 def test_first_epochs_are_cut_off_and_said_to_be_but_no_models_end(place: Place) -> None:
