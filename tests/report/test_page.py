@@ -16,6 +16,7 @@ from wordtie.report.captions import TABLES
 from wordtie.report.ledger import read_all, write_entry
 from wordtie.report.page import page
 from wordtie.report.page_style import STYLE
+from wordtie.report.run_notes import runs
 from wordtie.report.run_row import Place
 from wordtie.report.status import states
 
@@ -78,6 +79,23 @@ def test_runs_are_folded_away_with_their_code(html: str) -> None:
         in (folded[0])
     )
     assert "Runs:" not in html
+
+
+def test_a_run_names_all_that_its_sessions_had(place: Place) -> None:
+    row = ROWS[f"{TABLE_1}-small-re"]
+    curve = {"train": [95.0, 90.0], "valid": [95.0, 90.0]}
+    sessions = [
+        {"epochs": 2, "seconds": 1.0, "curve": curve, "changed": {}, "code_versions": ["0.8", "0.9"],
+         "machine": {"cpu": "another CPU", "gpu": None}},
+        {"epochs": 4, "seconds": 2.0, "curve": curve, "changed": dict(row.second_session), "code_version": "1.0",
+         "machine": {"cpu": "a CPU", "gpu": "a GPU"}},
+    ]  # fmt: skip
+    machine = {"cpu": "a CPU", "gpu": "a GPU"}
+    write_entry(place.results, {**made_up(row, valid=90.0), "sessions": sessions, "machine": machine})
+    (run,) = runs([state for state in states(read_all(place.results)) if state.row == row])
+    assert run.machine == "another CPU and a GPU"
+    assert run.code == "0.8, 0.9, 1.0"
+    assert str(run) == "seed 1, 2 + 4 epochs in two sessions, 3 s on another CPU and a GPU"
 
 
 def test_what_of_the_papers_words_is_not_legible_is_said_once(html: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import fmean
+from typing import Any
 
 from wordtie.report.columns import short_name
 from wordtie.report.formats import number
@@ -38,7 +39,7 @@ def runs(rows: Sequence[RowState]) -> list[Run]:
 def _run(row: str, entry: Entry) -> Run:
     sessions = entry.get("sessions", [entry])
     seconds = sum(session["seconds"] for session in sessions)
-    machines = entry.get("machines", [entry["machine"]])
+    machines = [machine["gpu"] or machine["cpu"] for machine in _ever(entry, "machine") if machine]
     epochs = " + ".join(str(session["epochs"]) for session in sessions)
     best = f" (best {entry['best_epoch']})" if len(sessions) == 1 else " in two sessions"
     return Run(
@@ -46,9 +47,15 @@ def _run(row: str, entry: Entry) -> Run:
         entry["seed"],
         f"{epochs} epochs{best}" if entry["epochs"] > 1 else "",
         f"{seconds / 3600:.1f} h" if seconds >= 360 else f"{seconds:.0f} s",
-        " and ".join(dict.fromkeys(machine["gpu"] or machine["cpu"] for machine in machines)),
-        entry["code_version"],
+        " and ".join(dict.fromkeys(machines)),
+        ", ".join(dict.fromkeys(_ever(entry, "code_version"))),
     )
+
+
+def _ever(entry: Entry, name: str) -> Iterator[Any]:
+    """What a run had of a thing, each time that it went on, in all its sessions."""
+    for part in (*entry.get("sessions", ()), entry):
+        yield from part.get(f"{name}s", [part[name]] if name in part else [])
 
 
 def runs_in_a_line(rows: Sequence[RowState]) -> str:
