@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.report.test_ledger import made_up
-from wordtie.evaluation.perplexity import shown
 from wordtie.papers.registry import ROWS, of_papers
 from wordtie.papers.row import Published, Row
 from wordtie.report.captions import PAPERS, TABLES
 from wordtie.report.columns import columns
-from wordtie.report.formats import exact, number, percent
+from wordtie.report.formats import number, percent
 from wordtie.report.ledger import read_all, write_entry
 from wordtie.report.run_row import Place
 from wordtie.report.status import RowState, states
@@ -57,11 +56,6 @@ def test_distances_have_the_papers_words_beside_them(place: Place) -> None:
     assert "| a-beta-1.0 | subspace distance, beta 1.0, tau 10 | about 0.06 | 0.071 |" in text
     assert "| b-tau-10 | subspace distance, beta 1, tau 10 | about 0.06 | 0.071 |" in text
     assert "| a-beta-0.0 | subspace distance, beta 0.0, tau 10 | about 1 | – |" in text
-
-
-@pytest.mark.parametrize("value", [1.0, 92.6, 99_999.0, 1e5, 123_456.7, 1e10, 1e303])
-def test_a_perplexity_is_printed_as_everywhere_else(value: float) -> None:
-    assert exact(value) == shown(value)
 
 
 def test_published_numbers_lose_no_zero_that_counts() -> None:

@@ -60,8 +60,14 @@ def test_the_document_has_the_figure_and_a_check_misses_it(rows: list[RowState],
     drawing = Path("figures", "inan-2017-figure-2-small.svg")
     assert str(drawing) in page.read_text()
     assert document.check([page], place.results) == []
-    drawing.write_text("")
-    assert "is not made from" in document.check([page], place.results)[0]
+    drawn = drawing.read_text()
+    for edited in ("", drawn.replace('d="M ', 'd="M 1', 1)):
+        drawing.write_text(edited)
+        assert "is not made from" in document.check([page], place.results)[0]
+    drawing.write_text(drawn)
+    stray = drawing.with_name("kong-2019-figure-1.svg")
+    stray.write_text(drawn)
+    assert document.check([page], place.results) == [f"{stray}: is drawn from no result: remove it"]
 
 
 def test_the_page_has_tables_figures_and_predictions_and_needs_no_network(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+MEANS_NOTHING = 1e5
+"""From here on a perplexity is of a run that blew up."""
+
 
 def shown(perplexity: float) -> str:
     """With two decimals; one that means nothing any more, as 3.1e+05."""
-    return f"{perplexity:.2f}" if perplexity < 1e5 else f"{perplexity:.2g}"
+    return f"{perplexity:.2f}" if perplexity < MEANS_NOTHING else f"{perplexity:.2g}"

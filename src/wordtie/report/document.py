@@ -65,8 +65,9 @@ def check(documents: Sequence[Path], results: Path) -> list[str]:
             rows = _rows(section, entries)
             if between != f"\n{SECTIONS[section](rows)}":
                 problems.append(f"{document}: does not say what {results}/ says: {MEND}")
-            files = _files(section, rows, document, results)
+            files = list(_files(section, rows, document, results))
             problems += [f"{path}: is not made from {results}/: {MEND}" for path, _, right in files if not right]
+            problems += _figures_of_nothing(section, rows, document)
     return problems
 
 
@@ -86,6 +87,21 @@ def _files(
     for figure in plots.figures(rows):
         path = document.with_name("figures") / f"{figure.name}.svg"
         yield path, partial(plots.svg, figure), plots.digest_in(path) == figure.digest
+
+
+def _figures_of_nothing(section: str, rows: Sequence[RowState], document: Path) -> list[str]:
+    """Drawings beside the document that no result is behind."""
+    if section == "methods":
+        return []
+    names = {figure.name for figure in plots.figures(rows)}
+    found = sorted(document.with_name("figures").glob("*.svg"))
+    return [
+        f"{path}: is drawn from no result: remove it" for path in found if _is_drawn(path) and path.stem not in names
+    ]
+
+
+def _is_drawn(path: Path) -> bool:
+    return path.read_text(encoding="utf-8").startswith("<!-- drawn from")
 
 
 def _problem(entry: Entry) -> str:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
-from wordtie.report.formats import MEANS_NOTHING, exact
+from wordtie.evaluation.shown import MEANS_NOTHING, shown
 
 DISTANCE = "subspace distance"
 SECOND_SESSION = "second session"
@@ -75,7 +75,7 @@ def cut_off(figure: Figure) -> Figure:
     top = min(max(to_be_seen, default=MEANS_NOTHING), MEANS_NOTHING)
     if max(values) <= top:
         return figure
-    blown_up = [f"{name} ({exact(end)})" for name, end in ends.items() if end > top]
+    blown_up = [f"{name} ({shown(end)})" for name, end in ends.items() if end > top]
     title = f"{figure.title}. Out of view, since it blew up: {', '.join(blown_up)}" if blown_up else figure.title
     title += f". Epochs above {top:.0f} are cut off" if figure.x == "epoch" else ""
     return replace(figure, title=title, top=top)

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-MEANS_NOTHING = 1e5
-"""From here on a perplexity, or a difference in percent, is of a run that blew up."""
-
-
-def exact(value: float) -> str:
-    """Two decimals; of a run that blew up 3.1e+05, as `wordtie.evaluation.perplexity.shown` has it.
-
-    It is written anew because that module brings PyTorch, which a listing can do without.
-    """
-    return f"{value:.2f}" if value < MEANS_NOTHING else f"{value:.2g}"
+from wordtie.evaluation.shown import MEANS_NOTHING, shown
 
 
 def number(value: float | None) -> str:
     """One decimal, or two; a dash where there is none."""
     if value is None:
         return "–"
-    return exact(value).removesuffix("0") if value < MEANS_NOTHING else exact(value)
+    return shown(value).removesuffix("0") if value < MEANS_NOTHING else shown(value)
 
 
 def percent(value: float | None) -> str:

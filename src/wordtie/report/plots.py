@@ -6,6 +6,7 @@ drawing is of these numbers, whatever version drew it.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 from collections.abc import Sequence
@@ -13,9 +14,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeAlias
 
+from wordtie.evaluation.shown import MEANS_NOTHING
 from wordtie.papers.inan_2017_figure_1 import DISTANCES
 from wordtie.report.figure import DISTANCE, SECOND_SESSION, Figure, cut_off
-from wordtie.report.formats import MEANS_NOTHING
 from wordtie.report.status import RowState
 
 Lines: TypeAlias = dict[str, tuple[list[float], list[float]]]
@@ -132,7 +133,7 @@ def svg(figure: Figure) -> str:
         pyplot.close(drawing)
     drawn = re.sub(r"^.*?(?=<svg)", "", text.getvalue(), flags=re.DOTALL)
     drawn = re.sub(r'<g id="[\w.]+"', "<g", drawn)  # or several drawings in a page share their names
-    return f"<!-- drawn from {figure.digest} -->\n{drawn}"
+    return f"<!-- drawn from {figure.digest} as {_sha256(drawn)} -->\n{drawn}"
 
 
 def _draw_line(axes: Any, figure: Figure, label: str) -> None:
@@ -150,8 +151,13 @@ def _draw_line(axes: Any, figure: Figure, label: str) -> None:
 
 
 def digest_in(path: Path) -> str:
-    """The digest that a drawing carries; empty where there is none."""
+    """The digest of what was drawn; empty where there is no drawing, or none as the program made it."""
     if not path.exists():
         return ""
-    found = re.match(r"<!-- drawn from ([0-9a-f]{64}) -->", path.read_text(encoding="utf-8"))
-    return found[1] if found else ""
+    head, _, drawn = path.read_text(encoding="utf-8").partition("\n")
+    found = re.fullmatch(r"<!-- drawn from ([0-9a-f]{64}) as ([0-9a-f]{64}) -->", head)
+    return found[1] if found and found[2] == _sha256(drawn) else ""
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -15,7 +15,6 @@ from wordtie.errors import RunFolderError
 from wordtie.evaluation.shown import shown
 from wordtie.papers.registry import ROWS
 from wordtie.papers.row import Published, Row
-from wordtie.report.formats import exact
 from wordtie.report.ledger import Entry, is_stale
 from wordtie.training.lock import is_locked
 from wordtie.training.queue_table import clock, finished_epochs
@@ -44,7 +43,7 @@ class Mean:
         return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0, len(values))
 
     def __str__(self) -> str:
-        return f"{exact(self.mean)} ± {exact(self.spread)}" if self.seeds > 1 else exact(self.mean)
+        return f"{shown(self.mean)} ± {shown(self.spread)}" if self.seeds > 1 else shown(self.mean)
 
 
 @dataclass(frozen=True)

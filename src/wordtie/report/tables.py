@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import get_args
 
+from wordtie.evaluation.shown import shown
 from wordtie.report.captions import paper_title, table_title
 from wordtie.report.columns import columns, pair
-from wordtie.report.formats import exact, percent
+from wordtie.report.formats import percent
 from wordtie.report.run_notes import notes, runs_in_a_line
 from wordtie.report.status import Mean, RowState, Status
 
@@ -36,7 +37,7 @@ def listing(states: Sequence[RowState]) -> str:
         more = f": {state.why}" if state.why else "" if difference is None else f" ({percent(difference)})"
         if values := state.values():
             of = state.row.published.values
-            more = f" ({', '.join(f'{name} {exact(value.mean)} of {of[name]:g}' for name, value in values.items())})"
+            more = f" ({', '.join(f'{name} {shown(value.mean)} of {of[name]:g}' for name, value in values.items())})"
         lines.append(f"{state.row.name:{width}}  {published:>15}  {ours:>17}  {state.status}{more}")
     head = f"{'row':{width}}  {'published':>15}  {'ours':>17}  status"
     return "\n".join([head, *lines, "", f"{summary(states)} (perplexities: validation / test)"])
