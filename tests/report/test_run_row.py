@@ -13,12 +13,14 @@ import yaml
 
 from wordtie import cli
 from wordtie.errors import RunFolderError
+from wordtie.evaluation.embedding_agreement import agreement
 from wordtie.papers.row import Published, Row
 from wordtie.report import run_row
 from wordtie.report.ledger import Entry, LedgerError, is_stale, read_entry
 from wordtie.report.measures import MEASURES
 from wordtie.report.run_row import Place
 from wordtie.training import checkpoint, provenance, run_folder, trainer
+from wordtie.uses.vectors import vectors_of
 
 
 def entry_of(row: Row, place: Place, seed: int = 1) -> Entry:
@@ -212,6 +214,23 @@ def test_what_could_not_be_measured_is_measured_later(row: Row, place: Place, mo
     assert run_row.run_row(judged, 1, place) == "done"
     assert entry_of(row, place)["measures"] == {"judged": {"rho": 0.5}}
     assert run_row.run_row(judged, 1, place) == "already"
+
+
+def test_a_tied_model_is_held_against_the_untied_one_beside_it(row: Row, place: Place) -> None:
+    tied = Row("tests/table-1/wt", "tied", Published(), {**row.changes, "model.head": "tied"},
+               measures=("agreement_with_small",))  # fmt: skip
+    assert run_row.run_row(tied, 1, place) == "done"
+    path = place.results / "tests/table-1/wt.seed-1.json"
+    assert read_entry(path)["measures"] == {"agreement_with_small": {}}
+    run_row.run_row(dataclasses.replace(row, changes={**row.changes, "model.head": "untied"}), 1, place)
+    assert run_row.run_row(tied, 1, place) == "done"
+    measured = read_entry(path)["measures"]["agreement_with_small"]
+    own = vectors_of(place.folder(tied, 1))
+    for side in ("input", "output"):
+        rho = agreement(vectors_of(place.folder(row, 1), side), own).rho
+        assert measured[f"{side}~tied"]["rho"] == round(rho, 4)
+    assert measured["small_weights_sha256"] == entry_of(row, place)["weights_sha256"]
+    assert run_row.run_row(tied, 1, place) == "already"
 
 
 @pytest.mark.parametrize("scheme", ["data_noising", "variational_smoothing"])

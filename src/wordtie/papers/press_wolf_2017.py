@@ -66,6 +66,8 @@ TABLE_6: dict[str, tuple[float, float, float, float]] = {
     "wt-pr": (53.5, 104.9, 100.9, 2.69e6),
 }
 """Training, validation and test perplexity, parameters."""
+MEASURES = {"small": ("similarity", "agreement"), "wt": ("similarity", "agreement_with_small")}
+"""For tables 3 and 4."""
 TABLE_7: dict[str, dict[str, tuple[float, float | None, float]]] = {
     "text8": {"small": (90.4, None, 195.3), "wt": (95.6, None, 187.1), "pr": (92.6, None, 199.0),
               "wt-pr": (95.3, None, 183.2)},
@@ -116,7 +118,7 @@ def table_6() -> dict[str, Row]:
             Published(valid, test, train, parameters),
             {"data.corpus": "ptb", **SMALL, **MODELS[model][1], **(ZAREMBA_SCHEDULE if model == "small" else {})},
             note=AS_ZAREMBA if model == "small" else "",
-            measures={"small": ("similarity", "agreement"), "wt": ("similarity",)}.get(model, ()),
+            measures=MEASURES.get(model, ()),
         )
         for model, (train, valid, test, parameters) in TABLE_6.items()
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -69,6 +70,24 @@ def input_output_agreement(folder: Path) -> dict[str, float]:
     return {"rho": round(agreement(vectors_of(folder, "input"), vectors_of(folder, "output")).rho, 4)}
 
 
+def agreement_with_small(folder: Path) -> dict[str, Any]:
+    """The same between the tied vectors and those of the untied model `small`, of the same table and seed.
+
+    Nothing where that has not been trained; once it has, the same command measures this run again.
+    """
+    small = folder.with_name(f"small.{folder.name.partition('.')[2]}")
+    if not (small / "result.json").exists():
+        print(f"agreement is not measured: it takes {small}, which is not trained yet", file=sys.stderr)
+        return {}
+    tied = vectors_of(folder)
+    result = json.loads((small / "result.json").read_text(encoding="utf-8"))
+    return {
+        **{f"{side}~tied": {"rho": round(agreement(vectors_of(small, side), tied).rho, 4)}
+           for side in ("input", "output")},
+        "small_weights_sha256": result["weights_sha256"],
+    }  # fmt: skip
+
+
 def sampling(folder: Path) -> dict[str, float]:
     """Validation perplexity where each word is predicted by twenty draws of the noise (kong-2019, section 5.4).
 
@@ -95,6 +114,7 @@ MEASURES: dict[str, Callable[[Path], Any]] = {
     "subspace": subspace,
     "similarity": similarity,
     "agreement": input_output_agreement,
+    "agreement_with_small": agreement_with_small,
     "sampling": sampling,
 }
 """By the names that rows use; what they return goes into the ledger as it is, so it must be plain JSON."""
