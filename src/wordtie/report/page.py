@@ -22,7 +22,7 @@ HOW_TO_READ = """
 <li>Numbers are perplexities where nothing else is said; – is what a paper does not print, or what has not been run,
 and ± the standard deviation over seeds.</li>
 <li>The difference is that of the test text where the paper has it; below zero is better than published.</li>
-<li><b>Reached</b>: within 2 % of the published number, or better; of an agreement, within 0.02 either way. <b>Run</b>:
+<li><b>Reached</b>: within 2 % of the published number, or better; of a correlation, within 0.02. <b>Run</b>:
 there is none to hold it against.</li>
 <li><b>Two sessions</b>: the first came out above the published validation perplexity, so its model was trained once
 more, the rate started anew (inan-2017, footnote 4). The better of the two on the validation text stands.</li>

@@ -24,8 +24,8 @@ Status: TypeAlias = Literal["reached", "not reached", "run", "running", "stopped
 SECOND_SESSION = ".second-session"
 """What the name of a run folder ends in that goes on from the one without it."""
 TOLERANCE = 0.02
-"""Within so much of the published number, as a share of it, or better, is reached; where neither more nor less is
-better, within so much of it either way."""
+"""Within so much of the published number, as a share of it, or better, is reached. Of a number below 1, a correlation,
+it is the difference: they are printed to two decimals."""
 
 
 @dataclass(frozen=True)
@@ -159,9 +159,8 @@ def _verdict(row: Row, entries: Sequence[Entry]) -> Status:
 def _near(published: Published, name: str, ours: float) -> bool:
     """Whether one of the numbers of another kind has been reached."""
     wanted = published.values[name]
-    if published.better == "neither":
-        return abs(ours - wanted) <= TOLERANCE
-    return ours >= wanted * (1 - TOLERANCE) if published.better == "more" else ours <= wanted * (1 + TOLERANCE)
+    worse = {"more": wanted - ours, "less": ours - wanted, "neither": abs(ours - wanted)}[published.better]
+    return worse <= TOLERANCE * max(1.0, abs(wanted))
 
 
 def why_not(row: Row) -> str:
