@@ -25,7 +25,7 @@ SECOND_SESSION = ".second-session"
 """What the name of a run folder ends in that goes on from the one without it."""
 TOLERANCE = 0.02
 """Within so much of the published number, as a share of it, or better, is reached. Of a number below 1, a correlation,
-it is the difference: they are printed to two decimals."""
+it is the difference, to the two decimals that are printed."""
 
 
 @dataclass(frozen=True)
@@ -159,8 +159,9 @@ def _verdict(row: Row, entries: Sequence[Entry]) -> Status:
 def _near(published: Published, name: str, ours: float) -> bool:
     """Whether one of the numbers of another kind has been reached."""
     wanted = published.values[name]
+    ours = round(ours, 2) if abs(wanted) < 1 else ours
     worse = {"more": wanted - ours, "less": ours - wanted, "neither": abs(ours - wanted)}[published.better]
-    return worse <= TOLERANCE * max(1.0, abs(wanted))
+    return round(worse, 9) <= TOLERANCE * max(1.0, abs(wanted))
 
 
 def why_not(row: Row) -> str:
