@@ -12,8 +12,7 @@ from typing import Any
 import wordtie
 from wordtie.errors import RunFolderError
 from wordtie.text.files import saving
-
-LOG = "sessions.jsonl"
+from wordtie.training.run_folder import CONFIG, LOG
 
 
 def cores() -> int:
@@ -82,7 +81,7 @@ def begin_session(folder: Path, fresh: bool, where: dict[str, int]) -> None:
 
 def made_by(folder: Path) -> str:
     """The version that exported the folder's model, as far as it says."""
-    path = folder / "config.json"
+    path = folder / CONFIG
     return str(json.loads(path.read_text(encoding="utf-8"))["wordtie"]) if path.exists() else "unknown"
 
 

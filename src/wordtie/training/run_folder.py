@@ -29,11 +29,11 @@ from wordtie.text.tokenizer import Tokenizer
 from wordtie.training.checkpoint import save_tensors
 from wordtie.training.leftovers import remove_leftovers
 from wordtie.training.lock import LOCK
-from wordtie.training.provenance import LOG
 
 VERSION = 2
 CONFIG, MODEL, TOKENIZER, MANIFEST = "config.json", "model.safetensors", "tokenizer.json", "manifest.json"
 CHECKPOINT = Path("checkpoints") / "last.safetensors"
+LOG = "sessions.jsonl"
 RECORDS = ("settings.yaml", "metrics.jsonl", "result.json", LOG)
 """Beside the model: how it came about."""
 
