@@ -17,11 +17,11 @@ from wordtie.report.tables import by_table, listing, markdown
 
 
 def table(name: str) -> list[RowState]:
-    return next(rows for paper, title, rows in by_table(states([])) if f"{paper}/{title}" == name)
+    return next(rows for rows in by_table(states([])) if rows[0].row.table == name)
 
 
 def test_every_paper_table_and_figure_has_a_heading_of_what_it_is() -> None:
-    names = ["/".join(row.name.split("/")[:2]) for row in of_papers()]
+    names = [row.table for row in of_papers()]
     assert set(TABLES) == set(names)
     assert set(PAPERS) == {name.partition("/")[0] for name in names}
     assert f"### {TABLES['inan-2017/table-1']}\n" in markdown(states([]))

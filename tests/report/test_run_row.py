@@ -136,7 +136,7 @@ def test_who_is_refused_has_not_trained_it(row: Row, place: Place) -> None:
 
 def test_a_damaged_run_is_replaced_only_when_told(row: Row, place: Place) -> None:
     again = dataclasses.replace(place, again=True)
-    for name in ("checkpoints/last.safetensors", "model.safetensors", "sessions.jsonl"):
+    for name in ("checkpoints/last.safetensors", "model.safetensors", "sessions.jsonl", "settings.yaml"):
         run_row.run_row(row, 1, again)
         (place.results / f"{row.name}.seed-1.json").unlink()
         (place.folder(row, 1) / name).write_bytes(b"{")

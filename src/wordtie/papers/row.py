@@ -61,6 +61,21 @@ class Row:
     note: str = ""
     """What a reader should know of the settings: which of them the paper leaves open, and what was taken."""
 
+    @property
+    def paper(self) -> str:
+        """`inan-2017`."""
+        return self.name.split("/")[0]
+
+    @property
+    def table(self) -> str:
+        """`inan-2017/table-1`."""
+        return "/".join(self.name.split("/")[:2])
+
+    @property
+    def short_name(self) -> str:
+        """What the row is called within its table."""
+        return self.name.split("/", 2)[2]
+
     def settings(self, seed: int = 1, more: Changes | None = None) -> Settings:
         """The whole configuration, with `more` changes. Raises `SettingsError` for a setting that is not known."""
         values = to_dict(Settings())

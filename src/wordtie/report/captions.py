@@ -44,6 +44,6 @@ def paper_title(paper: str) -> str:
     return PAPERS.get(paper, paper)
 
 
-def table_title(paper: str, table: str) -> str:
-    """Of a table or figure; one without a title goes by its name."""
-    return TABLES.get(f"{paper}/{table}", table.replace("-", " "))
+def table_title(table: str) -> str:
+    """Of paper/table, a table or a figure; one without a title goes by its name."""
+    return TABLES.get(table, table.partition("/")[2].replace("-", " "))

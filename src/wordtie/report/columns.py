@@ -26,12 +26,12 @@ class Column:
 
 def columns(rows: Sequence[RowState]) -> list[Column]:
     """Of the table that these rows are."""
-    return [Column("row", short_name, False), Column("model", _label, False), *_results(rows),
+    return [Column("row", _name, False), Column("model", _label, False), *_results(rows),
             Column("status", _status, False)]  # fmt: skip
 
 
 def _results(rows: Sequence[RowState]) -> list[Column]:
-    if group(rows[0]) in SHOWN_ELSEWHERE:
+    if rows[0].row.table in SHOWN_ELSEWHERE:
         return [Column("ours", _elsewhere, False)]
     if any("subspace" in state.row.measures for state in rows):
         return [Column("published distance", _published_distance), Column("our distance", _distance), *_sizes(rows)]
@@ -40,20 +40,14 @@ def _results(rows: Sequence[RowState]) -> list[Column]:
     return [*(PERPLEXITIES if has_perplexities else ()), *map(_of_value, names), *_sizes(rows)]
 
 
-def group(state: RowState) -> str:
-    """paper/table."""
-    return "/".join(state.row.name.split("/")[:2])
-
-
-def short_name(state: RowState) -> str:
-    """What the row is called within its table."""
-    return state.row.name.split("/", 2)[2]
-
-
 def pair(valid: float | Mean | None, test: float | Mean | None) -> str:
     """`92.6 / 87.3`; a dash where there is neither."""
     shown = [number(each) if each is None or isinstance(each, float) else str(each) for each in (valid, test)]
     return "–" if shown == ["–", "–"] else " / ".join(shown)
+
+
+def _name(state: RowState) -> str:
+    return state.row.short_name
 
 
 def _label(state: RowState) -> str:
@@ -120,4 +114,4 @@ def _distance(state: RowState) -> str:
 
 
 def _elsewhere(state: RowState) -> str:
-    return SHOWN_ELSEWHERE[group(state)] if state.status == "run" else "–"
+    return SHOWN_ELSEWHERE[state.row.table] if state.status == "run" else "–"

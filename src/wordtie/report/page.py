@@ -58,7 +58,7 @@ def page(rows: Sequence[RowState], vectors: str = "") -> str:
 
 
 def _links(rows: Sequence[RowState], drawn: Sequence[Figure]) -> Iterator[str]:
-    for paper in dict.fromkeys(paper for paper, _, _ in by_table(rows)):
+    for paper in dict.fromkeys(state.row.paper for state in rows):
         yield _link(paper, paper_title(paper))
     yield _link("next-words", "Next words") + _link("vectors", "Word vectors")
     if drawn:
@@ -71,15 +71,16 @@ def _link(target: str, text: str) -> str:
 
 def _tables(rows: Sequence[RowState], drawn: Sequence[Figure]) -> Iterator[str]:
     shown = ""
-    for paper, table, of_table in by_table(rows):
-        if paper != shown:
-            yield f'<h2 id="{paper}">{escape(paper_title(paper))}</h2>'
-            shown = paper
-        title = escape(table_title(paper, table))
-        yield f'<h3 id="{paper}/{table}">{title}</h3>'
+    for of_table in by_table(rows):
+        table = of_table[0].row.table
+        if of_table[0].row.paper != shown:
+            shown = of_table[0].row.paper
+            yield f'<h2 id="{shown}">{escape(paper_title(shown))}</h2>'
+        title = escape(table_title(table))
+        yield f'<h3 id="{table}">{title}</h3>'
         yield from _table(title, of_table, {figure.name for figure in drawn})
         for figure in drawn:
-            if figure.group == f"{paper}/{table}":
+            if figure.group == table:
                 yield f'<figure id="{figure.name}">{plots.svg(figure)}'
                 yield f"<figcaption>{escape(figure.title)}.</figcaption></figure>"
         yield from (f"<p class=note>{escape(note)}</p>" for note in notes(of_table))

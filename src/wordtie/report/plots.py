@@ -101,8 +101,8 @@ def gamma_curve(rows: Sequence[RowState], name: str, prefix: str, title: str) ->
         for state in rows
         if state.row.name.startswith(prefix) and (mean := state.ours("valid"))
     ]
-    group = "/".join(prefix.split("/")[:2])
-    return Figure(f"kong-2019-{name}", group, title, "γ", "validation perplexity", _line("ours", found))
+    table = prefix.rpartition("/")[0]
+    return Figure(f"kong-2019-{name}", table, title, "γ", "validation perplexity", _line("ours", found))
 
 
 def svg(figure: Figure) -> str:

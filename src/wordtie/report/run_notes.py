@@ -8,7 +8,6 @@ from itertools import groupby
 from statistics import fmean
 from typing import Any
 
-from wordtie.report.columns import short_name
 from wordtie.report.formats import number
 from wordtie.report.ledger import Entry
 from wordtie.report.status import RowState
@@ -33,7 +32,7 @@ class Run:
 
 def runs(rows: Sequence[RowState]) -> list[Run]:
     """Those that the rows' numbers are from."""
-    return [_run(short_name(state), entry) for state in rows for entry in state.entries]
+    return [_run(state.row.short_name, entry) for state in rows for entry in state.entries]
 
 
 def _run(row: str, entry: Entry) -> Run:
@@ -69,11 +68,11 @@ def notes(rows: Sequence[RowState]) -> Iterator[str]:
     found: dict[str, list[str]] = {}
     for state in rows:
         if state.row.note:
-            found.setdefault(state.row.note, []).append(short_name(state))
+            found.setdefault(state.row.note, []).append(state.row.short_name)
     for note, names in found.items():
         yield f"{', '.join(names) if len(names) < len(rows) else 'All'}: {note}."
     trained = [
-        f"{short_name(state)} {number(state.row.published.train)} / {number(ours)}"
+        f"{state.row.short_name} {number(state.row.published.train)} / {number(ours)}"
         for state in rows
         if state.row.published.train is not None and (ours := _last_training_perplexity(state)) is not None
     ]

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-import yaml
-
 from wordtie.config import Settings
 from wordtie.errors import RunFolderError
 from wordtie.papers.row import Changes, Row
@@ -25,6 +23,7 @@ from wordtie.report.measures import MEASURES
 from wordtie.report.status import SECOND_SESSION
 from wordtie.report.taken_over import gone_on_with
 from wordtie.text.token_file import PreparedData
+from wordtie.training.identity import begun_with
 from wordtie.training.provenance import code_version, machine, made_by, sessions, versions
 from wordtie.training.queue_table import finished_epochs
 from wordtie.training.run_folder import MANIFEST
@@ -138,9 +137,9 @@ def trained(
 
     Raises `RunFolderError` where the run there is damaged or was begun otherwise, and `place.again` is not given.
     """
-    result, overwrite = None, False
-    as_begun = _starting_from(settings, first, _begun_from(folder))
+    result, overwrite, as_begun = None, False, settings
     try:
+        as_begun = _starting_from(settings, first, _begun_from(folder))
         finished_epochs(folder)  # a damaged record is told of before hours are spent, not after
         earlier = sessions(folder)
         result = gone_on_with(folder, as_begun, data, first.weights_sha256 if first else "")
@@ -165,9 +164,8 @@ def _starting_from(settings: Settings, first: Start | None, by_name: str | None 
 
 def _begun_from(folder: Path) -> str | None:
     """What a second session was begun from, by the name that it then had: the folders may lie elsewhere by now."""
-    path = folder / "settings.yaml"
-    found = yaml.safe_load(path.read_text(encoding="utf-8"))["training"]["start_from"] if path.exists() else None
-    return None if found is None else str(found)
+    begun = begun_with(folder)
+    return None if begun is None else begun.training.start_from
 
 
 def about(row: Row, settings: Settings, data: PreparedData) -> Entry:

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-import yaml
-
-from wordtie.config import MAY_CHANGE_ON_RESUME, Settings, SettingsError, from_dict, to_dict
 from wordtie.errors import RunFolderError
 from wordtie.evaluation.shown import shown
 from wordtie.papers.registry import ROWS
 from wordtie.papers.row import Published, Row
 from wordtie.report.ledger import Entry, is_stale
+from wordtie.training.identity import begun_with, changed, decisive
 from wordtie.training.lock import is_locked
 from wordtie.training.queue_table import clock, finished_epochs
 
@@ -127,7 +125,7 @@ def _state(row: Row, of_row: dict[str, list[Entry]], runs: Path | None) -> RowSt
     if found:
         return RowState(row, tuple(found), _verdict(row, found))
     if runs is not None and row.kind == "train" and (folder := _begun(row, runs)):
-        if other := _begun_with(folder, row):
+        if other := _begun_otherwise(folder, row):
             return RowState(row, (), "not run", f"{folder} was begun with other {other}: --again trains it anew")
         return RowState(row, (), "running" if is_locked(folder) else "stopped", _progress(folder))
     return RowState(row, (), "not run", why_not(row))
@@ -184,22 +182,17 @@ def _begun(row: Row, runs: Path) -> Path | None:
     return second if second in found else found[0]
 
 
-def _begun_with(folder: Path, row: Row) -> str:
+def _begun_otherwise(folder: Path, row: Row) -> str:
     """Which settings a run folder has that are not the row's; empty where it can be gone on with."""
     try:
-        begun = from_dict(yaml.safe_load((folder / "settings.yaml").read_text(encoding="utf-8")))
-    except (yaml.YAMLError, SettingsError, AttributeError) as error:
+        begun = begun_with(folder)
+    except RunFolderError as error:
         return f"settings ({error})"
+    if begun is None:
+        return ""
     again = row.second_session if folder.name.endswith(SECOND_SESSION) else {}
-    before, now = (_decisive(settings) for settings in (begun, row.settings(begun.training.seed, again)))
-    return ", ".join(f"{name} ({value}, now {now[name]})" for name, value in before.items() if value != now[name])
-
-
-def _decisive(settings: Settings) -> dict[str, Any]:
-    """`section.name` to value, of what decides the numbers of a run at every epoch."""
-    passing = {f"training.{name}" for name in (*MAY_CHANGE_ON_RESUME, "start_from")}
-    values = {f"{part}.{name}": value for part, names in to_dict(settings).items() for name, value in names.items()}
-    return {name: value for name, value in values.items() if name not in passing}
+    before, now = (decisive(settings) for settings in (begun, row.settings(begun.training.seed, again)))
+    return ", ".join(changed(before, now, but=("training.start_from",)))
 
 
 def _progress(folder: Path) -> str:

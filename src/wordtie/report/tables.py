@@ -15,10 +15,10 @@ from wordtie.report.run_notes import notes, runs_in_a_line
 from wordtie.report.status import Mean, RowState, Status
 
 
-def by_table(states: Iterable[RowState]) -> Iterator[tuple[str, str, list[RowState]]]:
-    """(paper, table, its rows), in the papers' order."""
-    for (paper, table), rows in groupby(states, key=lambda state: tuple(state.row.name.split("/")[:2])):
-        yield paper, table, list(rows)
+def by_table(states: Iterable[RowState]) -> Iterator[list[RowState]]:
+    """The rows of each table, in the papers' order."""
+    for _, rows in groupby(states, key=lambda state: state.row.table):
+        yield list(rows)
 
 
 def summary(states: Sequence[RowState]) -> str:
@@ -52,11 +52,11 @@ def markdown(states: Sequence[RowState]) -> str:
     """Every table, with what is not run and why. It depends on the results and the papers' files alone."""
     lines = [f"{summary(states)}.", ""]
     shown = ""
-    for paper, table, rows in by_table(states):
-        if paper != shown:
-            lines += [f"## {paper_title(paper)}", ""]
-            shown = paper
-        lines += [f"### {table_title(paper, table)}", ""]
+    for rows in by_table(states):
+        if rows[0].row.paper != shown:
+            shown = rows[0].row.paper
+            lines += [f"## {paper_title(shown)}", ""]
+        lines += [f"### {table_title(rows[0].row.table)}", ""]
         shape = columns(rows)
         lines += [table_line(column.title for column in shape), table_line("---" for _ in shape)]
         lines += [table_line(column.text(state) for column in shape) for state in rows]

@@ -14,12 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from wordtie.config import from_dict, to_dict
-from wordtie.config.training import MAY_CHANGE_ON_RESUME
 from wordtie.errors import RunFolderError
 from wordtie.report.program import run
+from wordtie.training.identity import begun_with, decisive
 from wordtie.training.queue_table import finished_epochs
 
 
@@ -49,20 +46,11 @@ def trials(folders: Sequence[Path]) -> list[dict[str, str]]:
 
 
 def _settings(folder: Path) -> dict[str, Any]:
-    """`section.name` to value, less what only decides where and how long a run computes.
-
-    A setting that the run's version did not know had what is its default now.
-    """
-    path = folder / "settings.yaml"
-    if not path.exists():
+    """`section.name` to value, less what only decides where and how long a run computes."""
+    settings = begun_with(folder)
+    if settings is None:
         raise RunFolderError(f"{folder}: no settings.yaml: not a run folder")
-    sections = to_dict(from_dict(yaml.safe_load(path.read_text(encoding="utf-8"))))
-    return {
-        f"{section}.{name}": value
-        for section, values in sections.items()
-        for name, value in values.items()
-        if not (section == "training" and name in MAY_CHANGE_ON_RESUME)
-    }
+    return decisive(settings)
 
 
 def _changed(base: dict[str, Any], settings: dict[str, Any]) -> str:

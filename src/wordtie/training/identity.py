@@ -5,47 +5,60 @@ The texts are known by their SHA-256, not by where they lie.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import yaml
+
 from wordtie.config import MAY_CHANGE_ON_RESUME, Settings, SettingsError, from_dict, to_dict
+from wordtie.errors import RunFolderError
 from wordtie.text.token_file import PreparedData
 
 
+def decisive(settings: Settings) -> dict[str, Any]:
+    """`section.name` to value, of all but `MAY_CHANGE_ON_RESUME`."""
+    passing = {f"training.{name}" for name in MAY_CHANGE_ON_RESUME}
+    values = {f"{part}.{name}": value for part, names in to_dict(settings).items() for name, value in names.items()}
+    return {name: value for name, value in values.items() if name not in passing}
+
+
+def begun_with(folder: Path) -> Settings | None:
+    """The settings that a run folder was begun with; None where it holds none.
+
+    A setting that the run's version did not know yet has what is its default now. Raises `RunFolderError`.
+    """
+    path = folder / "settings.yaml"
+    if not path.exists():
+        return None
+    try:
+        return from_dict(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, yaml.YAMLError, SettingsError, AttributeError, TypeError) as error:
+        raise RunFolderError(f"{path}: cannot be read as settings ({error}): take it from a copy") from error
+
+
 def identity(settings: Settings, data: PreparedData) -> dict[str, Any]:
-    """The settings but for `MAY_CHANGE_ON_RESUME`, and the SHA-256 of each split's text."""
+    """What a checkpoint says of its run: the settings, and the SHA-256 of each split's text."""
     texts = {split: values["sha256"] for split, values in data.info["splits"].items()}
-    return {"settings": _lasting(settings), "texts": texts}
+    return {"settings": to_dict(settings), "texts": texts}
 
 
 def difference(before: dict[str, Any], now: dict[str, Any]) -> str:
-    """What a run had otherwise, as `training.lr (1.0, now 0.5)`; empty where nothing differs.
-
-    A setting that the run's version did not know yet had what is its default now.
-    """
+    """What a run had otherwise, as `training.lr (1.0, now 0.5)`; empty where nothing differs."""
     try:
-        settings = _lasting(from_dict(before["settings"]))
+        then, since = (decisive(from_dict(each["settings"])) for each in (before, now))
     except SettingsError as error:
         return str(error)
-    return _first(settings, now["settings"]) or _first(before["texts"], now["texts"], "text of ")
+    named = [*changed(then, since, but=("data.corpus",)), *changed(before["texts"], now["texts"], "text of ")]
+    return named[0] if named else ""
 
 
-def _lasting(settings: Settings) -> dict[str, Any]:
-    values = to_dict(settings)
-    for name in MAY_CHANGE_ON_RESUME:
-        del values["training"][name]
-    del values["data"]["corpus"]
-    return values
-
-
-def _first(before: dict[str, Any], now: dict[str, Any], prefix: str = "") -> str:
-    for name, new in now.items():
-        old = before.get(name)
-        if isinstance(new, dict) and isinstance(old, dict):
-            if found := _first(old, new, f"{prefix}{name}."):
-                return found
-        elif old != new:
-            return f"{prefix}{name} ({_short(old)}, now {_short(new)})"
-    return ""
+def changed(before: dict[str, Any], now: dict[str, Any], prefix: str = "", but: tuple[str, ...] = ()) -> list[str]:
+    """Every difference, as `training.lr (1.0, now 0.5)`."""
+    return [
+        f"{prefix}{name} ({_short(before.get(name))}, now {_short(value)})"
+        for name, value in now.items()
+        if name not in but and before.get(name) != value
+    ]
 
 
 def _short(value: Any) -> str:
