@@ -33,7 +33,8 @@ def begun_with(folder: Path) -> Settings | None:
     try:
         return from_dict(yaml.safe_load(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, yaml.YAMLError, SettingsError, AttributeError, TypeError) as error:
-        raise RunFolderError(f"{path}: cannot be read as settings ({error}): take it from a copy") from error
+        what = " ".join(str(error).split())
+        raise RunFolderError(f"{path}: cannot be read as settings ({what}): take it from a copy") from error
 
 
 def identity(settings: Settings, data: PreparedData) -> dict[str, Any]:
