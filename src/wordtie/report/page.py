@@ -88,7 +88,7 @@ def _tables(rows: Sequence[RowState], drawn: Sequence[Figure]) -> Iterator[str]:
 
 
 def _table(title: str, rows: Sequence[RowState], drawn: set[str]) -> Iterator[str]:
-    shape = columns(rows)
+    shape = [column for column in columns(rows) if column.title != "model"]  # it stands below the row's name
     yield f'<div class=wide tabindex=0 role=region aria-label="{title}"><table>'
     yield f"<tr>{''.join(f'<th{_kind(column)}>{escape(column.title)}</th>' for column in shape)}</tr>"
     for state in rows:
@@ -104,6 +104,8 @@ def _kind(column: Column) -> str:
 
 def _text(column: Column, state: RowState, drawn: set[str]) -> str:
     """What a cell says; a row that is no number links to where it is shown, though parts of it be missing yet."""
+    if column.title == "row":
+        return f"{escape(column.text(state))}<small>{escape(state.row.label)}</small>"
     figure = state.row.name.replace("/", "-")
     if column.title == "ours" and figure in drawn:
         return _link(figure, "the figure below")

@@ -18,7 +18,8 @@ td { white-space: nowrap; } th { vertical-align: bottom; }
 th.number, td.number { text-align: right; }
 td.text { white-space: normal; min-width: 20rem; } td.status { white-space: normal; min-width: 10rem; }
 th:first-child, td:first-child { position: sticky; left: 0; background: var(--paper); white-space: normal;
-  min-width: 10.5rem; max-width: 15rem; overflow-wrap: break-word; }
+  min-width: 10.5rem; max-width: 22rem; overflow-wrap: break-word; }
+td small { display: block; color: var(--muted); }
 .reached { color: var(--good); font-weight: 600; } .not-reached { color: var(--bad); font-weight: 600; }
 .not-run, p.note, details { color: var(--muted); } .running, .stopped { font-style: italic; }
 figure { margin: 1rem 0 1.5rem; background: #ffffff; color: #2e3440; padding: .5rem; width: fit-content;
@@ -28,6 +29,5 @@ nav a { margin-right: 1rem; } p.note, details { font-size: 13px; margin: .3rem 0
 b.next { color: var(--good); }
 @media (max-width: 40rem) { table { font-size: 14px; } th, td { padding-right: .6rem; }
   th:first-child, td:first-child { min-width: 6rem; max-width: 7rem; }
-  td:nth-child(2) { white-space: normal; min-width: 7.5rem; }
   h1, h2 { line-height: 1.2; } nav a { display: block; margin: .3rem 0; } }
 """
