@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -9,11 +10,13 @@ import pytest
 
 from wordtie import cli
 from wordtie.errors import DataError, WordtieError
+from wordtie.uses.open_run import load
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 Capture = pytest.CaptureFixture[str]
 TINY = ["--model.hidden", "4", "--training.epochs", "1", "--training.streams", "2", "--training.threads", "1"]
 GOOD = b"the cat sat on the mat\nthe dog sat on the cat\n" * 20
+OLD_MAC = r"text.txt: has old Mac line ends: convert it with `tr '\r' '\n'`"
 
 
 def error(arguments: list[str], code: int, capsys: Capture) -> str:
@@ -36,11 +39,15 @@ def error(arguments: list[str], code: int, capsys: Capture) -> str:
         (b"only\n", "too few lines to split"),
         (GOOD + b"\n" * 4000, "text.txt: has no words in it in one of the parts it is split into"),
         (GOOD + b"\x00\x01\x02\xff\n" + GOOD, "text.txt, line 41: a NUL byte"),
-        (GOOD + b"caf\xe9\n" + GOOD, "text.txt, line 41: not UTF-8; convert it with `iconv -t utf-8`"),
+        (
+            GOOD + b"caf\xe9\n" + GOOD,
+            "text.txt, line 41: not UTF-8; convert it with `iconv -f windows-1252 -t utf-8` (or",
+        ),
+        (GOOD.replace(b"\n", b"\r"), OLD_MAC),
         (GOOD.decode().encode("utf-16"), "UTF-16; convert it"),
         (GOOD + b"x" * 11_000_000 + b"\n" + GOOD * 2_000, "longer than 10 MB: put one sentence on a line"),
     ],
-    ids=["empty", "blank", "one word", "blank part", "NUL", "Latin-1", "UTF-16", "long line"],
+    ids=["empty", "blank", "one word", "blank part", "NUL", "Latin-1", "old Mac", "UTF-16", "long line"],
 )
 def test_a_text_that_is_none(content: bytes, says: str, tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "text.txt").write_bytes(content)
@@ -75,6 +82,22 @@ def test_what_cannot_be_scored(content: bytes, tmp_path: Path, capsys: Capture) 
     for command in ("evaluate", "surprisal"):
         line = error([command, "run", "none.txt"], DataError.exit_code, capsys)
         assert line == "none.txt: has no words in it; give a file with text"
+
+
+def test_old_mac_line_ends_are_refused_wherever_a_text_is_read(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "text.txt").write_bytes(GOOD)
+    assert cli.main(["train", "text.txt", "--out", "run", *TINY]) == 0
+    mac = GOOD.replace(b"\n", b"\r")
+    (tmp_path / "text.txt").write_bytes(mac)
+    for arguments in (["train", "text.txt", "--data.sentences", "false"], ["evaluate", "run", "text.txt"]):
+        assert error(arguments, DataError.exit_code, capsys) == OLD_MAC
+    assert error(["surprisal", "run", "text.txt"], DataError.exit_code, capsys) == OLD_MAC
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(mac)))
+    assert "stdin: has old Mac line ends" in error(["surprisal", "run"], DataError.exit_code, capsys)
+    with pytest.raises(DataError, match="text: has old Mac line ends"):
+        load("run").evaluate(io.BytesIO(mac))
 
 
 def test_blank_lines_before_the_first_word_count(tmp_path: Path, capsys: Capture) -> None:

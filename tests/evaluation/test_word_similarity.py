@@ -107,11 +107,22 @@ def test_no_overlap_is_an_error() -> None:
         similarity(flat, Benchmark("b", [("w1", "w2"), ("w3", "w4")], np.array([1.0, 1.0])))
 
 
-@pytest.mark.parametrize("line", ["one two", "one two three", "one\t\t3", "a b c d", "one two nan"])
+@pytest.mark.parametrize("line", ["one two", "one two three", "one\t\t3", "a b c d", "one two nan", "tiger,cat,7.35"])
 def test_a_bad_line_is_named(line: str, tmp_path: Path) -> None:
     path = tmp_path / "pairs.txt"
     path.write_text(f"# two words and a number\nsun moon 3.5\n\n{line}\n")
-    with pytest.raises(DataError, match=r"pairs\.txt, line 4: must be two words and a number"):
+    with pytest.raises(
+        DataError, match=r"pairs\.txt, line 4: must be .* a number, parted by tabs or blanks, no header"
+    ):
+        read_benchmark(path)
+
+
+def test_a_benchmark_in_another_encoding_is_named_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.txt"
+    path.write_bytes(b"\xef\xbb\xbfsun moon 3.5\ncaf\xc3\xa9 tea 2\n")
+    assert list(read_benchmark(path).pairs) == [("sun", "moon"), ("café", "tea")]
+    path.write_bytes(b"sun moon 3.5\ncaf\xe9 tea 2\n")
+    with pytest.raises(DataError, match=r"pairs\.txt, line 2: not UTF-8; convert it with `iconv -f windows-1252"):
         read_benchmark(path)
 
 

@@ -41,8 +41,9 @@ def path(tmp_path: Path) -> Path:
         (b"a b\r\n\r\nc\r\n", "a b\n\nc\n"),
         (b"\xef\xbb\xbfa b\n", "a b\n"),
         (b"word", "word\n"),
+        (b"a\nb\rc\n", "a\nb\rc\n"),
     ],
-    ids=["plain", "blank lines, no last line end", "windows", "byte-order mark", "one word"],
+    ids=["plain", "blank lines, no last line end", "windows", "byte-order mark", "one word", "stray \\r"],
 )
 def test_each_line_end_is_a_sentence_end(path: Path, data: bytes, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(data)
@@ -64,8 +65,9 @@ def test_each_line_end_is_a_sentence_end(path: Path, data: bytes, text: str, mon
         (b"ok\n\nnul \0 here\n", "line 3: a NUL byte.*Give UTF-8"),
         ("wide".encode("utf-16"), "line 1: UTF-16; convert"),
         (bytes(range(256)) * 9, "line 1: a NUL byte: is it a binary file"),
+        (b"0\r\0", "line 1: a NUL byte: is it a binary file"),
     ],
-    ids=["empty", "blank", "not UTF-8", "Latin-1", "NUL", "UTF-16", "binary"],
+    ids=["empty", "blank", "not UTF-8", "Latin-1", "NUL", "UTF-16", "binary", "binary with \\r"],
 )
 @pytest.mark.parametrize("block", [2, 1 << 20])
 def test_bad_bytes_are_named_by_line(

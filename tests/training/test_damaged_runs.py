@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from tests.training.conftest import TINY, write_text
 from wordtie import cli
 from wordtie.errors import RunFolderError
-from wordtie.training.run_folder import file_sha256
+from wordtie.training.run_folder import file_sha256, read_model
 
 Capture = pytest.CaptureFixture[str]
 MODEL_FILES = ("config.json", "model.safetensors", "tokenizer.json", "manifest.json")
@@ -126,7 +126,11 @@ def sealed_anew(run: Path, **changes: object) -> None:
     ("changes", "says"),
     [
         ({"version": 3, "wordtie": "9.9"}, "format 3 of wordtie 9.9, newer than this one: update wordtie"),
-        ({"kind": "word2vec"}, "holds a word2vec model, not a language_model model"),
+        (
+            {"kind": "word2vec"},
+            "a word2vec model, not a language_model model: open it with `wordtie vectors` or `wordtie similarity`",
+        ),
+        ({"kind": "table"}, "holds a table model, not a language_model model: open it with a newer wordtie"),
         ({"settings": {"model": {"heads": 8}}}, "update wordtie"),
         ({"settings": {"model": {"hidden": 9}}}, "does not fit config.json"),
     ],
@@ -134,6 +138,11 @@ def sealed_anew(run: Path, **changes: object) -> None:
 def test_models_that_are_not_ours_to_open(run: Path, changes: dict[str, object], says: str, capsys: Capture) -> None:
     sealed_anew(run, **changes)
     assert says in refused(["predict", "run", "w1"], capsys)
+
+
+def test_a_language_model_is_not_opened_as_word2vec(run: Path) -> None:
+    with pytest.raises(RunFolderError, match=r"holds a language_model model, not a word2vec .*: .* `wordtie evaluate`"):
+        read_model(run, "word2vec")
 
 
 def test_newer_folders_and_checkpoints(run: Path, capsys: Capture) -> None:

@@ -68,7 +68,11 @@ def test_compare_prints_ranks_then_what_follows_then_masses(runs: tuple[str, str
 
 @pytest.mark.parametrize(
     ("phrases", "message"),
-    [("the cat\ton the\n", "'on the' must be one word to follow 'the cat'"), ("\n \n", "has no phrases in it")],
+    [
+        ("on\tthe\n\nthe cat\ton the\n", "error: bad.tsv, line 3: 'on the' must be one word to follow 'the cat'"),
+        ("the cat\ton\tthe\n", r"error: bad.tsv, line 1: 'on\tthe' must be one word to follow 'the cat'"),
+        ("\n \n", "bad.tsv: has no phrases in it"),
+    ],
 )
 def test_phrases_that_cannot_be_answered(runs: tuple[str, str], phrases: str, message: str, capsys: Capture) -> None:
     Path("bad.tsv").write_text(phrases)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,9 @@ def test_gensim_reads_them_and_we_read_gensims(form: Format, tmp_path: Path) -> 
         (b"2 3\na 1 2 3\nb 1 nan 3\n", "line 3: the vector of 'b' has NaN"),
         (b"2 3\na 1 2 3\nb 1 2e3e 3\n", "line 3: could not convert"),
         (b"99999999 300\na 1 2\n", "more than the file can hold"),
+        (b"2 2\nthe 0.1 0,2\nof 0.3 0.4\n", "line 2: could not convert .*'0,2'; a row is a word without blanks and"),
+        (b"1 2\nNew York 0.1 0.2\n", "line 2: could not convert .*'York'"),
+        ("1 2\nder Käse 0.1 0.2\n".encode(), "line 2: could not convert .*'Käse'"),
         (b"2 3\n" + b"a " + np.arange(3, dtype="<f4").tobytes(), "cut off"),
         (b"2 3\n" + b"a " + np.full(3, np.nan, "<f4").tobytes() + b"b " + bytes(12), "'a' has numbers that are NaN"),
         (b"1 3\n" + b"a " + np.arange(3, dtype="<f4").tobytes() + b"b " + bytes(12), "goes on after"),
@@ -94,6 +98,37 @@ def test_a_bad_file_is_named_in_one_line(content: bytes, message: str, tmp_path:
     with pytest.raises(DataError, match=message) as error:
         read_vectors(path)
     assert str(path) in str(error.value)
+
+
+def test_a_line_end_within_a_binary_number_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "v.bin"
+    numbers = np.frombuffer(b"\n\x00\x80?12\n?", "<f4")
+    path.write_bytes(b"1 2\na " + numbers.tobytes())
+    np.testing.assert_array_equal(read_vectors(path).matrix_VE, [numbers])
+
+
+@pytest.mark.parametrize("form", ["text", "binary"])
+def test_packed_files_and_a_byte_order_mark(form: Format, tmp_path: Path) -> None:
+    write_vectors(some(), tmp_path / "v", form)
+    content = b"\xef\xbb\xbf" + (tmp_path / "v").read_bytes()
+    (tmp_path / "v").write_bytes(content)
+    (tmp_path / "v.gz").write_bytes(gzip.compress(content))
+    for name in ("v", "v.gz"):
+        back = read_vectors(tmp_path / name)
+        assert list(back.words) == WORDS
+        np.testing.assert_array_equal(back.matrix_VE, some().matrix_VE)
+    (tmp_path / "v.gz").write_bytes(gzip.compress(content)[:-9])
+    with pytest.raises(DataError, match=r"v\.gz: a damaged gzip file"):
+        read_vectors(tmp_path / "v.gz")
+
+
+def test_a_packed_file_may_be_much_smaller_than_its_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "v.txt.gz"
+    path.write_bytes(gzip.compress(b"1 9999\na" + b" 0" * 9999 + b"\n"))
+    assert read_vectors(path).matrix_VE.shape == (1, 9999)
+    path.write_bytes(gzip.compress(b"99999999 300\na 1 2\n"))
+    with pytest.raises(DataError, match="more than the file can hold"):
+        read_vectors(path)
 
 
 def test_a_bad_npy_is_named(tmp_path: Path) -> None:
@@ -112,6 +147,11 @@ def test_a_bad_npy_is_named(tmp_path: Path) -> None:
         read_vectors(path)
     Path(f"{path}.vocab").write_text("a 1\nb\n")
     with pytest.raises(DataError, match="line 2: must be a word"):
+        read_vectors(path)
+    Path(f"{path}.vocab").write_bytes(b"a 1\ncaf\xe9 1\n")
+    with pytest.raises(
+        DataError, match=r"npy\.vocab, line 2: not UTF-8; convert it with `iconv -f windows-1252 -t utf-8`"
+    ):
         read_vectors(path)
 
 
@@ -197,6 +237,10 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
         (["gone", "--side", "input"], "gone: no run folder"),
         (["run", "--words", "the"], "--words is for the picture"),
         (["run", "--neighbours", "the", "--out", "file"], "--out is for a vectors file"),
+        (["run", "--neighbours", ""], "--neighbours is empty: name a word"),
+        (["run", "--picture", ""], "--picture is empty: name an HTML file"),
+        (["run", "--out", ""], "--out is empty: name a file"),
+        (["run", "--out", "v.bin.gz"], "v.bin.gz: a vectors file is written plain: leave out .gz"),
         (["run", "--format", "text", "--out", "v.npy"], "v.npy: the ending .npy is for --format npy"),
         (["run", "--format", "npy", "--out", "v.txt"], "v.txt: a file of --format npy must end in .npy"),
     ]:

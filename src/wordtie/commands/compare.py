@@ -11,6 +11,7 @@ from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv, 
 from wordtie.errors import DataError
 
 if TYPE_CHECKING:
+    from wordtie.uses.compare_predictions import Comparison
     from wordtie.uses.open_run import LoadedModel
 
 HELP = """\
@@ -34,7 +35,7 @@ def main(argv: list[str]) -> None:
     if bool(arguments.phrase or arguments.phrases) == bool(arguments.text):
         raise UsageError("give --phrase or --phrases, or else --text; see `wordtie compare --help`")
 
-    phrases = [*((phrase, None) for phrase in arguments.phrase), *read_phrases(arguments.phrases)]
+    phrases = [*(("", phrase, None) for phrase in arguments.phrase), *read_phrases(arguments.phrases)]
 
     from wordtie.uses.open_run import load
 
@@ -43,9 +44,9 @@ def main(argv: list[str]) -> None:
         show_text(models, arguments)
         return
 
-    from wordtie.uses.compare_predictions import compare_predictions, lines
+    from wordtie.uses.compare_predictions import lines
 
-    comparisons = compare_predictions(models, phrases, arguments.top, arguments.frequent)
+    comparisons = [comparison(models, place, phrase, following, arguments) for place, phrase, following in phrases]
     if arguments.json:
         print_json([dataclasses.asdict(each) for each in comparisons])
     else:
@@ -67,12 +68,34 @@ def parse(argv: list[str]) -> argparse.Namespace:
     return arguments
 
 
-def read_phrases(path: str | None) -> list[tuple[str, str | None]]:
-    """(phrase, word that follows or None) of each line that is not blank. Raises `DataError` where all are."""
-    parts = [line.partition("\t") for line in read_lines(path) if line.strip()] if path else []
-    if path and not parts:
+def read_phrases(path: str | None) -> list[tuple[str, str, str | None]]:
+    """(file and line, phrase, word that follows or None) of each line that is not blank.
+
+    Raises `DataError` where all are.
+    """
+    if not path:
+        return []
+    phrases: list[tuple[str, str, str | None]] = []
+    for number, line in enumerate(read_lines(path), 1):
+        phrase, _, following = line.partition("\t")
+        if line.strip():
+            phrases.append((f"{text_name(path)}, line {number}: ", phrase.strip(), following.strip() or None))
+    if not phrases:
         raise DataError(f"{text_name(path)}: has no phrases in it, only blank lines: write one a line")
-    return [(phrase.strip(), following.strip() or None) for phrase, _, following in parts]
+    return phrases
+
+
+def comparison(
+    models: dict[str, LoadedModel], place: str, phrase: str, following: str | None, arguments: argparse.Namespace
+) -> Comparison:
+    """What the models expect after one phrase. Raises `DataError` that names its place."""
+    from wordtie.uses.compare_predictions import compare_predictions
+
+    try:
+        (found,) = compare_predictions(models, [(phrase, following)], arguments.top, arguments.frequent)
+    except DataError as error:
+        raise DataError(f"{place}{error}") from error
+    return found
 
 
 def show_text(models: dict[str, LoadedModel], arguments: argparse.Namespace) -> None:

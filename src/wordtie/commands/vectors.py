@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 HELP = """\
 Take the word vectors out of a model: files, neighbours, analogies, a picture.
 
-SOURCE is a run folder, or a vectors file (word2vec text or binary, .npy). Counts go into NAME.vocab beside the file,
-which gensim reads as `fvocab`. A picture is one HTML file that needs no network.
+SOURCE is a run folder, or a vectors file (word2vec text or binary, plain or .gz, or .npy). Counts go into NAME.vocab
+beside the file, which gensim reads as `fvocab`. A picture is one HTML file that needs no network.
 
 examples:
   wordtie vectors runs/ptb --out ptb.txt
@@ -40,12 +40,12 @@ def main(argv: list[str]) -> None:
     if arguments.side and source.is_file():
         raise UsageError("--side is for run folders; a vectors file has one set of vectors")
     vectors = vectors_of(source, arguments.side) if arguments.side else open_vectors(arguments.source)
-    if arguments.neighbours:
+    if arguments.neighbours is not None:
         show(vectors.neighbours(arguments.neighbours, arguments.top), arguments.json)
     elif arguments.analogy:
         word, like, other = arguments.analogy
         show(vectors.analogy(word, like, other, arguments.top), arguments.json)
-    elif arguments.picture:
+    elif arguments.picture is not None:
         picture(arguments, vectors)
     else:
         from wordtie.uses.vector_files import write_vectors
@@ -79,6 +79,9 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--top", type=whole_number, default=10, help="how many neighbours (10)")
     parser.add_argument("--json", action="store_true", help="print a JSON list of neighbours")
     arguments: argparse.Namespace = parser.parse_args(argv)
+    for option, mend in (("neighbours", "a word"), ("picture", "an HTML file"), ("out", "a file")):
+        if getattr(arguments, option) == "":
+            raise UsageError(f"--{option} is empty: name {mend}")
     if arguments.words and not arguments.picture:
         raise UsageError("--words is for the picture: give --picture HTML, or --neighbours WORD")
     if arguments.out and (arguments.neighbours or arguments.analogy or arguments.picture):
@@ -89,6 +92,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
 def format_of(out: str | None, named: Format | None) -> Format:
     """The format asked for, or else the one that the file's name asks for. Raises `UsageError` where they disagree."""
     ending = Path(out or "").suffix
+    if ending == ".gz":
+        raise UsageError(f"{out}: a vectors file is written plain: leave out .gz, and use gzip on the file")
     if named and named != "npy" and ending == ".npy":
         raise UsageError(f"{out}: the ending .npy is for --format npy, which it is read as")
     if named == "npy" and out and ending != ".npy":

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from wordtie.errors import DataError
 from wordtie.models.word_vectors import WordVectors
+from wordtie.text.reading import decoded
 
 Doubles = NDArray[np.float64]
 RESAMPLES = 1000
@@ -81,8 +82,8 @@ def read_benchmark(path: Path) -> Benchmark:
     """
     pairs, scores = [], []
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = decoded(path.read_bytes(), str(path), 1).splitlines()
+    except OSError as error:
         raise DataError(f"{path}: cannot be read: {error}") from error
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
@@ -93,7 +94,10 @@ def read_benchmark(path: Path) -> Benchmark:
             if not (first and second and math.isfinite(float(score))):
                 raise ValueError
         except ValueError as error:
-            raise DataError(f"{path}, line {number}: must be two words and a number, it is {line[:60]!r}") from error
+            raise DataError(
+                f"{path}, line {number}: must be two words and a number, parted by tabs or blanks, no header line; "
+                f"it is {line[:60]!r}"
+            ) from error
         pairs.append((first, second))
         scores.append(float(score))
     if len(pairs) < 2:

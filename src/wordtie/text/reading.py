@@ -2,7 +2,7 @@
 
 A block is a string of whole lines of about a megabyte: large enough that splitting it costs no more than the words
 in it. What is accepted: UTF-8, with or without a byte-order mark, Unix or Windows line ends, plain or `.gz`. What is
-refused with the file, the line and the mend: other encodings, NUL bytes, and lines too long to hold.
+refused with the file, the line and the mend: other encodings, NUL bytes, old Mac line ends, and lines too long to hold.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ PIECE = 1 << 16
 """Characters of a block whose words are made at a time, where no more are wanted than can be used at once."""
 LONGEST_LINE = 10_000_000
 """Bytes in a line; longer ones are refused, since a line is held in memory whole."""
+
+NOT_UTF8 = "not UTF-8; convert it with `iconv -f windows-1252 -t utf-8` (or whatever it is in)"
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,9 @@ def opened(source: Source) -> Iterator[BinaryIO]:
         return
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as handle:
+            if path.is_file():  # what may be cut at its line ends before it is read; a pipe cannot be looked at twice
+                _refuse_old_mac(handle.read(BLOCK), str(path))
+                handle.seek(0)
             yield cast(BinaryIO, handle)
     except FileNotFoundError as error:
         raise DataError(f"{path}: there is no such file; check the path") from error
@@ -58,6 +63,12 @@ def opened(source: Source) -> Iterator[BinaryIO]:
         raise DataError(f"{path}: a damaged gzip file ({error}): fetch it again") from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _refuse_old_mac(beginning: bytes, name: str) -> None:
+    r"""Raise `DataError` for a text whose lines end in `\r` alone, which would be read as one line."""
+    if b"\r" in beginning.rstrip() and b"\n" not in beginning and b"\0" not in beginning:
+        raise DataError(rf"{name}: has old Mac line ends: convert it with `tr '\r' '\n'`")
 
 
 def skip(handle: BinaryIO, count: int) -> int:
@@ -82,11 +93,13 @@ def byte_blocks(
 
     With `at_spaces`, as in running text, blocks may also end at a blank, so that a line may be of any length.
     `mend` is what to do about a line that is too long.
-    Raises `DataError` for a line (or a word) longer than `LONGEST_LINE`.
+    Raises `DataError` for a line (or a word) longer than `LONGEST_LINE`, and for old Mac line ends.
     """
     rest = b""
     while data := handle.read(BLOCK if length is None else min(BLOCK, length)):
         length = None if length is None else length - len(data)
+        if line == 1 and not rest:
+            _refuse_old_mac(data, name)
         end = data.rfind(b"\n") + 1 or (data.rfind(b" ") + 1 if at_spaces else 0)
         head = data[:end] if end else data
         if len(rest) + (head.find(b"\n") + 1 or len(head)) > LONGEST_LINE and not (end and at_spaces):
@@ -116,7 +129,7 @@ def decoded(data: bytes, name: str, line: int) -> str:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         number = line + data.count(b"\n", 0, error.start)
-        raise DataError(f"{name}, line {number}: not UTF-8; convert it with `iconv -t utf-8`") from error
+        raise DataError(f"{name}, line {number}: {NOT_UTF8}") from error
     if line == 1:
         text = text.removeprefix("\ufeff")
     return text.replace("\r\n", "\n")

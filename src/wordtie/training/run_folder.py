@@ -36,6 +36,11 @@ CHECKPOINT = Path("checkpoints") / "last.safetensors"
 LOG = "sessions.jsonl"
 RECORDS = ("settings.yaml", "metrics.jsonl", "result.json", LOG)
 """Beside the model: how it came about."""
+OPENERS = {
+    "language_model": "`wordtie evaluate`, `wordtie surprisal` or `wordtie predict`",
+    "word2vec": "`wordtie vectors` or `wordtie similarity`",
+}
+"""Kind of model to the commands for it."""
 
 
 def write_model(
@@ -76,7 +81,9 @@ def read_model(folder: Path, kind: str) -> tuple[dict[str, Any], dict[str, Tenso
             "update wordtie"
         )
     if config.get("kind") != kind:
-        raise RunFolderError(f"{folder / CONFIG}: holds a {config.get('kind')} model, not a {kind} model")
+        found = str(config.get("kind"))
+        opener = OPENERS.get(found, "a newer wordtie")
+        raise RunFolderError(f"{folder / CONFIG}: holds a {found} model, not a {kind} model: open it with {opener}")
     return config, load_tensors(contents[MODEL]), Tokenizer.load(folder / TOKENIZER)
 
 

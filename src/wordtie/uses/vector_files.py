@@ -3,11 +3,13 @@
 The first two open with a line `V E`; then comes for each word its name, a blank, and E numbers: in decimal, or as
 little-endian float32. gensim's `KeyedVectors.load_word2vec_format` and word2vec itself read and write them. Counts,
 where they are known, go into `NAME.vocab` (`word count` a line), which gensim takes as `fvocab`. An .npy file holds
-the matrix alone; its words are in the `NAME.vocab` beside it.
+the matrix alone; its words are in the `NAME.vocab` beside it. The first two are read from a `.gz` file, too.
 """
 
 from __future__ import annotations
 
+import codecs
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,10 +20,14 @@ import numpy as np
 from wordtie.errors import DataError, SaveError
 from wordtie.models.word_vectors import Floats, WordVectors
 from wordtie.text.files import replace_files, saving
+from wordtie.text.reading import Source, decoded, opened
 
 Format = Literal["text", "binary", "npy"]
 LONGEST_WORD = 10_000
 """Bytes; a binary file without a blank for longer than this is none."""
+CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+MOST_UNPACKED = 1032
+"""Bytes that come out of one byte of a `.gz` file, at most."""
 
 
 def write_vectors(vectors: WordVectors, path: Path, form: Format) -> list[Path]:
@@ -69,12 +75,12 @@ def read_vectors(path: Path) -> WordVectors:
     try:
         if path.suffix == ".npy":
             return _read_npy(path)
-        with path.open("rb") as file:
-            words, size = _header(path, file.readline())
+        with opened(Source(path)) as file:
+            words, size = _header(path, file.readline().removeprefix(codecs.BOM_UTF8))
             start = file.tell()
-            line = file.readline(LONGEST_WORD + 40 * size)
+            beginning = file.read(LONGEST_WORD + 40 * size)
             file.seek(start)
-            read = _read_text if _is_text(line) else _read_binary
+            read = _read_text if _is_text(beginning, size) else _read_binary
             names, matrix_VE = read(path, file, words, size)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
@@ -94,10 +100,17 @@ def _header(path: Path, line: bytes) -> tuple[int, int]:
     return words, size
 
 
-def _is_text(line: bytes) -> bool:
-    """Whether a row is written in decimal: what follows the word is digits and blanks."""
-    _, _, numbers = line.partition(b" ")
-    return not numbers.strip(b"0123456789.+-eEnaNifIty \r\n\t")
+def _is_text(beginning: bytes, size: int) -> bool:
+    """Whether the first row is in decimal, rightly or wrongly: what follows its word can be printed, up to the line's
+    end, and as far as a binary row goes, since a line end may be a byte of a binary number.
+    """
+    _, _, rest = beginning.partition(b" ")
+    numbers = rest[: max(4 * size, rest.find(b"\n"))]
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(numbers)  # which may be cut within a letter
+    except UnicodeDecodeError:
+        return False
+    return not CONTROLS.search(numbers)
 
 
 def _read_text(path: Path, file: BinaryIO, words: int, size: int) -> tuple[list[str], Floats]:
@@ -110,12 +123,15 @@ def _read_text(path: Path, file: BinaryIO, words: int, size: int) -> tuple[list[
             continue  # blank lines at the end
         if len(names) == words:
             raise DataError(f"{path}, line {number}: more rows than the {words} that line 1 promises")
-        if len(parts) != size:
-            raise DataError(f"{path}, line {number}: {len(parts)} numbers, but line 1 promises {size}")
         try:
-            matrix_VE[len(names)] = [float(part) for part in parts]
+            row = [float(part) for part in parts]
         except ValueError as error:
-            raise DataError(f"{path}, line {number}: {error}") from error
+            raise DataError(
+                f"{path}, line {number}: {error}; a row is a word without blanks and numbers such as -0.5"
+            ) from error
+        if len(row) != size:
+            raise DataError(f"{path}, line {number}: {len(row)} numbers, but line 1 promises {size}")
+        matrix_VE[len(names)] = row
         if not np.isfinite(matrix_VE[len(names)]).all():
             raise DataError(f"{path}, line {number}: the vector of {word!r} has NaN or infinite numbers")
         names.append(word)
@@ -146,7 +162,8 @@ def _read_binary(path: Path, file: BinaryIO, words: int, size: int) -> tuple[lis
 
 
 def _matrix(path: Path, words: int, size: int) -> Floats:
-    if words * size > path.stat().st_size:  # a number takes at least a byte and a blank
+    most = path.stat().st_size * (MOST_UNPACKED if path.suffix == ".gz" else 1)
+    if words * size > most:  # a number takes at least a byte and a blank
         raise DataError(f"{path}, line 1: promises {words} words of {size} numbers, more than the file can hold")
     return np.empty((words, size), np.float32)
 
@@ -178,11 +195,9 @@ def _counts(path: Path, names: list[str]) -> list[int] | None:
 def _vocab(path: Path) -> tuple[list[str], list[int]]:
     names, counts = [], []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = decoded(path.read_bytes(), str(path), 1).splitlines()
     except FileNotFoundError as error:
         raise DataError(f"{path}: missing; it holds the words of the matrix beside it, a line a row") from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8; convert it with `iconv -t utf-8`") from error
     for number, line in enumerate(lines, 1):
         word, _, count = line.rpartition(" ")
         if not word or not count.isdigit():
