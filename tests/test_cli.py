@@ -168,9 +168,9 @@ def test_a_recipe_comes_back_as_it_was_printed(tmp_path: Path, capsys: Capture) 
     assert (model["head"], model["embedding"]) == ("untied", 9)
 
 
-def test_print_config_without_arguments_is_the_defaults_with_what_the_default_text_asks(capsys: Capture) -> None:
+def test_print_config_without_arguments_is_the_defaults(capsys: Capture) -> None:
     assert cli.main(["train", "--print_config"]) == 0
-    assert capsys.readouterr().out == as_yaml(Settings(data=DataSettings(min_count=2)))
+    assert capsys.readouterr().out == as_yaml(Settings())
     assert "hidden: 7\n" in as_yaml(Settings(model=ModelSettings(hidden=7)))
 
 
@@ -205,28 +205,38 @@ def test_corpora_says_what_is_known(capsys: Capture) -> None:
     assert cli.main(["corpora"]) == 0
     listing = capsys.readouterr().out
     assert re.search(r"^sotu +here +State of the Union", listing)
-    assert "data.min_count 2" in " ".join(listing.partition("\n\n")[0].split())
 
 
 @pytest.mark.parametrize(
-    ("options", "least"),
+    ("arguments", "says"),
     [
-        ([], 2),
-        (["sotu", "--data.vocabulary_size", "10000"], 1),
-        (["sotu", "--data.min_count", "1"], 1),
-        (["ptb"], 1),
-        (["novel.txt"], 1),
-        (["--config", "recipe.yaml"], 1),
+        (
+            ["word2vec", "novel.txt", "--model.hidden", "300"],
+            "--model.hidden: `wordtie word2vec` has no model settings",
+        ),
+        (
+            ["word2vec", "novel.txt", "--training.epoch=9"],
+            "--training.epoch: `wordtie word2vec` has no training settings",
+        ),
+        (["baseline", "novel.txt", "--noise.gamma", "0"], "--noise.gamma: `wordtie baseline` has no noise settings"),
+        (["train", "--config", "recipe.yaml"], "recipe.yaml: model has no setting hiden; did you mean hidden?"),
+        (["word2vec", "--config", "recipe.yaml"], "recipe.yaml: model has no setting hiden; did you mean hidden?"),
     ],
-    ids=["sotu", "a size", "given", "with <unk>", "own text", "recipe"],
 )
-def test_a_named_corpus_has_its_own_min_count(
-    options: list[str], least: int, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+def test_settings_that_would_do_nothing_are_refused(
+    arguments: list[str], says: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("recipe.yaml").write_text(as_yaml(Settings()))
-    assert cli.main(["train", *options, "--print_config"]) == 0
-    assert yaml.safe_load(capsys.readouterr().out)["data"]["min_count"] == least
+    Path("recipe.yaml").write_text("model:\n  hiden: 3\n")
+    assert cli.main(arguments) == 2
+    assert capsys.readouterr().err == f"wordtie: error: {says}\n"
+
+
+def test_a_recipe_for_training_serves_for_its_text_too(tmp_path: Path, capsys: Capture) -> None:
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text(as_yaml(Settings(data=DataSettings(lowercase=True), model=ModelSettings(hidden=3))))
+    assert cli.main(["word2vec", "--config", str(recipe), "--print_config"]) == 0
+    assert yaml.safe_load(capsys.readouterr().out)["data"]["lowercase"] is True
 
 
 def test_baseline_of_a_text_of_ones_own(tmp_path: Path, capsys: Capture) -> None:

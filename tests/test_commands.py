@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from tests.commands import SMALL, Capture, output, rows, small_text
 from wordtie import cli
-from wordtie.errors import RunFolderError
+from wordtie.errors import DataError, RunFolderError
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def test_evaluate_says_what_it_counted(run: Path, capsys: Capture) -> None:
     assert "over 42 tokens" in output(["evaluate", str(run), "--split", "valid"], capsys)
 
 
-@pytest.mark.parametrize(("split", "more"), [("train", "a bird\n"), ("test", "the cat\n")])
+@pytest.mark.parametrize(("split", "more"), [("train", "a bird\na bird\n"), ("test", "the cat\n")])
 def test_evaluate_sees_that_the_corpus_has_changed(run: Path, split: str, more: str, capsys: Capture) -> None:
     text = run.parent / "text" / f"{split}.txt"
     before = text.read_text()
@@ -99,6 +100,31 @@ def test_generate_repeats_itself_with_the_same_seed(run: Path, capsys: Capture) 
     first, again, other = (output([*arguments, "--seed", seed], capsys) for seed in ("1", "1", "2"))
     assert first == again != other
     assert first.startswith("the cat")
+
+
+def test_surprisal_of_a_column(run: Path, tmp_path: Path, capsys: Capture) -> None:
+    table = tmp_path / "items.csv"
+    table.write_text('item,sentence\n1,"the cat, sat"\n2,a dog\n')
+    assert cli.main(["surprisal", str(run), str(table), "--column", "sentence"]) == 0
+    printed = capsys.readouterr()
+    assert [(row["line"], row["word"]) for row in rows(printed.out)] == [
+        ("1", "the"), ("1", "cat,"), ("1", "sat"), ("1", "<eos>"), ("2", "a"), ("2", "dog"), ("2", "<eos>")
+    ]  # fmt: skip
+    assert "note: unknown because of their punctuation: cat,; the model takes text" in printed.err
+    assert cli.main(["surprisal", str(run), str(table), "--column", "text"]) == DataError.exit_code
+
+
+def test_what_a_text_has_that_may_not_be_meant(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    Path("novel.txt").write_text("the cat sat, and sat.\n\nthe dog ran, and ran.\n" * 60)
+    assert cli.main(["train", "novel.txt", *SMALL, "--data.min_count", "1"]) == 0
+    printed = capsys.readouterr()
+    assert "text                   taken as raw: punctuation marks are words" in printed.out
+    assert "note: <unk> never came in training" in printed.err
+    assert re.search(r"note: 5\d of 16\d lines of the training text are blank", printed.err)
 
 
 @pytest.mark.parametrize(

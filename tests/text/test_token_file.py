@@ -59,6 +59,26 @@ def test_ids_tokenizer_and_counts(text: Path, out: Path) -> None:
         assert dataclasses.asdict(stats) == data.info["splits"][split]
 
 
+@pytest.mark.parametrize(
+    ("train", "settings", "known"),
+    [
+        ("the cat\nthe dog\n", {}, {"the"}),
+        ("the cat\nthe dog\n", {"min_count": 1}, {"the", "cat", "dog"}),
+        ("the cat\nthe dog\n", {"vocabulary_size": 4}, {"the", "cat"}),
+        ("the cat\nthe <unk>\n", {}, {"the", "cat"}),
+        ("the\ncat\n", {}, {"the", "cat"}),
+    ],
+    ids=["raw", "given", "a size", "has <unk>", "no word twice"],
+)
+def test_a_text_without_unk_has_it_from_rare_words(
+    train: str, settings: dict[str, Any], known: set[str], text: Path, out: Path
+) -> None:
+    (text / "train.txt").write_text(train)
+    data = prepare(DataSettings(str(text), **settings), out)
+    assert set(data.vocabulary.words) == known | {"<unk>", "<eos>"}
+    assert ("2 times or more" in data.info["policy"]["vocabulary"]) == (known == {"the"})
+
+
 def test_vocabulary_settings(text: Path, out: Path) -> None:
     of_all = prepare(DataSettings(corpus=str(text), vocabulary_from="all"), out)
     assert "dog" in of_all.vocabulary

@@ -76,6 +76,10 @@ def test_each_line_end_is_eos() -> None:
         ("Բարեւ։ Ինչպես ես։", "words"),
         ("यह घर है । वह गया ॥", "space"),
         ("", "space"),
+        ('He said "go."', "words"),
+        ("“Go,” he said", "words"),
+        ("The cat sat. The dog ran. It rained", "words"),
+        ("He lives in St. Louis . He is well .", "space"),
     ],
 )
 def test_auto_sees_whether_punctuation_stands_alone(text: str, kind: Kind) -> None:

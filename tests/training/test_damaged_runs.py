@@ -158,7 +158,12 @@ def test_newer_folders_and_checkpoints(run: Path, capsys: Capture) -> None:
 
 def test_other_settings_and_other_text_are_not_gone_on_with(run: Path, capsys: Capture) -> None:
     err = refused(train("--resume", "--training.lr", "0.5"), capsys)
-    assert "started with other training.lr (1.0, now 0.5): go on with what it was started with" in err
+    assert "started with other training.lr (1.0, now 0.5): go on with what it was started with, --config" in err
+    both = refused(train("--resume", "--training.lr", "0.5", "--model.hidden", "9"), capsys)
+    assert "model.hidden (8, now 9), training.lr (1.0, now 0.5): go on" in both
+    nowhere = ["train", "nowhere", "--out", "run", "--resume", "--model.hidden", "9"]
+    assert "started with other" in refused(nowhere, capsys), "before a text is looked for"
+    assert cli.main(["train", "--config", "run/settings.yaml", "--out", "run", "--resume"]) == 0
     assert "model.hidden (8, now 9)" in refused(train("--resume", "--model.hidden", "9"), capsys)
     with (run.parent / "text" / "valid.txt").open("a") as file:
         file.write("w1 w2\n")

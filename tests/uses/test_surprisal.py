@@ -59,8 +59,35 @@ def test_running_text_has_one_eos_at_its_end(loaded: LoadedModel, tmp_path: Path
     assert len(records) == result.tokens
     assert sum(r.surprisal_bits for r in records) * math.log(2) == pytest.approx(result.nats, rel=1e-5)
     assert all(r.word != "<eos>" for r in running.surprisal("the cat", reset="line"))
-    with pytest.raises(SettingsError, match="line or never"):
+    with pytest.raises(SettingsError, match="line, blank or never"):
         running.surprisal("the cat", reset="nope")  # type: ignore[arg-type]
+
+
+def test_a_blank_line_parts_passages(loaded: LoadedModel) -> None:
+    """Within a passage as one text, and from nothing after a blank line, which has no record of its own."""
+    records = loaded.surprisal("\n".join(["", *LINES, ""]), reset="blank")
+    first, second = loaded.surprisal("\n".join(LINES[:2]), reset="never"), loaded.surprisal(LINES[3])
+    assert [r.line for r in records] == [2] * 7 + [3] * 3 + [5] * 4
+    assert [r.surprisal_bits for r in records] == [r.surprisal_bits for r in [*first, *second]]
+    assert loaded.surprisal(LINES[1])[0].surprisal_bits != records[7].surprisal_bits
+
+
+def test_what_is_no_text_is_refused(loaded: LoadedModel) -> None:
+    for call in (loaded.surprisal, loaded.predict, loaded.generate):
+        with pytest.raises(SettingsError, match="give one string, its lines parted by"):
+            call(["the cat", "a dog"])  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match=r"io\.StringIO"):
+        loaded.evaluate("the cat\na dog\n")
+    with pytest.raises(SettingsError, match=r"whole number.*2\.5"):
+        loaded.predict("the", top=2.5)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="whole number"):
+        loaded.generate("the", words="5")  # type: ignore[arg-type]
+
+
+def test_words_only(loaded: LoadedModel) -> None:
+    every = loaded.predict("the cat", top=20)
+    assert loaded.predict("the cat", top=20, words_only=True) == [each for each in every if each[0][0] != "<"]
+    assert {"<unk>", "<eos>"} < {word for word, _ in every}
 
 
 def test_a_text_without_end_is_read_as_it_is_asked_for(loaded: LoadedModel) -> None:

@@ -11,13 +11,13 @@ import difflib
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn, get_type_hints
+from typing import NoReturn, get_type_hints
 
 import jsonargparse
 import yaml
 
 from wordtie.commands._shared import UsageError
-from wordtie.config import DataSettings, Settings, to_dict
+from wordtie.config import SECTIONS, Settings, to_dict
 
 
 class HelpFormatter(jsonargparse.DefaultHelpFormatter, argparse.RawDescriptionHelpFormatter):
@@ -45,14 +45,15 @@ class SettingsParser(jsonargparse.ArgumentParser):
         self.add_argument("--config", action="config", help="A YAML recipe; options after it win.")
         for name, section in self.sections.items():
             self.add_class_arguments(section, name)
-        self.set_defaults({"data.min_count": None})  # so that what was not given can be told from 1
-        for field in dataclasses.fields(Settings):
-            if field.name not in self.sections:  # so that any recipe can be given, and its other sections pass
-                self.add_argument(f"--{field.name}", type=dict | None, default=None, help=argparse.SUPPRESS)
+        for name in SECTIONS.keys() - self.sections.keys():  # so that any recipe can be given: the others pass
+            self.add_argument(f"--{name}", type=dict | None, default=None, help=argparse.SUPPRESS)
 
     def parse_args(self, args: Sequence[str]) -> jsonargparse.Namespace:  # type: ignore[override]
-        """As `argparse`, after a look at the recipe."""
+        """As `argparse`, after a look at the recipe, and at settings that the command has no use for."""
         for number, argument in enumerate(args):
+            section = re.match(r"--(\w+)\.", argument)
+            if section and section[1] not in self.sections and section[1] in SECTIONS:
+                raise UsageError(f"{argument.partition('=')[0]}: `{self.prog}` has no {section[1]} settings")
             if argument == "--config" and number + 1 < len(args):
                 _check_recipe(Path(args[number + 1]))
             elif argument.startswith("--config="):
@@ -78,8 +79,6 @@ class SettingsParser(jsonargparse.ArgumentParser):
         values = {name: parsed[name].as_dict() for name in self.sections}
         if parsed.corpus is not None:
             values["data"]["corpus"] = parsed.corpus
-        if values["data"]["min_count"] is None:
-            values["data"]["min_count"] = _least_count(values["data"])
         return Settings(**{name: section(**values[name]) for name, section in self.sections.items()})
 
 
@@ -95,7 +94,7 @@ def _check_recipe(path: Path) -> None:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
         raise UsageError(f"{path}{where}: not YAML; `wordtie train --print_config` writes a recipe") from error
-    sections = (*(field.name for field in dataclasses.fields(Settings)), "word2vec")
+    sections = (*SECTIONS, "word2vec")
     if not isinstance(found, dict) or not all(isinstance(values, dict) for values in found.values()):
         raise UsageError(
             f"{path}: a recipe has sections ({', '.join(sections)}) with settings in them, as "
@@ -103,14 +102,12 @@ def _check_recipe(path: Path) -> None:
         )
     for name in found.keys() - set(sections):
         raise UsageError(f"{path}: {name} is no section of a recipe ({', '.join(sections)}): give it as an option")
-
-
-def _least_count(data: dict[str, Any]) -> int:
-    """`data.min_count` where nobody gave it: the named corpus's own, unless a vocabulary size decides."""
-    from wordtie.text.catalogue import CATALOGUE
-
-    entry = CATALOGUE.get(data["corpus"])
-    return DataSettings.min_count if entry is None or data["vocabulary_size"] is not None else entry.min_count
+    for section, kind in SECTIONS.items():
+        known = [field.name for field in dataclasses.fields(kind)]
+        for name in found.get(section, {}).keys() - set(known):
+            near = difflib.get_close_matches(str(name), known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise UsageError(f"{path}: {section} has no setting {name}{hint}")
 
 
 def as_yaml(settings: Settings) -> str:

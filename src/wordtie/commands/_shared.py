@@ -72,6 +72,12 @@ def read_lines(path: str) -> Iterator[str]:
             yield from decoded(block, name, number).removesuffix("\n").split("\n")
 
 
+def say(*notes: Sequence[str]) -> None:
+    """Tell, on stderr, what someone may not have meant."""
+    for note in (each for group in notes for each in group):
+        print(f"note: {note}", file=sys.stderr)
+
+
 def print_json(value: object) -> None:
     """One JSON object, with words in any script left readable."""
     print(json.dumps(value, ensure_ascii=False, indent=2))

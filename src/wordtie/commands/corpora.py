@@ -44,9 +44,7 @@ def state(name: str) -> str:
 def _paragraph(name: str) -> str:
     entry = CATALOGUE[name]
     lines = [f"{name:17} {state(name):10} {entry.title}"]
-    default = f"; data.min_count {entry.min_count} where neither it nor a vocabulary size is given"
-    count = default if entry.min_count > 1 else ""
-    lines += textwrap.wrap(f"{entry.note}{count}; licence: {entry.licence}", 100, initial_indent=" " * 29,
+    lines += textwrap.wrap(f"{entry.note}; licence: {entry.licence}", 100, initial_indent=" " * 29,
                            subsequent_indent=" " * 29)  # fmt: skip
     return "\n".join(lines)
 
@@ -59,7 +57,6 @@ def _as_json(name: str) -> dict[str, object]:
         "title": entry.title,
         "licence": entry.licence,
         "tokenisation": entry.tokenisation,
-        "min_count": entry.min_count,
         "note": entry.note,
         "files": [{"name": file.name, "sha256": file.sha256, "url": file.url} for file in entry.files],
     }

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from wordtie.commands._shared import Parser, UsageError, print_json, stdin, text_name
+from wordtie.commands._shared import Parser, UsageError, print_json, read_lines, say, stdin, text_name
 from wordtie.errors import DataError, RunFolderError
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def main(argv: list[str]) -> None:
     if arguments.file and arguments.split:
         raise UsageError("--split is for the model's own corpus: leave it out, or the FILE")
 
+    from wordtie.uses.misread import SAMPLE, hanging_marks
     from wordtie.uses.open_run import load
 
     model = load(arguments.run)
@@ -42,6 +44,8 @@ def main(argv: list[str]) -> None:
         result = evaluate_split(model, arguments.run, arguments.split or "test")
     else:
         text = stdin() if arguments.file == "-" else arguments.file
+        if arguments.file != "-":  # which is read once
+            say(hanging_marks(model.tokenizer, list(islice(read_lines(arguments.file), SAMPLE))))
         result = {"text": text_name(arguments.file), **dataclasses.asdict(model.evaluate(text))}
     if arguments.json:
         print_json(result)

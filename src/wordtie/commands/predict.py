@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wordtie.commands._shared import Parser, print_json, print_tsv, whole_number
+from wordtie.commands._shared import Parser, print_json, print_tsv, say, whole_number
 
 HELP = """\
 List the likeliest next words of a phrase.
@@ -22,14 +22,18 @@ def main(argv: list[str]) -> None:
     parser.add_argument("run", metavar="RUN", help="the run folder of a trained model")
     parser.add_argument("phrase", metavar="PHRASE", help="the words so far")
     parser.add_argument("--top", type=whole_number, default=10, help="how many words (10)")
+    parser.add_argument("--words_only", action="store_true", help="leave out <unk>, any unknown word, and <eos>")
     parser.add_argument("--json", action="store_true", help="print a JSON list")
     arguments = parser.parse_args(argv)
 
+    from wordtie.uses.misread import hanging_marks
     from wordtie.uses.open_run import load
 
+    model = load(arguments.run)
+    say(hanging_marks(model.tokenizer, [arguments.phrase]))
     rows: list[dict[str, object]] = [
         {"word": word, "probability": probability}
-        for word, probability in load(arguments.run).predict(arguments.phrase, top=arguments.top)
+        for word, probability in model.predict(arguments.phrase, arguments.top, arguments.words_only)
     ]
     if arguments.json:
         print_json(rows)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 
-from wordtie.commands._shared import Parser, print_json_list, print_tsv, read_lines, text_name
+from wordtie.commands._shared import Parser, print_json_list, print_tsv, read_lines, say, text_name
 from wordtie.errors import DataError
+from wordtie.text.table import column
 
 HELP = """\
 Print the surprisal of every word of a text.
@@ -24,6 +25,8 @@ examples:
   wordtie surprisal runs/ptb sentences.txt > surprisal.tsv
   echo "the cat sat on the mat" | wordtie surprisal runs/ptb
   wordtie surprisal runs/ptb story.txt --reset never
+  wordtie surprisal runs/ptb passages.txt --reset blank      one sentence a line, a blank line between passages
+  wordtie surprisal runs/ptb items.csv --column sentence     a table with a header; `line` is the row below it
 """
 
 COLUMNS = ["line", "position", "region", "word", "id", "oov", "surprisal_bits", "entropy_bits"]
@@ -36,18 +39,24 @@ def main(argv: list[str]) -> None:
     parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="a UTF-8 text, plain or .gz (none: stdin)")
     parser.add_argument(
         "--reset",
-        choices=["line", "never"],
+        choices=["line", "blank", "never"],
         default="line",
-        help="read each line by itself, or in the context of all before it (line)",
+        help="read each line by itself, or in the context of all before it since a blank one, or since the first "
+        "(line)",
     )
+    parser.add_argument("--column", metavar="NAME", help="FILE is a table, CSV or with tabs: read this column of it")
     parser.add_argument("--json", action="store_true", help="print a JSON list")
     arguments = parser.parse_args(argv)
 
+    from wordtie.uses.misread import SAMPLE, hanging_marks, several_sentences
     from wordtie.uses.open_run import load
     from wordtie.uses.surprisal import surprisal
 
     model = load(arguments.run)
-    records = surprisal(model.model, model.tokenizer, lines_with_words(arguments.file), arguments.reset)
+    lines = lines_with_words(arguments.file, arguments.column)
+    first = list(islice(lines, SAMPLE))
+    say(hanging_marks(model.tokenizer, first), several_sentences(model.tokenizer, first))
+    records = surprisal(model.model, model.tokenizer, chain(first, lines), arguments.reset)
     rows = map(dataclasses.asdict, records)
     if arguments.json:
         print_json_list(rows)
@@ -55,9 +64,12 @@ def main(argv: list[str]) -> None:
         print_tsv(COLUMNS, rows)
 
 
-def lines_with_words(path: str) -> Iterator[str]:
-    """As `read_lines`. Raises `DataError` at once where no line has a word, as `wordtie evaluate` does."""
+def lines_with_words(path: str, name: str | None = None) -> Iterator[str]:
+    """As `read_lines`, or the cells of a column of that name. Raises `DataError` at once where no line has a word, as
+    `wordtie evaluate` does."""
     lines, first = read_lines(path), []
+    if name is not None:
+        lines = column(lines, name, text_name(path))
     for line in lines:
         first.append(line)
         if line.strip():

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wordtie.commands._settings import SettingsParser, as_yaml
-from wordtie.commands._shared import UsageError, print_json
+from wordtie.commands._shared import UsageError, print_json, say
+from wordtie.text.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
+    from wordtie.text.token_file import PreparedData
     from wordtie.training.trainer import TrainingResult
 
 HELP = """\
@@ -31,6 +33,13 @@ examples:
 """
 
 USAGE = "[CORPUS] [--config RECIPE] [--SECTION.SETTING VALUE ...] [--out RUN] [--resume | --overwrite]"
+
+
+TAKEN_AS = {
+    "space": "taken as tokenised already: words are what stands between white space",
+    "words": "taken as raw: punctuation marks are words of their own",
+}
+"""By `data.tokenisation`."""
 
 
 def main(argv: list[str]) -> None:
@@ -59,7 +68,9 @@ def main(argv: list[str]) -> None:
     if parsed.json:
         print_json({**dataclasses.asdict(result), "folder": str(result.folder)})
     else:
-        print(summary(result, prepared_data(settings).info))
+        data = prepared_data(settings)
+        print(summary(result, data.info))
+        say(notes(data))
 
 
 def default_folder(corpus: str) -> Path:
@@ -75,6 +86,7 @@ def summary(result: TrainingResult, info: dict[str, Any]) -> str:
         [
             f"run folder             {result.folder}",
             f"parameters             {result.parameters:,}, over {info['vocabulary_size']:,} words",
+            f"text                   {TAKEN_AS[info['policy']['tokenisation']]}",
             f"trained                {result.epochs} epochs, {result.seconds:.0f} s ({result.stopped})",
             f"test perplexity        {shown(result.test_perplexity)} over {result.test_tokens:,} tokens, "
             f"{info['splits']['test']['oov']:,} of them out of the vocabulary",
@@ -84,3 +96,22 @@ def summary(result: TrainingResult, info: dict[str, Any]) -> str:
             f"<eos>: {info['policy']['eos']}",
         ]
     )
+
+
+def notes(data: PreparedData) -> list[str]:
+    """What of the text someone may not have meant."""
+    ids, vocabulary, corpus = data.train, data.vocabulary, data.info["corpus"]
+    found = []
+    if not (ids == vocabulary.unk_id).any():
+        mend = ": --data.min_count 2 has it learnt from rare words" * (
+            data.info["made_from"]["settings"]["min_count"] == 1
+        )
+        found.append(f"<unk> never came in training, so what the model says of unknown words means nothing{mend}")
+    ends = ids == vocabulary.eos_id
+    blank = int((ends[1:] & ends[:-1]).sum())
+    if blank and corpus not in CATALOGUE:
+        found.append(
+            f"{blank:,} of {int(ends.sum()):,} lines of the training text are blank, each a sentence without words: "
+            "take them out where they only part paragraphs"
+        )
+    return found

@@ -17,7 +17,7 @@ _hints: Callable[[Any], dict[str, Any]] = lru_cache(get_type_hints)
 
 def check_seed(seed: int, name: str) -> None:
     """Raise a `SettingsError` for what random numbers cannot be begun with."""
-    require(0 <= seed < 2**63, f"{name} must be from 0 to 2^63 - 1, got {seed}")
+    require(isinstance(seed, int) and 0 <= seed < 2**63, f"{name} must be from 0 to 2^63 - 1, got {seed!r}")
 
 
 def check_types(settings: object, section: str) -> None:

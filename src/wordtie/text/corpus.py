@@ -20,7 +20,7 @@ from pathlib import Path
 from wordtie.config import DataSettings
 from wordtie.errors import DataError
 from wordtie.text.catalogue import CATALOGUE, locate
-from wordtie.text.reading import BLOCK, LONGEST_LINE, Source, byte_blocks, decoded, opened, skip
+from wordtie.text.reading import BLOCK, LONGEST_LINE, SHORTER_LINES, Source, byte_blocks, decoded, opened, skip
 from wordtie.text.tokenisation import Kind, looks_like
 
 SPLITS = ("train", "valid", "test")
@@ -41,8 +41,10 @@ class SplitReader:
     Raises `DataError` where a file is missing, unreadable, or has no words.
     """
 
-    def __init__(self, sources: Sequence[Source], sentences: bool) -> None:
+    def __init__(self, sources: Sequence[Source], sentences: bool, mend: str = SHORTER_LINES) -> None:
         self.sources = sources
+        self.mend = mend
+        """What to do about a line that is too long."""
         self.sentences = sentences
         self.bytes = 0
         """Read so far, after decompression."""
@@ -78,7 +80,7 @@ class SplitReader:
             length = None if end is None else end - start
             name = str(source.path)
             ends = False
-            for first, data in byte_blocks(handle, name, length=length, line=line, at_spaces=running):
+            for first, data in byte_blocks(handle, name, length=length, line=line, at_spaces=running, mend=self.mend):
                 data = _chosen(data, first - 1, source)
                 self.bytes += len(data)
                 self._hash.update(data)
@@ -154,9 +156,14 @@ def _one_file(path: Path, settings: DataSettings) -> dict[str, list[Source]]:
     cuts.append(size)
     spans = dict(zip(SPLITS, pairwise(cuts), strict=True))
     if size and any(start >= end for start, end in spans.values()):
+        with opened(Source(path)) as handle:
+            beginning = handle.read(BLOCK)
+        if size <= BLOCK and not decoded(beginning, str(path), 1).strip():
+            raise DataError(f"{path}: has no words in it; give a file with text")
         raise DataError(
-            f"{path}: has too few lines to split into train, valid and test; give a longer text, a folder with "
-            "train.txt, valid.txt and test.txt, or set data.sentences to false"
+            f"{path}: has too few {'lines' if settings.sentences else 'words'} to split into train, valid and test; "
+            "give a longer text, or a folder with train.txt, valid.txt and test.txt"
+            + (", or set data.sentences to false" if settings.sentences else "")
         )
     return {split: [Source(path, span=span)] for split, span in spans.items()}
 

@@ -72,7 +72,7 @@ class EncodedText:
     """
 
     def __init__(self, source: str | Path | IO[Any], tokenizer: Tokenizer) -> None:
-        self._reader = SplitReader([_as_source(source)], tokenizer.sentences)
+        self._reader = SplitReader([_as_source(source)], tokenizer.sentences, "cut it into shorter lines")
         self._tokenizer = tokenizer
         self._counts: Counter[str] = Counter()
 

@@ -25,6 +25,8 @@ LONGEST_LINE = 10_000_000
 """Bytes in a line; longer ones are refused, since a line is held in memory whole."""
 
 NOT_UTF8 = "not UTF-8; convert it with `iconv -f windows-1252 -t utf-8` (or whatever it is in)"
+SHORTER_LINES = "put one sentence on a line, or set data.sentences to false"
+"""What to do about longer ones in a text to train on."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def byte_blocks(
     length: int | None = None,
     line: int = 1,
     at_spaces: bool = False,
-    mend: str = "put one sentence on a line, or set data.sentences to false",
+    mend: str = SHORTER_LINES,
 ) -> Iterator[tuple[int, bytes]]:
     """Blocks of whole lines, each with the number of its first line; at most `length` bytes in all.
 

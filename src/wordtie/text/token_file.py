@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -133,7 +133,8 @@ def _write_all(
     counts = {split: _count(stage / split, len(words)) for split in SPLITS}
     basis = counts["train"] if settings.vocabulary_from == "train" else np.sum(list(counts.values()), axis=0)
     seen = {word: count for word, count in zip(words, basis.tolist(), strict=True) if count}
-    tokenizer = Tokenizer(tokenisation, Vocabulary.from_counts(seen, settings.vocabulary_size, settings.min_count))
+    least = _least_count(settings, seen)
+    tokenizer = Tokenizer(tokenisation, Vocabulary.from_counts(seen, settings.vocabulary_size, least))
     id_of_number = tokenizer.vocabulary.encode(words)
     stats = {}
     for split, reader in readers.items():
@@ -148,7 +149,7 @@ def _write_all(
         "corpus": corpus.name,
         "vocabulary_size": len(tokenizer.vocabulary),
         "distinct_words": len(seen.keys() | {UNK, EOS}),
-        "policy": _policy(settings, tokenisation),
+        "policy": _policy(settings, tokenisation, least),
         "splits": stats,
         "made_from": made_from,
     }
@@ -156,14 +157,23 @@ def _write_all(
     return [_TOKENIZER, *(f"{split}.ids" for split in SPLITS), _INFO]
 
 
-def _policy(settings: DataSettings, tokenisation: Tokenisation) -> dict[str, str | bool]:
+def _least_count(settings: DataSettings, seen: Mapping[str, int]) -> int:
+    """`data.min_count`; where it is left out, 2 where `<unk>` would have nothing else to be learnt from."""
+    if settings.min_count is not None:
+        return settings.min_count
+    learnt = settings.vocabulary_size is not None or UNK in seen
+    return 1 if learnt or max((count for word, count in seen.items() if word != EOS), default=0) < 2 else 2
+
+
+def _policy(settings: DataSettings, tokenisation: Tokenisation, least: int) -> dict[str, str | bool]:
     """In words, what a perplexity over these ids means."""
     texts = "the training text" if settings.vocabulary_from == "train" else "all splits"
+    often = f" that come {least} times or more" if least > 1 else ""
     return {
         "tokenisation": tokenisation.kind,
         "lowercase": tokenisation.lowercase,
         "sentences": tokenisation.sentences,
-        "vocabulary": f"words of {texts}, numbered by falling count",
+        "vocabulary": f"words of {texts}{often}, numbered by falling count",
         "unk": "a word outside the vocabulary is <unk>, as is <unk> in the text; both are predicted and counted",
         "eos": f"<eos> closes each {'line' if tokenisation.sentences else 'document'}, is predicted and counted",
     }

@@ -99,7 +99,11 @@ class Tokenisation:
 
 _OTHERS = "،؛؟۔।॥։՝።፣፤፥፧၊။។、。，！？；："
 """What commas and full stops look like elsewhere."""
-_MARKED = re.compile(rf"[^\W_][,;:?!](?=\s|$)|[^\W_]\.(?=\s*$)|\S[{_OTHERS}](?=\s|$)", re.MULTILINE)
+_CLOSING = r"[\"'”’»)\]]*"
+_MARKED = re.compile(
+    rf"[^\W_][,;:?!]{_CLOSING}(?=\s|$)|[^\W_]\.{_CLOSING}(?=\s*$|\s+[\"'“‘«(\[]*[A-Z])|\S[{_OTHERS}](?=\s|$)",
+    re.MULTILINE,
+)
 _ALONE = re.compile(rf"(?<!\S)[,;:?!.{_OTHERS}](?!\S)")
 
 

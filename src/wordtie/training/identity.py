@@ -46,11 +46,15 @@ def identity(settings: Settings, data: PreparedData) -> dict[str, Any]:
 def difference(before: dict[str, Any], now: dict[str, Any]) -> str:
     """What a run had otherwise, as `training.lr (1.0, now 0.5)`; empty where nothing differs."""
     try:
-        then, since = (decisive(from_dict(each["settings"])) for each in (before, now))
+        then, since = (from_dict(each["settings"]) for each in (before, now))
     except SettingsError as error:
         return str(error)
-    named = [*changed(then, since, but=("data.corpus",)), *changed(before["texts"], now["texts"], "text of ")]
-    return named[0] if named else ""
+    return ", ".join([*other_settings(then, since), *changed(before["texts"], now["texts"], "text of ")])
+
+
+def other_settings(then: Settings, now: Settings) -> list[str]:
+    """Those that decide the numbers of a run, and differ; not where the text lies."""
+    return changed(decisive(then), decisive(now), but=("data.corpus",))
 
 
 def changed(before: dict[str, Any], now: dict[str, Any], prefix: str = "", but: tuple[str, ...] = ()) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,11 +14,29 @@ from wordtie.errors import RunFolderError
 from wordtie.text.files import write_text
 from wordtie.text.token_file import PreparedData
 from wordtie.training import checkpoint, run_folder
-from wordtie.training.identity import difference, identity
+from wordtie.training.identity import begun_with, difference, identity, other_settings
 from wordtie.training.progress import Metrics
 from wordtie.training.provenance import begin_session
 from wordtie.training.result import Position, TrainingResult
 from wordtie.training.run_state import RunState, Tensors
+
+
+def check_begun_alike(folder: Path, settings: Settings) -> None:
+    """Raise `RunFolderError` for settings that are not the run's, before a text is read for nothing."""
+    other: list[str] = []
+    with suppress(RunFolderError):  # a damaged settings.yaml: the checkpoint knows them too
+        begun = begun_with(folder)
+        other = [] if begun is None else other_settings(begun, settings)
+    if other:
+        raise begun_otherwise(folder, ", ".join(other))
+
+
+def begun_otherwise(folder: Path, other: str) -> RunFolderError:
+    """What to say of a run that was begun with other settings, or another text."""
+    return RunFolderError(
+        f"{folder}: this run was started with other {other}: go on with what it was started with, --config "
+        f"{folder / 'settings.yaml'}, or train another with --out or --overwrite"
+    )
 
 
 class SavedRun:
@@ -58,10 +77,7 @@ class SavedRun:
         except (ValueError, KeyError, TypeError) as error:
             raise RunFolderError(f"{path}: cannot be gone on from ({error}): update wordtie, or train anew") from error
         if other:
-            raise RunFolderError(
-                f"{path}: this run was started with other {other}: go on with what it was started with, or train "
-                "another with --out or --overwrite"
-            )
+            raise begun_otherwise(self.folder, other)
 
     def export(self, tensors: Tensors) -> None:
         """Make these parameters the run folder's model."""

@@ -17,7 +17,7 @@ from typing import NoReturn
 import torch
 
 from wordtie.config import Settings, parse_time
-from wordtie.errors import DivergedError, RunFolderError
+from wordtie.errors import DivergedError, RunFolderError, require
 from wordtie.evaluation.perplexity import Score
 from wordtie.evaluation.shown import shown
 from wordtie.losses.build import build_loss
@@ -34,7 +34,7 @@ from wordtie.training.prepared import prepared_data
 from wordtie.training.progress import Progress
 from wordtie.training.result import Position, Stopped, TrainingResult
 from wordtie.training.run_state import RunState, Tensors
-from wordtie.training.saved_run import SavedRun
+from wordtie.training.saved_run import SavedRun, check_begun_alike
 from wordtie.training.schedule import averaging_begins, learning_rate, out_of_patience
 from wordtie.training.start import check_start, start
 from wordtie.training.step import Step
@@ -48,16 +48,19 @@ def train(settings: Settings, out: str | Path, resume: bool = False, overwrite: 
     draws torch's random numbers there, in another thread, changes what it comes to.
 
     Raises `RunFolderError` where a run is there already and neither `resume` nor `overwrite` is given, or both are,
-    `DataError` for a text that cannot be used, `DivergedError` where the loss stops being a number,
-    `SaveError` where something cannot be written. Ctrl-C and SIGTERM save a checkpoint, then raise
-    `KeyboardInterrupt` and `SystemExit(143)`.
+    `SettingsError` for what are no settings, `DataError` for a text that cannot be used, `DivergedError` where the loss
+    stops being a number, `SaveError` where something cannot be written. Ctrl-C and SIGTERM save a checkpoint, then
+    raise `KeyboardInterrupt` and `SystemExit(143)`.
     """
+    require(isinstance(settings, Settings), f"train takes Settings(data=..., ...), got a {type(settings).__name__}")
     out = Path(out)
     if resume and overwrite:
         raise RunFolderError(f"{out}: resume goes on with a run, overwrite replaces it: give one of them")
     run_folder.check_free(out, resume, overwrite)
     if overwrite or not (out / run_folder.CHECKPOINT).exists():
         check_start(settings)
+    if resume:
+        check_begun_alike(out, settings)
     data = prepared_data(settings)
     with process_of_its_own(settings.training.threads), run_folder.locked(out):
         run_folder.check_free(out, resume, overwrite)

@@ -25,7 +25,7 @@ def generate(
 
     Raises `SettingsError` for a temperature that is not positive, fewer than no words, or a seed that is none.
     """
-    require(words >= 0, f"words must be at least 0, got {words}")
+    require(isinstance(words, int) and words >= 0, f"words must be a whole number of at least 0, got {words!r}")
     require(0 < temperature < float("inf"), f"temperature must be positive, got {temperature}")
     vocabulary = tokenizer.vocabulary
     generator = torch.Generator()

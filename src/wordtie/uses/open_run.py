@@ -37,9 +37,9 @@ class LoadedModel:
         """One record a word: see `wordtie.uses.surprisal`."""
         return list(surprisal.surprisal(self.model, self.tokenizer, predict.lines_of(text), reset))
 
-    def predict(self, text: str, top: int = 10) -> list[tuple[str, float]]:
-        """The `top` likeliest next words of a phrase, with their probabilities."""
-        return predict.predict(self.model, self.tokenizer, text, top)
+    def predict(self, text: str, top: int = 10, words_only: bool = False) -> list[tuple[str, float]]:
+        """The `top` likeliest next words of a phrase, with probabilities; `words_only`: no `<unk>`, no `<eos>`."""
+        return predict.predict(self.model, self.tokenizer, text, top, words_only)
 
     def generate(self, prompt: str = "", words: int = 50, temperature: float = 1.0, seed: int | None = None) -> str:
         """Text that goes on from the prompt, sampled word by word."""

@@ -13,13 +13,19 @@ from wordtie.text.tokenizer import Tokenizer
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text as files have them: ended by a line end, Unix or Windows, and by nothing else."""
+    """The lines of a text as files have them: ended by a line end, Unix or Windows, and by nothing else.
+
+    Raises `SettingsError` for what is not one string.
+    """
+    require(isinstance(text, str), f"give one string, its lines parted by \\n, got a {type(text).__name__}")
+    require("\r" not in text.rstrip() or "\n" in text, r"the text has old Mac line ends, \r: replace them by \n")
     return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 
 def words_of(tokenizer: Tokenizer, text: str) -> list[str]:
     """The words of a phrase: `<eos>` where a line ends within it, if lines are sentences."""
-    return tokenizer.tokenisation.tokens("\n".join(lines_of(text))) if tokenizer.sentences else tokenizer.words(text)
+    text = "\n".join(lines_of(text))
+    return tokenizer.tokenisation.tokens(text) if tokenizer.sentences else tokenizer.words(text)
 
 
 def read(model: LanguageModel, tokenizer: Tokenizer, text: str) -> tuple[Tensor, State]:
@@ -30,10 +36,16 @@ def read(model: LanguageModel, tokenizer: Tokenizer, text: str) -> tuple[Tensor,
     return query[-1:], state
 
 
-def predict(model: LanguageModel, tokenizer: Tokenizer, text: str, top: int = 10) -> list[tuple[str, float]]:
-    """(word, probability), likeliest first. Raises `SettingsError` for a `top` below 1."""
-    require(top >= 1, f"top must be at least 1, got {top}")
+def predict(
+    model: LanguageModel, tokenizer: Tokenizer, text: str, top: int = 10, words_only: bool = False
+) -> list[tuple[str, float]]:
+    """(word, probability), likeliest first; `words_only` leaves out `<unk>` and `<eos>`, the others' probabilities
+    stay what they are. Raises `SettingsError` for a `top` that is not a whole number of at least 1."""
+    require(isinstance(top, int) and top >= 1, f"top must be a whole number of at least 1, got {top}")
+    special = [tokenizer.vocabulary.unk_id, tokenizer.vocabulary.eos_id] if words_only else []
     with evaluating(model):
         query, _ = read(model, tokenizer, text)
-        probability, ids = model.logits(query)[0].softmax(0).topk(min(top, model.words))
+        probability_V = model.logits(query)[0].softmax(0)
+        probability_V[special] = -1.0
+        probability, ids = probability_V.topk(min(top, model.words - len(special)))
     return list(zip(tokenizer.decode(ids.tolist()), probability.tolist(), strict=True))

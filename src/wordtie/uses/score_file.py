@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from wordtie.errors import require
 from wordtie.evaluation.perplexity import evaluate_blocks
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.encoding import EncodedText
@@ -34,8 +35,12 @@ class EvaluationResult:
 def evaluate_file(model: LanguageModel, tokenizer: Tokenizer, source: str | Path | IO[Any]) -> EvaluationResult:
     """One stream, state carried over, the first word predicted from `<eos>`. Raises `DataError`.
 
-    The text is scored as it is read, so that one of any length needs the same memory.
+    The text is scored as it is read, so that one of any length needs the same memory. Raises `SettingsError` for a
+    text in place of its file's name.
     """
+    require(
+        not isinstance(source, str) or "\n" not in source, "give the path of a file, or io.StringIO(text) for a text"
+    )
     text = EncodedText(source, tokenizer)
     score = evaluate_blocks(model, text, tokenizer.vocabulary.eos_id)
     stats = text.stats

@@ -2,14 +2,15 @@
 
     surprisal(w) = -log2 p(w | words before)        entropy = -sum over v of p(v) log2 p(v)
 
-Context is carried across lines (`never` reset), or every line starts afresh from `<eos>` (`line`).
+Every line starts afresh from `<eos>` (reset `line`), or context is carried across lines: up to a blank one (`blank`),
+or to the end of the text (`never`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import Literal, TypeAlias, get_args
 
 from wordtie.errors import require
@@ -19,7 +20,7 @@ from wordtie.text.reading import pieces
 from wordtie.text.tokenizer import Tokenizer
 from wordtie.text.vocabulary import EOS
 
-Reset: TypeAlias = Literal["line", "never"]
+Reset: TypeAlias = Literal["line", "blank", "never"]
 Place: TypeAlias = tuple[int, int, int, str]
 """Line, position and region in it, word."""
 
@@ -49,20 +50,28 @@ def surprisal(
     model: LanguageModel, tokenizer: Tokenizer, lines: Iterable[str], reset: Reset = "line"
 ) -> Iterator[WordSurprisal]:
     """One record a word, and one for `<eos>` after each line where the model was trained on sentences; where it was
-    trained on running text, one at the end of a text that is not `reset`.
+    trained on running text, one at the end of a text that is not `reset`. Blank lines that part passages have none.
 
     The lines are read as the records are taken, a window of words at a time, so that a text of any length needs the
     same memory.
     """
     reader = Reader(model, tokenizer.vocabulary.eos_id)
     numbered = enumerate(lines, 1)
-    require(reset in get_args(Reset), f"reset must be line or never, got {reset!r}")
+    require(reset in get_args(Reset), f"reset must be line, blank or never, got {reset!r}")
     if reset == "never":
         yield from _scored(reader, tokenizer, _text(tokenizer, numbered))
         return
-    for number, line in numbered:
+    for passage in _passages(numbered) if reset == "blank" else ([each] for each in numbered):
         reader.start()
-        yield from _scored(reader, tokenizer, _places(tokenizer, number, line))
+        places = (_places(tokenizer, number, line) for number, line in passage)
+        yield from _scored(reader, tokenizer, chain.from_iterable(places))
+
+
+def _passages(numbered: Iterable[tuple[int, str]]) -> Iterator[Iterable[tuple[int, str]]]:
+    """The lines between blank ones."""
+    for has_words, lines in groupby(numbered, key=lambda each: bool(each[1].strip())):
+        if has_words:
+            yield lines
 
 
 def _text(tokenizer: Tokenizer, numbered: Iterable[tuple[int, str]]) -> Iterator[Place]:

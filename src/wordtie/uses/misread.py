@@ -1,0 +1,35 @@
+"""What a text has that a model reads otherwise than its writer may think."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wordtie.text.sentences import sentences
+from wordtie.text.tokenizer import Tokenizer
+
+SAMPLE = 200
+"""Lines of a text that are looked at."""
+MARKS = ".,;:?!\"'“”‘’«»()[]…"
+
+
+def hanging_marks(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
+    """A note where a model of tokenised text does not know words that it would know without their punctuation."""
+    if tokenizer.tokenisation.kind != "space":
+        return []
+    known = tokenizer.vocabulary
+    words = dict.fromkeys(word for line in lines for word in tokenizer.words(line))
+    hung = [word for word in words if word not in known and word.strip(MARKS) in known]
+    return [
+        f"unknown because of their punctuation: {' '.join(hung[:5])}{' ...' if len(hung) > 5 else ''}; the model takes "
+        "text that is tokenised already: part the marks from the words with blanks, as its training text does"
+    ] if hung else []  # fmt: skip
+
+
+def several_sentences(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
+    """A note where lines hold several sentences, and a model of one a line expects `<eos>` where they go on."""
+    several = [line for line in lines if len(sentences(line)) > 1] if tokenizer.sentences else []
+    return [
+        f"{len(several):,} of the first {len(lines):,} lines hold several sentences; the model was trained on one a "
+        "line, and expects <eos> where they go on: put each on a line of its own (--reset blank keeps the context up "
+        "to a blank line)"
+    ] if several else []  # fmt: skip

@@ -1,0 +1,39 @@
+"""One column of a table, row for row."""
+
+from __future__ import annotations
+
+import pytest
+
+from wordtie.errors import DataError
+from wordtie.text.table import column
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["id,text", '1,"The cat, ""sat""."', "2,", "3,A dog"],
+        ["id;text", '1;"The cat, ""sat""."', "2;", "3;A dog;more"],
+        ["id\ttext", '1\t"The cat, ""sat""."', "", "3\tA dog"],
+    ],
+    ids=["comma", "semicolon", "tab"],
+)
+def test_the_cells_of_a_column(lines: list[str]) -> None:
+    assert list(column(lines, "text", "items")) == ['The cat, "sat".', "", "A dog"]
+
+
+def test_a_cell_of_several_lines_is_one_row() -> None:
+    assert list(column(["text,id", '"The cat', 'sat.",1', "A dog,2"], "text", "items")) == ["The cat sat.", "A dog"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        (["id,text", "1,a"], "items, line 1: has no column sentence, only id, text"),
+        ([], "items, line 1: has no column sentence"),
+        (["id,sentence", "1,a", "2"], "items, line 3: has 1 of 2 columns"),
+        (["id,sentence", '1,"' + "a" * 200_000], "items, line 2: field larger"),
+    ],
+)
+def test_a_bad_table_is_said_by_line(lines: list[str], says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        list(column(lines, "sentence", "items"))
