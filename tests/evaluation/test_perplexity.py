@@ -100,6 +100,11 @@ def test_streams_lose_no_token_and_change_little(model: LanguageModel) -> None:
     ids = text(53)
     assert evaluate(model, ids, EOS, 10).tokens == evaluate(model, ids, EOS, 99).tokens == 53
     assert evaluate(model, ids, EOS, 10).nats == pytest.approx(evaluate(model, ids, EOS).nats, rel=0.2)
+    befores = [EOS, *ids.tolist()[5:53:6]]  # streams of six words, each from the word before it and an empty state
+    pieces = [ids.tolist()[first : first + 6] for first in range(0, 53, 6)]
+    slow = [nats for piece, before in zip(pieces, befores, strict=True)
+            for nats, _ in surprisals(model.state_dict(), piece, before)]  # fmt: skip
+    assert evaluate(model, ids, EOS, 10).nats == pytest.approx(sum(slow), rel=1e-5)
 
 
 def test_a_uniform_model_is_as_perplexed_as_it_has_words() -> None:

@@ -104,6 +104,17 @@ def test_odd_shapes(form: str, shape: Case, pull: Pull | None) -> None:
         assert_close(fused(case, torch.float32), literal(case), 3e-6)
 
 
+@pytest.mark.parametrize("pull", [None, Pull(3.0, 0.5, True)], ids=["cross-entropy", "augmented"])
+def test_a_bias_learns_in_fp32_whatever_the_products(pull: Pull | None) -> None:
+    """Its gradient is a sum over all tokens, and adds up to 0; rounded to bfloat16 it would by far not."""
+    torch.manual_seed(1)
+    query, output, bias = torch.randn(700, 8), torch.randn(1000, 8), torch.zeros(1000, requires_grad=True)
+    total, _ = softmax_loss.softmax_loss(query, output, bias, torch.randint(1000, (700,)), output, pull, torch.bfloat16)
+    (gradient,) = torch.autograd.grad(total, bias)
+    assert abs(float(gradient.double().sum())) < 2e-3
+    assert float(gradient.abs().sum()) > 100
+
+
 @pytest.mark.parametrize(("precision", "tolerance"), [(torch.float32, 3e-6), (torch.bfloat16, 1e-2)], ids=str)
 @pytest.mark.parametrize("pull", PULLS[1:3], ids=["tau20", "tau20-fixed"])
 @pytest.mark.parametrize("hidden", [2, 24])

@@ -12,7 +12,10 @@ import torch
 import wordtie
 from tests.training.conftest import TINY
 from wordtie import cli
+from wordtie.evaluation.perplexity import evaluate
+from wordtie.text.token_file import encode_file
 from wordtie.training import checkpoint, run_folder
+from wordtie.training.measuring import VALIDATION_STREAMS
 
 METHODS = {
     "tied linear": "--model.head tied_linear --model.embedding 5 --model.projection_penalty 0.15",
@@ -80,6 +83,31 @@ def test_goes_on_to_the_same_bits(method: str, here: Path) -> None:
     assert ("averaged.steps" in tensors) == (method == "averaging")
     assert parts["weights_sha256"] == straight["weights_sha256"]
     assert parts["test_nats"] == straight["test_nats"]
+
+
+def test_the_rate_falls_where_validation_has_stopped_improving(here: Path) -> None:
+    train(here, "run", RESUMED["plateau"], "--training.epochs", "6")
+    lines = [json.loads(line) for line in (here.parent / "run" / "metrics.jsonl").read_text().splitlines()]
+    rate, best, wanted = 8.0, float("inf"), []
+    for line in lines:
+        wanted.append(rate)
+        rate *= 1.0 if line["valid_perplexity"] < best else 0.25
+        best = min(best, line["valid_perplexity"])
+    assert [line["lr"] for line in lines] == pytest.approx(wanted)
+    assert wanted[-1] < 8.0
+
+
+@pytest.mark.parametrize("options", [
+    f"{RESUMED['averaging']} --training.epochs 5",
+    "--noise.kind kneser_ney --training.epochs 2",
+])  # fmt: skip
+def test_epochs_are_chosen_by_what_is_exported(options: str, here: Path) -> None:
+    train(here, "run", options, "--training.keep", "last")
+    loaded = wordtie.load(here.parent / "run")
+    last = json.loads((here.parent / "run" / "metrics.jsonl").read_text().splitlines()[-1])
+    ids, _ = encode_file(here / "valid.txt", loaded.tokenizer)
+    chosen_by = evaluate(loaded.model, ids, loaded.tokenizer.vocabulary.eos_id, VALIDATION_STREAMS).perplexity
+    assert last["valid_perplexity"] == pytest.approx(chosen_by, rel=1e-6)
 
 
 def test_out_of_time_while_averaging_the_mean_is_measured_and_exported(here: Path) -> None:

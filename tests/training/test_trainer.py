@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from tests.reference.batches import windows_by_hand
 from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, TrainingSettings
-from wordtie.errors import RunFolderError
+from wordtie.errors import RunFolderError, SettingsError
 from wordtie.models.language_model import LanguageModel
 from wordtie.training import checkpoint
 from wordtie.training.machine import process_of_its_own
@@ -120,9 +120,12 @@ def test_only_dropout_draws_random_numbers(settings: Settings, dropout: float, t
 
 
 def test_what_is_exported_is_the_best_epoch(settings: Settings, tmp_path: Path) -> None:
-    result = train(changed(settings, epochs=4, patience=1), tmp_path / "run")
+    rising = changed(settings, epochs=4, lr=20.0, decay=1.0, clip=0.5)
+    result = train(rising, tmp_path / "run")
     perplexities = metrics(tmp_path / "run", "valid_perplexity")
-    assert result.best_epoch == perplexities.index(min(perplexities)) + 1
+    assert result.best_epoch == perplexities.index(min(perplexities)) + 1 < result.epochs, "else it is the last as well"
+    so_far = train(changed(rising, epochs=result.best_epoch, keep="last"), tmp_path / "so-far")
+    assert so_far.weights_sha256 == result.weights_sha256
     model = load_file(tmp_path / "run" / "model.safetensors")
     assert checkpoint.tensors_sha256(model) == result.weights_sha256
     assert all(torch.equal(model[name], tensor) for name, tensor in last(tmp_path / "run", "best.").items())
@@ -134,6 +137,42 @@ def test_the_last_epoch_is_exported_where_asked_for(settings: Settings, tmp_path
     assert result.best_epoch < result.epochs, "else it is the best as well"
     model = load_file(tmp_path / "run" / "model.safetensors")
     assert all(torch.equal(model[name], tensor) for name, tensor in last(tmp_path / "run", "model.").items())
+
+
+def test_readable_forms_compute_in_fp32_and_say_so(settings: Settings, tmp_path: Path) -> None:
+    readable = train(changed(settings, epochs=1, fused=False, precision="auto"), tmp_path / "readable")
+    assert readable.precision == "float32"
+    with pytest.raises(SettingsError, match="bf16, but nothing fused"):
+        train(changed(settings, fused=False, precision="bf16"), tmp_path / "refused")
+    loss = LossSettings(kind="interpolated", temperature=10.0)
+    model = dataclasses.replace(settings.model, core="gru")
+    gru = dataclasses.replace(changed(settings, epochs=1, precision="auto"), model=model, loss=loss)
+    assert train(gru, tmp_path / "gru").precision == "float32"
+
+
+def test_what_is_reported_is_the_cross_entropy_alone(settings: Settings, tmp_path: Path) -> None:
+    """A rate that moves nothing: the training perplexity is that of the model at the start, whatever the loss."""
+    for kind in ("cross_entropy", "augmented", "augmented_2016"):
+        still = dataclasses.replace(changed(settings, epochs=1, lr=1e-30), loss=LossSettings(kind=kind))
+        train(still, tmp_path / kind)
+    found = [
+        metrics(tmp_path / kind, "train_perplexity")[0] for kind in ("cross_entropy", "augmented", "augmented_2016")
+    ]
+    assert found == pytest.approx([found[0]] * 3, rel=1e-5)
+
+
+def test_out_of_time_a_better_epoch_is_kept(settings: Settings, tmp_path: Path) -> None:
+    asked = changed(settings, checkpoint_every=100)
+    train(asked, tmp_path / "run")
+    path = tmp_path / "run" / "checkpoints" / "last.safetensors"
+    tensors, record = checkpoint.load(path)
+    record["position"]["best_perplexity"] = 1e-9
+    checkpoint.save(path, tensors, record)
+    result = train(changed(asked, epochs=9, max_time="0.01s"), tmp_path / "run", resume=True)
+    assert (result.stopped, result.epochs) == ("max_time", 3)
+    model = load_file(tmp_path / "run" / "model.safetensors")
+    assert all(torch.equal(model[name], tensor) for name, tensor in last(tmp_path / "run", "best.").items())
+    assert not all(torch.equal(model[name], tensor) for name, tensor in last(tmp_path / "run", "model.").items())
 
 
 def test_leaves_torch_as_it_was_and_starts_from_its_own_seed(settings: Settings, tmp_path: Path) -> None:

@@ -98,12 +98,13 @@ def queries(
 
 def evaluate(model: LanguageModel, ids: Ids, eos_id: int, streams: int = 1) -> Score:
     """Score a text of word ids, (N,)."""
-    total, log_probabilities = 0.0, LogProbabilities(model)
+    total, tokens, log_probabilities = 0.0, 0, LogProbabilities(model)
     with evaluating(model) as device:
         for query, targets in queries(model, ids, eos_id, min(streams, len(ids)), device):
             for nats in _nats(log_probabilities, query, targets):
                 total += nats
-    return Score(total, len(ids))
+            tokens += int((targets != PADDING).sum())
+    return Score(total, tokens)
 
 
 def evaluate_blocks(model: LanguageModel, blocks: Iterable[Ids], eos_id: int) -> Score:

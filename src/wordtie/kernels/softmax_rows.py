@@ -19,6 +19,8 @@ import numpy as np
 from wordtie.kernels.numba_math import compiled, exp, inlined, larger, load, rank, smaller, store, value_of_rank
 
 _TWENTY = np.float32(20)
+GROUP = 16
+"""Rows of cross-entropy that are summed together, whichever thread works on them."""
 _APART = 128
 """Numbers kept free on either side of a block that loops write: nearer to what they read, the compiled loop goes word
 by word in place of vectors, and a small vocabulary's sums come out in other bits, as memory happens to lie."""
@@ -192,12 +194,16 @@ def augmented_rows(
 
 
 @compiled
-def cross_entropy_rows(rows: Any, bias: Any, targets: Any, begin: Any, end: Any, out: Any) -> None:
-    """Token rows `begin` to `end` become softmax(scores + bias), `bias` may be None; out[n] is the cross-entropy."""
+def cross_entropy_rows(rows: Any, bias: Any, targets: Any, begin: Any, end: Any, out: Any, predicted: Any) -> None:
+    """Token rows become softmax(scores + bias), `bias` may be None; out[n] is the cross-entropy.
+
+    Rows of the groups `begin` to `end`, `GROUP` rows each; predicted[group], where it has columns, becomes their sum.
+    """
     words = rows.shape[1]
     sharp = _block(words)
-    for n in range(begin, end):
+    for n in range(begin * GROUP, min(end * GROUP, rows.shape[0])):
         row = rows[n]
+        summed = predicted[n // GROUP]
         total = np.float32(0)
         best = _highest(row, bias)
         if bias is None:
@@ -215,6 +221,8 @@ def cross_entropy_rows(rows: Any, bias: Any, targets: Any, begin: Any, end: Any,
         inverse = np.float32(1) / total
         for v in range(words):
             row[v] = store(sharp[v] * inverse, row)
+        for v in range(summed.shape[0]):
+            summed[v] += sharp[v] * inverse
         out[n] = np.log(np.float64(total)) + np.float64(best) - target_logit
         if not np.isfinite(out[n]):
             _spoil(row)

@@ -24,10 +24,12 @@ def cross_entropy_rows(rows_NV: Tensor, bias_V: Tensor | None, targets_N: Tensor
     rows, targets = as_numpy(rows_NV), targets_N.numpy()
     bias = None if bias_V is None else bias_V.contiguous().numpy()
     nats = np.empty(len(targets))
-    in_parts(lambda begin, end: softmax_rows.cross_entropy_rows(rows, bias, targets, begin, end, nats), len(targets))
-    # a product: `sum` would first make float32 of all rows
-    predicted = None if bias_V is None else (rows_NV.new_ones(1, len(rows_NV)) @ rows_NV)[0].float()
-    return torch.from_numpy(nats).sum(), predicted
+    groups = -(-len(targets) // softmax_rows.GROUP)
+    predicted = np.zeros((groups, 0 if bias_V is None else len(bias_V)), np.float32)
+    in_parts(
+        lambda begin, end: softmax_rows.cross_entropy_rows(rows, bias, targets, begin, end, nats, predicted), groups
+    )
+    return torch.from_numpy(nats).sum(), None if bias_V is None else torch.from_numpy(predicted).sum(0)
 
 
 def augmented_rows(

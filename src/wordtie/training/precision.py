@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from wordtie.config import SettingsError
+from wordtie.config import Settings, SettingsError
 
 
 def resolve_device(name: str) -> torch.device:
@@ -15,6 +15,19 @@ def resolve_device(name: str) -> torch.device:
     if device.type == "cuda" and not torch.cuda.is_available():
         raise SettingsError("training.device is cuda, but PyTorch sees no CUDA card here: use cpu or auto")
     return device
+
+
+def precision_of(settings: Settings, device: torch.device) -> torch.dtype:
+    """What a run's products are computed in: fp32 where nothing fused serves, since the readable forms know no other.
+
+    Raises `SettingsError` where bf16 is asked for there.
+    """
+    training = settings.training
+    if training.fused and (settings.model.core == "lstm" or settings.loss.kind != "interpolated"):
+        return resolve_precision(training.precision, device)
+    if training.precision == "bf16":
+        raise SettingsError("training.precision is bf16, but nothing fused computes here: use fp32 or auto")
+    return torch.float32
 
 
 def resolve_precision(name: str, device: torch.device) -> torch.dtype:

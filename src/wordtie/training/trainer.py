@@ -29,7 +29,7 @@ from wordtie.training.machine import keep_freed_memory, process_of_its_own
 from wordtie.training.measuring import Measuring
 from wordtie.training.noise import build_noise
 from wordtie.training.optim import build_optimiser
-from wordtie.training.precision import resolve_device, resolve_precision
+from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.prepared import prepared_data
 from wordtie.training.progress import Progress
 from wordtie.training.result import Position, Stopped, TrainingResult
@@ -81,7 +81,7 @@ class _Run:
         training = settings.training
         keep_freed_memory()
         device = resolve_device(training.device)
-        self.precision = resolve_precision(training.precision, device)
+        self.precision = precision_of(settings, device)
         self.noise = build_noise(settings.noise, data, device)
         self.measuring = Measuring(settings, data, self.noise)
         self.step = Step(build_loss(settings.loss, training.fused, self.precision), training.clip, self.noise)
