@@ -50,9 +50,9 @@ GAL_DROPOUT: Changes = {
     "model.hidden_dropout": 0.5,
 }
 """Bayesian dropout (BD): the shares of Gal's script."""
-ONE_MASK = """\
-the script has a mask for each gate, ours one for all four; its weight decay is not times the rate, ours is; and it ends \
-with a training perplexity without dropout, which may be the printed one, where ours is that of training"""
+AS_SCRIPT = """\
+the script has a mask for each gate, ours one for all four; its weight decay is not times the rate, ours is; it ends with \
+a training perplexity without dropout, which may be the printed one, where ours is that of training"""
 PENALTY: Changes = {"model.projection_penalty": 0.15, "model.projection_form": "squared_norm"}
 """As released, but for the map's bias, with which hardly anything is learnt at the rate 1."""
 MODELS: dict[str, tuple[str, Changes]] = {
@@ -105,7 +105,7 @@ def table_5() -> list[Row]:
     ]
     ours = [
         Row(f"{PAPER}/table-5/{name}", label, printed, changes, needs="gpu",
-            note=ONE_MASK if name.startswith("large-bd") else "")
+            note=AS_SCRIPT if name.startswith("large-bd") else "")
         for name, label, printed, changes in rows
     ]  # fmt: skip
     return ours + highway
