@@ -51,8 +51,8 @@ GAL_DROPOUT: Changes = {
 }
 """Bayesian dropout (BD): the shares of Gal's script."""
 AS_SCRIPT = """\
-the script has a mask for each gate, ours one for all four; its weight decay is not times the rate, ours is; it ends with \
-a training perplexity without dropout, which may be the printed one, where ours is that of training"""
+the script has a mask for each gate, ours one for all four; its weight decay is not times the rate, ours is; it ends \
+with a training perplexity without dropout, which may be the printed one, where ours is that of training"""
 PENALTY: Changes = {"model.projection_penalty": 0.15, "model.projection_form": "squared_norm"}
 """As released, but for the map's bias, with which hardly anything is learnt at the rate 1."""
 MODELS: dict[str, tuple[str, Changes]] = {
