@@ -138,7 +138,7 @@ def test_an_older_version_is_made_anew(text: Path, out: Path) -> None:
     prepare(DataSettings(corpus=str(text)), out)
     info = json.loads((out / "data.json").read_text())
     (out / "data.json").write_text(json.dumps(info | {"version": 0}))
-    with pytest.raises(RunFolderError, match="version 0, not 2"):
+    with pytest.raises(RunFolderError, match="version 0, not 3"):
         open_prepared(out)
     assert prepare(DataSettings(corpus=str(text)), out).info == info
 

@@ -13,7 +13,7 @@ from wordtie.evaluation.shown import shown
 from wordtie.papers.registry import ROWS
 from wordtie.papers.row import Published, Row
 from wordtie.report.ledger import Entry, is_stale
-from wordtie.training.identity import begun_with, changed, decisive
+from wordtie.training.identity import begun_with, other_settings
 from wordtie.training.lock import is_locked
 from wordtie.training.queue_table import clock, finished_epochs
 
@@ -191,8 +191,7 @@ def _begun_otherwise(folder: Path, row: Row) -> str:
     if begun is None:
         return ""
     again = row.second_session if folder.name.endswith(SECOND_SESSION) else {}
-    before, now = (decisive(settings) for settings in (begun, row.settings(begun.training.seed, again)))
-    return ", ".join(changed(before, now, but=("training.start_from",)))
+    return ", ".join(other_settings(begun, row.settings(begun.training.seed, again), but=("training.start_from",)))
 
 
 def _progress(folder: Path) -> str:

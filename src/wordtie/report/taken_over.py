@@ -11,7 +11,7 @@ from wordtie.errors import RunFolderError
 from wordtie.report.ledger import configuration
 from wordtie.text.token_file import PreparedData
 from wordtie.training import checkpoint, run_folder
-from wordtie.training.identity import difference, identity
+from wordtie.training.identity import difference, identity, settled
 from wordtie.training.result import Position, TrainingResult
 from wordtie.training.schedule import out_of_patience
 
@@ -62,7 +62,9 @@ def _finished_result(folder: Path, settings: Settings, data: PreparedData) -> Tr
         return None
     config, tensors, _ = run_folder.read_model(folder, "language_model")
     before = run_folder.read_settings(config, folder)
-    if configuration(before) != configuration(settings) or not _same_texts(folder, config, data):
+    if configuration(settled(before, data)) != configuration(settled(settings, data)) or not _same_texts(
+        folder, config, data
+    ):
         return None
     if checkpoint.tensors_sha256(tensors) != result.weights_sha256:
         raise RunFolderError(f"{path}: measured on other weights than {folder / run_folder.MODEL}: move it away")

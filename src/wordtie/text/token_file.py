@@ -34,7 +34,7 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the stage, and how much of it is done, of how much."""
 Counts: TypeAlias = NDArray[np.int64]
 
-VERSION = 2
+VERSION = 3
 """Of the prepared folder; one of another version is prepared anew."""
 _TOKENIZER, _INFO = "tokenizer.json", "data.json"
 _CHUNK = 1 << 20
@@ -165,13 +165,14 @@ def _least_count(settings: DataSettings, seen: Mapping[str, int]) -> int:
     return 1 if learnt or max((count for word, count in seen.items() if word != EOS), default=0) < 2 else 2
 
 
-def _policy(settings: DataSettings, tokenisation: Tokenisation, least: int) -> dict[str, str | bool]:
+def _policy(settings: DataSettings, tokenisation: Tokenisation, least: int) -> dict[str, str | int]:
     """In words, what a perplexity over these ids means."""
     texts = "the training text" if settings.vocabulary_from == "train" else "all splits"
     often = f" that come {least} times or more" if least > 1 else ""
     return {
         "tokenisation": tokenisation.kind,
         "lowercase": tokenisation.lowercase,
+        "min_count": least,
         "sentences": tokenisation.sentences,
         "vocabulary": f"words of {texts}{often}, numbered by falling count",
         "unk": "a word outside the vocabulary is <unk>, as is <unk> in the text; both are predicted and counted",

@@ -5,6 +5,7 @@ The texts are known by their SHA-256, not by where they lie.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,12 @@ def begun_with(folder: Path) -> Settings | None:
 def identity(settings: Settings, data: PreparedData) -> dict[str, Any]:
     """What a checkpoint says of its run: the settings, and the SHA-256 of each split's text."""
     texts = {split: values["sha256"] for split, values in data.info["splits"].items()}
-    return {"settings": to_dict(settings), "texts": texts}
+    return {"settings": to_dict(settled(settings, data)), "texts": texts}
+
+
+def settled(settings: Settings, data: PreparedData) -> Settings:
+    """With what was left to the text to decide."""
+    return replace(settings, data=replace(settings.data, min_count=data.info["policy"]["min_count"]))
 
 
 def difference(before: dict[str, Any], now: dict[str, Any]) -> str:
@@ -52,9 +58,10 @@ def difference(before: dict[str, Any], now: dict[str, Any]) -> str:
     return ", ".join([*other_settings(then, since), *changed(before["texts"], now["texts"], "text of ")])
 
 
-def other_settings(then: Settings, now: Settings) -> list[str]:
-    """Those that decide the numbers of a run, and differ; not where the text lies."""
-    return changed(decisive(then), decisive(now), but=("data.corpus",))
+def other_settings(then: Settings, now: Settings, but: tuple[str, ...] = ("data.corpus",)) -> list[str]:
+    """Those that decide the numbers of a run, and differ; what one leaves to the text to decide is left to the text."""
+    by_text = ("data.min_count",) if None in (then.data.min_count, now.data.min_count) else ()
+    return changed(decisive(then), decisive(now), but=(*but, *by_text))
 
 
 def changed(before: dict[str, Any], now: dict[str, Any], prefix: str = "", but: tuple[str, ...] = ()) -> list[str]:
