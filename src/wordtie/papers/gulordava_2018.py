@@ -3,9 +3,10 @@
 Tied+L: a linear layer L between hidden state and word matrix, so that the two may differ in size. The setting is that
 of PyTorch's word-level example: SGD at 20 on the mean over a window's tokens, divided by 4 where validation stops
 improving, gradient norm at most 0.25, 35 steps, 20 streams, 40 epochs (less where five in a row bring nothing, by when
-the rate is a thousandth), dropout on the embedding, between the layers and on the output. Rates here refer to the loss summed over the steps, so 20 is 20 / 35 and 0.25 is 0.25 * 35.
-The rest of the layers starts uniform in (-1 / sqrt(hidden), 1 / sqrt(hidden)), PyTorch's default. The paper searches
-dropout and learning rate, with details in an appendix that the proceedings' text lacks: 20 is the example's rate.
+the rate is a thousandth), dropout on the embedding, between the layers and on the output. Rates here refer to the loss
+summed over the steps, so 20 is 20 / 35 and 0.25 is 0.25 * 35. The rest of the layers starts uniform in
+(-1 / sqrt(hidden), 1 / sqrt(hidden)), PyTorch's default. The paper searches dropout and learning rate, with details in
+an appendix that the proceedings' text lacks: 20 is the example's rate.
 """
 
 from __future__ import annotations
