@@ -60,11 +60,10 @@ def _finished_result(folder: Path, settings: Settings, data: PreparedData) -> Tr
         ) from error
     if result.stopped == "max_time":
         return None
-    config, tensors, _ = run_folder.read_model(folder, "language_model")
+    config, tensors, tokenizer = run_folder.read_model(folder, "language_model")
     before = run_folder.read_settings(config, folder)
-    if configuration(settled(before, data)) != configuration(settled(settings, data)) or not _same_texts(
-        folder, config, data
-    ):
+    alike = configuration(settled(before, data)) == configuration(settled(settings, data))
+    if not alike or tokenizer.vocabulary != data.vocabulary or not _same_texts(folder, config, data):
         return None
     if checkpoint.tensors_sha256(tensors) != result.weights_sha256:
         raise RunFolderError(f"{path}: measured on other weights than {folder / run_folder.MODEL}: move it away")

@@ -46,6 +46,8 @@ def identity(settings: Settings, data: PreparedData) -> dict[str, Any]:
 
 def settled(settings: Settings, data: PreparedData) -> Settings:
     """With what was left to the text to decide."""
+    if settings.data.min_count is not None:
+        return settings
     return replace(settings, data=replace(settings.data, min_count=data.info["policy"]["min_count"]))
 
 
