@@ -67,8 +67,7 @@ class SettingsParser(jsonargparse.ArgumentParser):
         line += "; give it as '[0.9,0.05,0.05]'" if line.startswith("data.split") else ""
         for option in re.findall(r"--[\w.]+", line) if line.startswith("unrecognized") else []:
             known = [string for action in self._actions for string in action.option_strings]
-            near = difflib.get_close_matches(option, known, n=1)
-            line += f"; did you mean {near[0]}?" if near else ""
+            line += _did_you_mean(option, known)
         raise UsageError(f"{line}; see `{self.prog} --help`") from ex
 
     def settings(self, parsed: jsonargparse.Namespace) -> Settings:
@@ -105,9 +104,12 @@ def _check_recipe(path: Path) -> None:
     for section, kind in SECTIONS.items():
         known = [field.name for field in dataclasses.fields(kind)]
         for name in found.get(section, {}).keys() - set(known):
-            near = difflib.get_close_matches(str(name), known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise UsageError(f"{path}: {section} has no setting {name}{hint}")
+            raise UsageError(f"{path}: {section} has no setting {name}{_did_you_mean(str(name), known)}")
+
+
+def _did_you_mean(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def as_yaml(settings: Settings) -> str:

@@ -72,9 +72,9 @@ def read_lines(path: str) -> Iterator[str]:
             yield from decoded(block, name, number).removesuffix("\n").split("\n")
 
 
-def say(*notes: Sequence[str]) -> None:
+def say(notes: Iterable[str]) -> None:
     """Tell, on stderr, what someone may not have meant."""
-    for note in (each for group in notes for each in group):
+    for note in notes:
         print(f"note: {note}", file=sys.stderr)
 
 

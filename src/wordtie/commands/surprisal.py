@@ -55,7 +55,7 @@ def main(argv: list[str]) -> None:
     model = load(arguments.run)
     lines = lines_with_words(arguments.file, arguments.column)
     first = list(islice(lines, SAMPLE))
-    say(hanging_marks(model.tokenizer, first), several_sentences(model.tokenizer, first))
+    say([*hanging_marks(model.tokenizer, first), *several_sentences(model.tokenizer, first)])
     records = surprisal(model.model, model.tokenizer, chain(first, lines), arguments.reset)
     rows = map(dataclasses.asdict, records)
     if arguments.json:

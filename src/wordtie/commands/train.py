@@ -100,16 +100,17 @@ def summary(result: TrainingResult, info: dict[str, Any]) -> str:
 
 def notes(data: PreparedData) -> list[str]:
     """What of the text someone may not have meant."""
-    ids, vocabulary, corpus = data.train, data.vocabulary, data.info["corpus"]
+    ids, vocabulary = data.train, data.vocabulary
     found = []
     if not (ids == vocabulary.unk_id).any():
-        mend = ": --data.min_count 2 has it learnt from rare words" * (
-            data.info["made_from"]["settings"]["min_count"] == 1
-        )
+        every_word = data.info["made_from"]["settings"]["min_count"] == 1
+        mend = ": --data.min_count 2 has it learnt from rare words" if every_word else ""
         found.append(f"<unk> never came in training, so what the model says of unknown words means nothing{mend}")
+    if data.info["corpus"] in CATALOGUE:
+        return found
     ends = ids == vocabulary.eos_id
     blank = int((ends[1:] & ends[:-1]).sum())
-    if blank and corpus not in CATALOGUE:
+    if blank:
         found.append(
             f"{blank:,} of {int(ends.sum()):,} lines of the training text are blank, each a sentence without words: "
             "take them out where they only part paragraphs"

@@ -20,7 +20,17 @@ from pathlib import Path
 from wordtie.config import DataSettings
 from wordtie.errors import DataError
 from wordtie.text.catalogue import CATALOGUE, locate
-from wordtie.text.reading import BLOCK, LONGEST_LINE, SHORTER_LINES, Source, byte_blocks, decoded, opened, skip
+from wordtie.text.reading import (
+    BLOCK,
+    LONGEST_LINE,
+    SHORTER_LINES,
+    Source,
+    byte_blocks,
+    decoded,
+    opened,
+    refuse_old_mac,
+    skip,
+)
 from wordtie.text.tokenisation import Kind, looks_like
 
 SPLITS = ("train", "valid", "test")
@@ -148,6 +158,8 @@ def _one_file(path: Path, settings: DataSettings) -> dict[str, list[Source]]:
     with opened(Source(path)) as handle:
         size = 0
         while data := handle.read(BLOCK):
+            if not size:  # before it is cut where it has no line ends
+                refuse_old_mac(data, str(path))
             size += len(data)
         cuts = [0]
         for share in (settings.split[0], settings.split[0] + settings.split[1]):

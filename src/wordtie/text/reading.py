@@ -55,9 +55,6 @@ def opened(source: Source) -> Iterator[BinaryIO]:
         return
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as handle:
-            if path.is_file():  # what may be cut at its line ends before it is read; a pipe cannot be looked at twice
-                _refuse_old_mac(handle.read(BLOCK), str(path))
-                handle.seek(0)
             yield cast(BinaryIO, handle)
     except FileNotFoundError as error:
         raise DataError(f"{path}: there is no such file; check the path") from error
@@ -67,7 +64,7 @@ def opened(source: Source) -> Iterator[BinaryIO]:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _refuse_old_mac(beginning: bytes, name: str) -> None:
+def refuse_old_mac(beginning: bytes, name: str) -> None:
     r"""Raise `DataError` for a text whose lines end in `\r` alone, which would be read as one line."""
     if b"\r" in beginning.rstrip() and b"\n" not in beginning and b"\0" not in beginning:
         raise DataError(rf"{name}: has old Mac line ends: convert it with `tr '\r' '\n'`")
@@ -101,7 +98,7 @@ def byte_blocks(
     while data := handle.read(BLOCK if length is None else min(BLOCK, length)):
         length = None if length is None else length - len(data)
         if line == 1 and not rest:
-            _refuse_old_mac(data, name)
+            refuse_old_mac(data, name)
         end = data.rfind(b"\n") + 1 or (data.rfind(b" ") + 1 if at_spaces else 0)
         head = data[:end] if end else data
         if len(rest) + (head.find(b"\n") + 1 or len(head)) > LONGEST_LINE and not (end and at_spaces):
