@@ -164,6 +164,15 @@ def test_a_run_of_wordtie_train_is_taken_over(row: Row, place: Place, monkeypatc
         run_row.run_row(row, 1, place)
 
 
+def test_a_run_of_another_least_count_is_not_taken_over(row: Row, place: Place) -> None:
+    options = [f"--{name}={value}" for name, value in row.changes.items()]
+    folder = place.folder(row, 1)
+    assert cli.main(["train", *options, "--data.min_count", "3", "--out", str(folder)]) == 0
+    (folder / run_folder.CHECKPOINT).unlink()
+    with pytest.raises(RunFolderError, match="has a model, but no"):
+        run_row.run_row(row, 1, place)
+
+
 def test_a_second_session_is_trained_where_the_first_fell_short(row: Row, place: Place) -> None:
     twice = dataclasses.replace(row, second_session={"training.epochs": 3}, published=Published(1.01, 1.01))
     assert run_row.run_row(twice, 1, place) == "done"
