@@ -17,7 +17,8 @@ from wordtie import __version__, cli
 from wordtie.commands import train
 from wordtie.commands._settings import as_yaml
 from wordtie.commands._shared import read_lines
-from wordtie.config import DataSettings, ModelSettings, Settings
+from wordtie.config import DataSettings, LossSettings, ModelSettings, NoiseSettings, Settings
+from wordtie.config.without_effect import without_effect
 from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, WordtieError
 
 Capture = pytest.CaptureFixture[str]
@@ -232,11 +233,41 @@ def test_settings_that_would_do_nothing_are_refused(
     assert capsys.readouterr().err == f"wordtie: error: {says}\n"
 
 
+@pytest.mark.parametrize("command", ["train", "word2vec"])
+def test_a_section_is_read_from_a_file_of_its_own(
+    command: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("text.yaml").write_text("lowercase: true\n")
+    assert cli.main([command, "--data", "text.yaml", "--print_config"]) == 0
+    assert yaml.safe_load(capsys.readouterr().out)["data"]["lowercase"] is True
+
+
+@pytest.mark.parametrize("none", [["--model.output_bias", "None"], ["--model.output_bias=None"]])
+def test_none_is_what_the_help_calls_it(none: list[str], capsys: Capture) -> None:
+    assert cli.main(["train", "--model.output_bias", "true", *none, "--print_config"]) == 0
+    assert yaml.safe_load(capsys.readouterr().out)["model"]["output_bias"] is None
+
+
+def test_settings_without_effect_are_named() -> None:
+    assert without_effect(Settings()) == []
+    unused = Settings(noise=NoiseSettings(gamma=0.4, scheme="data_noising"), model=ModelSettings(core="gru", depth=3))
+    assert without_effect(unused) == [
+        "noise.scheme data_noising has no effect with noise.kind none",
+        "noise.gamma 0.4 has no effect with noise.kind none",
+        "model.depth 3 has no effect with a core that is no rhn",
+    ]
+    used = NoiseSettings(kind="kneser_ney", gamma=0.4)
+    assert without_effect(Settings(noise=used, loss=LossSettings(kind="augmented", gamma=1.0))) == []
+
+
 def test_a_recipe_for_training_serves_for_its_text_too(tmp_path: Path, capsys: Capture) -> None:
     recipe = tmp_path / "recipe.yaml"
     recipe.write_text(as_yaml(Settings(data=DataSettings(lowercase=True), model=ModelSettings(hidden=3))))
     assert cli.main(["word2vec", "--config", str(recipe), "--print_config"]) == 0
-    assert yaml.safe_load(capsys.readouterr().out)["data"]["lowercase"] is True
+    data = yaml.safe_load(capsys.readouterr().out)["data"]
+    assert data["lowercase"] is True
+    assert data["min_count"] == 5, "a language model leaves it to the text"
 
 
 def test_baseline_of_a_text_of_ones_own(tmp_path: Path, capsys: Capture) -> None:

@@ -36,6 +36,14 @@ def benchmark(pairs: int = 200, words: int = 70) -> Benchmark:
     return Benchmark("made", [(f"w{a}", f"W{b}") for a, b in drawn.tolist()], rng.integers(0, 10, pairs) / 2)
 
 
+def test_a_handful_of_pairs_has_no_interval() -> None:
+    two = Benchmark("two", [("w0", "w1"), ("w2", "w3")], np.array([1.0, 2.0]))
+    result = similarity(vectors(), two)
+    assert (abs(result.rho), result.low, result.high) == (1.0, None, None)
+    compared = difference(vectors(), vectors(1), two)
+    assert (compared.low, compared.high) == (None, None)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_rho_equals_scipys(seed: int) -> None:
     stats = pytest.importorskip("scipy.stats")
@@ -67,6 +75,8 @@ def test_coverage_and_interval() -> None:
     assert (result.pairs, result.covered) == (200, sum(expected))
     words = {word for pair in benchmark().pairs for word in pair}
     assert result.oov == pytest.approx(sum(int(word[1:]) >= 60 for word in words) / len(words))
+    assert result.low is not None
+    assert result.high is not None
     assert result.low < result.rho < result.high
     assert similarity(vectors(), benchmark()) == result
     assert np.isnan(cosines(vectors(), benchmark())).sum() == 200 - sum(expected)
@@ -93,6 +103,8 @@ def test_differences_are_on_the_pairs_of_both() -> None:
     assert result.difference == pytest.approx(
         spearman(cosines(vectors(), benchmark())[both], scores) - spearman(cosines(fewer, benchmark())[both], scores)
     )
+    assert result.low is not None
+    assert result.high is not None
     assert result.low < result.difference < result.high
     same = difference(vectors(), vectors(), benchmark())
     assert (same.difference, same.low, same.high) == (0, 0, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from tests.models.test_word2vec import COUNTS, EOS, TOKENS, Draws, predictions
 from tests.reference import word2vec as reference
 from wordtie.config import DataSettings
-from wordtie.errors import DivergedError, RunFolderError
+from wordtie.errors import DataError, DivergedError, RunFolderError
 from wordtie.kernels.word2vec_draws import generator
 from wordtie.models.word2vec import Word2Vec
 from wordtie.models.word2vec_settings import Word2VecSettings
@@ -138,3 +139,6 @@ def test_a_run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         train_word2vec(data, settings, tmp_path / "run")
     again = train_word2vec(data, settings, tmp_path / "run", overwrite=True)
     assert again.weights_sha256 == result.weights_sha256
+    with pytest.raises(DataError, match=r"nothing was predicted.*word2vec\.sample 1e-12"):
+        train_word2vec(data, replace(settings, sample=1e-12), tmp_path / "run", overwrite=True)
+    assert read_model(tmp_path / "run", "word2vec")[0] == config, "what was there is there still"

@@ -10,6 +10,7 @@ import dataclasses
 import difflib
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NoReturn, get_type_hints
 
@@ -49,7 +50,12 @@ class SettingsParser(jsonargparse.ArgumentParser):
             self.add_argument(f"--{name}", type=dict | None, default=None, help=argparse.SUPPRESS)
 
     def parse_args(self, args: Sequence[str]) -> jsonargparse.Namespace:  # type: ignore[override]
-        """As `argparse`, after a look at the recipe, and at settings that the command has no use for."""
+        """As `argparse`, after a look at the recipe, and at settings that the command has no use for.
+
+        What help and Python call None may be given so, too; YAML calls it null.
+        """
+        args = [re.sub(r"^(--\w+\.\w+=)None$", r"\1null", argument) for argument in args]
+        args = ["null" if arg == "None" and "." in before else arg for before, arg in pairwise(["", *args])]
         for number, argument in enumerate(args):
             section = re.match(r"--(\w+)\.", argument)
             if section and section[1] not in self.sections and section[1] in SECTIONS:
@@ -58,7 +64,7 @@ class SettingsParser(jsonargparse.ArgumentParser):
                 _check_recipe(Path(args[number + 1]))
             elif argument.startswith("--config="):
                 _check_recipe(Path(argument.partition("=")[2]))
-        return super().parse_args(args)
+        return super().parse_args(args).clone(with_meta=False)
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Raise a `UsageError` of one line; an unknown option is told the nearest one."""

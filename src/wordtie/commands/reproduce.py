@@ -18,7 +18,8 @@ Train the rows of the papers' tables, and list how they stand.
 A row has the settings of a line of a published table; what comes out is held against the published number. ROW is
 the name of a row, or what the names of a group of rows begin with. Every finished run is one JSON file under results/,
 with its settings, machine, texts and numbers; a row that is there already for the same settings and text is not
-trained again. A run that was stopped goes on from its run folder.
+trained again. A run that was stopped goes on from its run folder. Rows that take a CPU days are left out where there is
+no GPU, unless they are named in full.
 
 examples:
   wordtie reproduce --list                                  every row and how it stands

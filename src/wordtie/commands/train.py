@@ -60,8 +60,10 @@ def main(argv: list[str]) -> None:
         return
     out = default_folder(settings.data.corpus) if parsed.out is None else Path(parsed.out)
 
+    from wordtie.config.without_effect import without_effect
     from wordtie.training.trainer import prepared_data, train
 
+    say(without_effect(settings))
     result = train(settings, out, resume=parsed.resume, overwrite=parsed.overwrite)
     if result.stopped == "max_time":
         print("stopped by --training.max_time; the same command with --resume goes on", file=sys.stderr)

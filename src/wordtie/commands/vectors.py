@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 HELP = """\
 Take the word vectors out of a model: files, neighbours, analogies, a picture.
 
-SOURCE is a run folder, or a vectors file (word2vec text or binary, plain or .gz, or .npy). Counts go into NAME.vocab
-beside the file, which gensim reads as `fvocab`. A picture is one HTML file that needs no network.
+SOURCE is a run folder, or a vectors file (word2vec text or binary, plain or .gz, or .npy). Counts, which word2vec's
+runs have, go into NAME.vocab beside the file, which gensim reads as `fvocab`. A picture is one HTML file that needs no
+network.
 
 examples:
   wordtie vectors runs/ptb --out ptb.txt

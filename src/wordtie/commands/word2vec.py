@@ -45,6 +45,8 @@ def main(argv: list[str]) -> None:
     parsed = parser.parse_args(argv)
     corpus = {} if parsed.corpus is None else {"corpus": parsed.corpus}
     data = DataSettings(**{**parsed.data.as_dict(), **corpus})
+    if data.min_count is None:  # the recipe of a language model leaves it to the text
+        data = dataclasses.replace(data, min_count=MIN_COUNT)
     settings = Word2VecSettings(**parsed.word2vec.as_dict())
     if parsed.print_config:
         sections = {"data": to_dict(Settings(data=data))["data"], "word2vec": dataclasses.asdict(settings)}

@@ -35,6 +35,7 @@ class ModelSettings:
     embedding: int | None = None
     """E: size of a word vector. None: as many as `hidden`."""
     layers: int = 2
+    """Recurrent layers on top of each other."""
     depth: int = 10
     """Highway layers that an `rhn` passes through at each step."""
     coupled_gates: bool = True
@@ -110,12 +111,12 @@ class ModelSettings:
         )
         require(
             not self.projection_bias or self.has_projection,
-            "model.projection_bias needs a linear map: set model.head to tied_linear, or model.projection",
+            f"model.projection_bias needs a linear map: {self._to_have_a_map}",
         )
         require(self.projection_penalty >= 0, f"model.projection_penalty must be >= 0, got {self.projection_penalty}")
         require(
             self.projection_penalty == 0 or self.has_projection,
-            "model.projection_penalty needs a linear map: set model.head to tied_linear, or model.projection",
+            f"model.projection_penalty needs a linear map: {self._to_have_a_map}",
         )
 
     def _check_dropout(self) -> None:
@@ -142,6 +143,10 @@ class ModelSettings:
     def has_output_bias(self) -> bool:
         """Whether the output has a bias, with the default resolved."""
         return self.head != "tied" if self.output_bias is None else self.output_bias
+
+    @property
+    def _to_have_a_map(self) -> str:
+        return "set model.head to tied_linear" if self.head == "tied" else "set model.projection"
 
     @property
     def has_projection(self) -> bool:

@@ -30,7 +30,8 @@ class NoiseSettings:
     """lambda: lambda / 2 times the squared weights, biases left out, is added to the loss, which is summed over `steps`
     and averaged over `streams` (kong-2019: 1e-4, 1e-3). Variational smoothing weighs word vectors by `l2_form`."""
     l2_form: Literal["exact", "printed"] = "exact"
-    """`exact`: what the variational distribution gives. `printed`: the formula of kong-2019, its sign mended."""
+    """`exact`: what the variational distribution of the word matrix gives, counted once where the matrix is shared.
+    `printed`: the formula of kong-2019, its sign mended."""
     prediction: Literal["mean", "mode", "sampling"] | None = None
     """`mean`: word vectors are the means of their distributions, folded into the exported model. `mode`: the clean
     model. `sampling`: the clean model, and the figures at the end average `samples` draws.

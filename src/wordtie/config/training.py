@@ -15,6 +15,7 @@ class TrainingSettings:
     """How the parameters are found. Losses are summed over time and averaged over streams."""
 
     optimiser: Literal["sgd", "adam", "rmsprop"] = "sgd"
+    """What becomes of the gradient; `sgd` is plain, as most of the papers have it."""
     lr: float = 1.0
     """Learning rate; refers to the loss summed over the `steps` and averaged over the `streams`."""
     schedule: Literal["epoch", "plateau"] = "epoch"
@@ -36,8 +37,8 @@ class TrainingSettings:
     of those more than this many epochs before it, the mean of the weights of all steps since is what is measured and
     exported. 0: never."""
     start_from: str | None = None
-    """A run folder whose weights this run starts from, as the small models of inan-2017 did (footnote 4): same
-    model settings, same vocabulary, and the schedule starts anew."""
+    """A run folder whose weights this run starts from, as the small models of inan-2017 did (footnote 4): the same
+    parameters and vocabulary, while dropout may differ; the schedule starts anew."""
     epochs: int = 50
     """At most this many passes over the training text."""
     patience: int = 5
@@ -52,6 +53,7 @@ class TrainingSettings:
     steps: int = 35
     """T: steps of truncated back-propagation through time."""
     seed: int = 1
+    """Of all random numbers: the same seed on the same machine trains the same bits on the CPU."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """Precision of matrix products while training; `auto` takes bf16 where the machine has instructions
     for it. Master weights, sums and softmax statistics stay in fp32; evaluation is always fp32."""

@@ -56,9 +56,9 @@ class Similarity:
     """How well vectors agree with a benchmark."""
 
     rho: float
-    low: float
-    high: float
-    """Of the 95 % interval."""
+    low: float | None
+    high: float | None
+    """Of the 95 % interval; None where the pairs are too few for one."""
     pairs: int
     covered: int
     oov: float
@@ -70,8 +70,8 @@ class Difference:
     """rho of the first vectors less rho of the second, on the pairs that both cover."""
 
     difference: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     pairs: int
 
 
@@ -184,7 +184,10 @@ def _resamples(pairs: int, seed: int) -> Doubles:
     return rng.multinomial(pairs, np.full(pairs, 1 / pairs), RESAMPLES).astype(np.float64)
 
 
-def _interval(values_R: Doubles) -> tuple[float, float]:
+def _interval(values_R: Doubles) -> tuple[float, float] | tuple[None, None]:
+    """None where more resamples have no rho, all their pairs being one, than may lie outside of the interval."""
+    if np.isnan(values_R).mean() > 1 - LEVEL:
+        return None, None
     low, high = np.nanquantile(values_R, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
 

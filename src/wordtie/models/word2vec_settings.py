@@ -14,10 +14,12 @@ class Word2VecSettings:
     """Skip-gram or CBOW with negative sampling (Mikolov et al. 2013), its two matrices untied or tied."""
 
     algorithm: Literal["skipgram", "cbow"] = "skipgram"
+    """`skipgram` predicts each word of the context from the word, `cbow` the word from its context."""
     head: Literal["untied", "tied", "tied_linear"] = "untied"
     """`untied`: an input and an output matrix. `tied`: one matrix. `tied_linear`: one matrix and a linear map
     between the input vectors and the query (gulordava-2018, tied+L)."""
     vector_size: int = 100
+    """E: numbers in a word vector."""
     window: int = 5
     """Farthest distance between a word and its context; each word draws its own from 1 to this."""
     negative: int = 5
@@ -36,9 +38,11 @@ class Word2VecSettings:
     linear_rate: float = 20.0
     """With `tied_linear`: the map moves by this times alpha times the mean gradient of a block."""
     epochs: int = 5
+    """Passes over the training text."""
     workers: int = 2
     """Threads. One gives the same vectors bit for bit; more train without locks, from the same random numbers."""
     seed: int = 1
+    """Of all random numbers."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """With `tied_linear`: precision of the products with the map; `auto` takes bf16 where the machine has
     instructions for it. All else is fp32."""
@@ -49,6 +53,8 @@ class Word2VecSettings:
             value = getattr(self, name)
             require(value >= 1, f"word2vec.{name} must be at least 1, got {value}")
         require(1 <= self.negative <= 500, f"word2vec.negative must be from 1 to 500, got {self.negative}")
+        exponent = self.ns_exponent
+        require(-10 <= exponent <= 10, f"word2vec.ns_exponent must be from -10 to 10, got {exponent}")
         require(0 <= self.sample < 1, f"word2vec.sample must be in [0, 1), got {self.sample}")
         require(self.rate > 0, f"word2vec.alpha must be positive, got {self.rate}")
         require(

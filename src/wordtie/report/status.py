@@ -168,7 +168,7 @@ def why_not(row: Row) -> str:
         return row.not_run
     if row.kind == "drawn":
         return f"waits for {row.drawn_from[0]}"
-    return "needs a GPU" if row.needs == "gpu" else "waits for its turn"
+    return "needs a GPU (or days on a CPU, named in full)" if row.needs == "gpu" else "waits for its turn"
 
 
 def _begun(row: Row, runs: Path) -> Path | None:

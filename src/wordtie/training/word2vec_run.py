@@ -18,6 +18,7 @@ import yaml
 from numpy.typing import NDArray
 
 from wordtie.config import DataSettings, Settings, to_dict
+from wordtie.errors import DataError
 from wordtie.models.word2vec import Word2Vec
 from wordtie.models.word2vec_settings import Word2VecSettings
 from wordtie.text.batches import Ids
@@ -62,6 +63,11 @@ def train_word2vec(
         model = Word2Vec(settings, trained_counts(data.train, data))
         started = time.monotonic()
         losses = fit(model, data.train, data.vocabulary.eos_id, _Lines(settings.epochs, len(data.train)))
+        if not losses[-1][1]:
+            raise DataError(
+                f"{data_settings.corpus}: nothing was predicted: too few words were left beside each other by "
+                f"data.min_count {data_settings.min_count} and word2vec.sample {settings.sample}"
+            )
         tensors = model.tensors()
         result = Word2VecResult(
             folder=out,

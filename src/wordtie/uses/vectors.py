@@ -1,4 +1,4 @@
-"""Take the word vectors out of a model: language model, word2vec or translation, whichever it is.
+"""Take the word vectors out of a model, language model or word2vec.
 
 An untied model has input vectors, which read words, and output vectors, which score them; press-wolf-2017 asks which
 are better. A tied model has one set, which goes by any of the three names.
@@ -36,7 +36,7 @@ def vectors_of(run: Path, side: Side | None = None) -> WordVectors:
     _, tensors, tokenizer = read_model(run, kind)
     source, target = TENSORS[kind]
     if side == "tied" and target in tensors:
-        raise DataError(f"{run}: is not tied: take --side input or --side output")
+        raise DataError(f"{run}: is not tied: take its side input or output")
     matrix_VE = tensors[target if side == "output" and target in tensors else source].float().numpy()
     words = tokenizer.vocabulary.words
     name = f"{run}:{side or ('input' if target in tensors else 'tied')}"
