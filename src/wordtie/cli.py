@@ -5,6 +5,7 @@ What goes wrong becomes one line on stderr and an exit code (`EXIT_CODES`); `--d
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import errno
 import importlib
@@ -146,7 +147,8 @@ def _run(arguments: list[str]) -> None:
 def _report(message: str, code: int, debug: bool) -> int:
     if debug:
         traceback.print_exc()
-    print(f"wordtie: {message}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # stderr may lie on the disk that is full; the exit code says it, too
+        print(f"wordtie: {message}", file=sys.stderr)
     return code
 
 

@@ -91,3 +91,5 @@ def test_a_group_is_what_begins_so_and_a_name_in_full_is_one_row() -> None:
     assert len(select([])) == len(ROWS)
     with pytest.raises(SettingsError, match="did you mean inan-2017/table-1/ptb-small-real"):
         select(["inan-2017/table-1/ptb-smal-real"])
+    with pytest.raises(SettingsError, match="a row's name is empty"):
+        select([""])

@@ -183,6 +183,36 @@ def test_one_bad_entry_does_not_hide_the_others(
     assert cli.main(["reproduce", "--check"]) == LedgerError.exit_code
 
 
+def test_what_was_being_written_is_no_entry(row: Row, place: Place) -> None:
+    path = write_entry(place.results, made_up(row))
+    killed = path.parent / f".{path.name}-ab12cd" / path.name
+    killed.parent.mkdir()
+    shutil.copy(path, killed)
+    entries, problems = read_sound(place.results)
+    assert (len(entries), problems) == (1, [])
+
+
+@pytest.mark.parametrize(("was", "damaged"), [('"seed": 1,', '"seed": 1, "rho": NaN,'), (": 1,", ': "one",')])
+def test_damage_of_any_kind_is_told_in_one_line(row: Row, place: Place, was: str, damaged: str) -> None:
+    path = write_entry(place.results, made_up(row))
+    path.write_text(path.read_text().replace(was, damaged, 1))
+    with pytest.raises(LedgerError, match="damaged"):
+        read_entry(path)
+
+
+def test_a_document_that_cannot_be_drawn_hides_nothing(
+    row: Row, place: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: object) -> bool:
+        raise ImportError("No module named 'matplotlib'", name="matplotlib")
+
+    monkeypatch.setattr(document, "update", fail)
+    assert cli.main(["reproduce", row.name]) == 0
+    shown = capsys.readouterr()
+    assert row.name in shown.out
+    assert "is not brought up to date: No module named 'matplotlib'" in shown.err
+
+
 def test_documents_are_those_of_the_results_beside_them(
     row: Row, place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -199,6 +229,8 @@ def test_what_does_not_go_together_is_refused(row: Row, place: Place, capsys: py
     assert cli.main(["reproduce", "--one", "inan-2017/table-1/ptb-small"]) == 2
     assert "--one runs a single row" in capsys.readouterr().err
     assert cli.main(["reproduce", "--list", "--report"]) == 2
+    assert cli.main(["reproduce", "--report", row.name]) == 2
+    assert f"--report is of all rows: leave out {row.name}" in capsys.readouterr().err
 
 
 def test_published_and_ours_are_of_one_text(row: Row, place: Place) -> None:

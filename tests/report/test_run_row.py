@@ -139,7 +139,7 @@ def test_a_damaged_run_is_replaced_only_when_told(row: Row, place: Place) -> Non
     for name in ("checkpoints/last.safetensors", "model.safetensors", "sessions.jsonl", "settings.yaml"):
         run_row.run_row(row, 1, again)
         (place.results / f"{row.name}.seed-1.json").unlink()
-        (place.folder(row, 1) / name).write_bytes(b"{")
+        (place.folder(row, 1) / name).write_bytes(b"{\n")
         with pytest.raises(RunFolderError, match=f"{Path(name).name}.*--again trains it anew"):
             run_row.run_row(row, 1, place)
         assert run_row.run_row(row, 1, again) == "done"
@@ -242,6 +242,61 @@ def test_a_tied_model_is_held_against_the_untied_one_beside_it(row: Row, place: 
         assert measured[f"{side}~tied"]["rho"] == round(rho, 4)
     assert measured["small_weights_sha256"] == entry_of(row, place)["weights_sha256"]
     assert run_row.run_row(tied, 1, place) == "already"
+    result = json.loads((place.folder(row, 1) / "result.json").read_text())
+    (place.folder(row, 1) / "result.json").write_text(json.dumps({**result, "weights_sha256": "of others"}))
+    assert run_row.run_row(tied, 1, place) == "done", "small has been trained anew since"
+    (place.folder(row, 1) / "result.json").write_text(json.dumps({**result, "stopped": "max_time"}))
+    (place.results / "tests/table-1/wt.seed-1.json").unlink()
+    assert run_row.run_row(tied, 1, place) == "done"
+    assert read_entry(path)["measures"] == {"agreement_with_small": {}}, "small is not finished"
+
+
+def killed_in_its_first_epoch(row: Row, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def kill(run: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trainer._Run, "validate", kill)
+        with pytest.raises(KeyboardInterrupt):
+            run_row.run_row(row, 1, place)
+
+
+def test_a_finished_run_that_is_gone_on_with_and_killed_has_no_result(
+    row: Row, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    longer = dataclasses.replace(row, changes={**row.changes, "training.epochs": 5})
+    assert run_row.run_row(row, 1, place) == "done"
+    killed_in_its_first_epoch(longer, place, monkeypatch)
+    assert not (place.folder(row, 1) / "result.json").exists()
+    assert run_row.run_row(longer, 1, place) == "done"
+    assert (entry_of(row, place)["epochs"], len(entry_of(row, place)["curve"]["valid"])) == (5, 5)
+
+
+def test_a_curve_that_is_not_whole_is_refused(row: Row, place: Place) -> None:
+    run_row.run_row(row, 1, place)
+    (place.results / f"{row.name}.seed-1.json").unlink()
+    metrics = place.folder(row, 1) / "metrics.jsonl"
+    metrics.write_text(metrics.read_text().partition("\n")[2])
+    with pytest.raises(RunFolderError, match="has not a line for each of the 2 epochs"):
+        run_row.run_row(row, 1, place)
+
+
+def test_a_torn_line_of_a_session_is_dropped(row: Row, place: Place) -> None:
+    longer = dataclasses.replace(row, changes={**row.changes, "training.epochs": 3})
+    run_row.run_row(row, 1, place)
+    log = place.folder(row, 1) / "sessions.jsonl"
+    log.write_text(log.read_text() + '{"code_ver')
+    assert len(provenance.sessions(place.folder(row, 1))) == 1
+    assert run_row.run_row(longer, 1, place) == "done"
+    assert [json.loads(line)["epoch"] for line in log.read_text().splitlines()] == [1, 3]
+
+
+def test_again_begins_anew_what_another_version_began(row: Row, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed_in_its_first_epoch(row, place, monkeypatch)
+    monkeypatch.setattr(provenance, "code_version", lambda: "2.0")
+    assert run_row.run_row(row, 1, dataclasses.replace(place, again=True)) == "done"
+    assert "code_versions" not in entry_of(row, place)
+    assert run_row.run_row(row, 1, dataclasses.replace(place, again=True)) == "already"
 
 
 @pytest.mark.parametrize("scheme", ["data_noising", "variational_smoothing"])

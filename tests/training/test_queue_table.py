@@ -39,7 +39,7 @@ NO_FIGURES = ('{"epoch": 2, "valid_perp', "", "[]", "2", "{}", line(2).replace("
 def test_a_damaged_line_is_named(damaged: str, tmp_path: Path) -> None:
     content = f"{line(1)}{damaged.strip()}\n{line(3)}"
     (tmp_path / "metrics.jsonl").write_bytes(content.encode("latin-1"))
-    with pytest.raises(RunFolderError, match=r"metrics\.jsonl, line 2: damaged, .*, or remove the line"):
+    with pytest.raises(RunFolderError, match=r"metrics\.jsonl, line 2: damaged, .*: take the file from a copy"):
         finished_epochs(tmp_path)
     assert Progress.of("row", "running", tmp_path, 5).cells() == ("row", "running", "damaged", "", "", "")
 

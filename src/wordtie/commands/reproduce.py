@@ -9,6 +9,7 @@ from pathlib import Path
 
 from wordtie.commands._shared import Parser, UsageError, print_json, whole_number
 from wordtie.config import parse_time
+from wordtie.errors import WordtieError
 from wordtie.papers.registry import of_papers, select
 from wordtie.papers.row import Row
 
@@ -38,6 +39,8 @@ RESULTS = Path("results")
 def main(argv: list[str]) -> None:
     """List, check, report or run."""
     arguments = _parser().parse_args(argv)
+    if arguments.rows and (arguments.check or arguments.report):
+        raise UsageError(f"--{'check' if arguments.check else 'report'} is of all rows: leave out {arguments.rows[0]}")
     chosen = select(arguments.rows)
     if arguments.check:
         _check(arguments)
@@ -160,11 +163,18 @@ def _places(threads: int) -> int:
 
 
 def _after(rows: list[Row], arguments: Namespace) -> None:
-    """Bring the documents up to date, unless a result is damaged, and show how the rows stand now."""
+    """Bring the documents up to date, unless a result is damaged, and show how the rows stand now.
+
+    What hinders it is said, and takes nothing from the runs, nor from what one of them may have to say.
+    """
     from wordtie.report.document import update
     from wordtie.report.ledger import read_sound
 
     _, problems = read_sound(arguments.results)
     for document in [] if problems else _documents(arguments):
-        update(document, arguments.results)
+        try:
+            update(document, arguments.results)
+        except (ImportError, WordtieError) as error:
+            mend = "`wordtie reproduce --report` does it"
+            print(f"{document} is not brought up to date: {error}; {mend}", file=sys.stderr)
     _list(rows, arguments)

@@ -42,9 +42,11 @@ def of_methods() -> list[Row]:
 def select(names: Sequence[str]) -> list[Row]:
     """The rows of these names, or those that begin so; all where there are none.
 
-    Raises `SettingsError` for a name that no row begins with.
+    Raises `SettingsError` for a name that no row begins with, and for an empty one.
     """
     chosen: dict[str, Row] = {}
+    if not all(names):
+        raise SettingsError("a row's name is empty: name a row or a group of rows")
     for name in names or [""]:
         found = (
             {name: ROWS[name]} if name in ROWS else {each: row for each, row in ROWS.items() if each.startswith(name)}

@@ -82,7 +82,7 @@ class Row:
         values["data"]["min_count"] = 1  # the papers keep every word, or the most frequent ones
         for name, value in {**self.changes, "training.seed": seed, **(more or {})}.items():
             section, _, setting = name.partition(".")
-            values[section][setting] = value
+            values.setdefault(section, {})[setting] = value
         return from_dict(values)
 
 

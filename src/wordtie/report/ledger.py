@@ -55,14 +55,14 @@ def read_entry(path: Path) -> Entry:
     """An entry that is what the program wrote. Raises `LedgerError` where it is not."""
     try:
         entry: Entry = json.loads(path.read_text(encoding="utf-8"))
-        given, version = entry["checksum"], entry["version"]
+        given, version, made = entry["checksum"], int(entry["version"]), checksum(entry)
         row, seed = str(entry["row"]), int(entry["seed"])
         right_place = f"/{path.as_posix()}".endswith(f"/{row}.seed-{seed}.json")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise LedgerError(f"{path}: not a result of `wordtie reproduce`, or damaged ({error}): {MEND}") from error
     if version > VERSION:
         raise LedgerError(f"{path}: written by a newer wordtie: update wordtie")
-    if given != checksum(entry):
+    if given != made:
         raise LedgerError(f"{path}: was changed by hand, its checksum does not fit: {MEND}")
     if not right_place:
         raise LedgerError(f"{path}: is the result of {row}, seed {seed}: put it back where it belongs")
@@ -86,7 +86,7 @@ def read_sound(results: Path) -> tuple[list[Entry], list[str]]:
     entries, problems = [], []
     for path in sorted(results.rglob("*.json")):
         try:
-            if _is_entry(path):
+            if _is_entry(path.relative_to(results)):
                 entry = read_entry(path)
                 if path != entry_path(results, entry["row"], entry["seed"]):
                     raise LedgerError(f"{path}: a copy of {entry['row']}, seed {entry['seed']}: remove it")
@@ -97,7 +97,9 @@ def read_sound(results: Path) -> tuple[list[Entry], list[str]]:
 
 
 def _is_entry(path: Path) -> bool:
-    return re.search(r"\.seed-\d+\.json$", path.name) is not None
+    """Not what is being written beside its place, in a hidden folder, or was when a process was killed."""
+    hidden = any(part.startswith(".") for part in path.parts)
+    return not hidden and re.search(r"\.seed-\d+\.json$", path.name) is not None
 
 
 def configuration(settings: Settings) -> dict[str, Any]:

@@ -75,17 +75,24 @@ def agreement_with_small(folder: Path) -> dict[str, Any]:
 
     Nothing where that has not been trained; once it has, the same command measures this run again.
     """
-    small = folder.with_name(f"small.{folder.name.partition('.')[2]}")
-    if not (small / "result.json").exists():
-        print(f"agreement is not measured: it takes {small}, which is not trained yet", file=sys.stderr)
+    small, weights = _small(folder)
+    if weights is None:
+        print(f"agreement is not measured: it takes {small}, which is not trained to its end", file=sys.stderr)
         return {}
     tied = vectors_of(folder)
-    result = json.loads((small / "result.json").read_text(encoding="utf-8"))
     return {
         **{f"{side}~tied": {"rho": round(agreement(vectors_of(small, side), tied).rho, 4)}
            for side in ("input", "output")},
-        "small_weights_sha256": result["weights_sha256"],
+        "small_weights_sha256": weights,
     }  # fmt: skip
+
+
+def _small(folder: Path) -> tuple[Path, str | None]:
+    """The run of `small` beside a run, and the SHA-256 of its weights; None while it is not finished."""
+    small = folder.with_name(f"small.{folder.name.partition('.')[2]}")
+    path = small / "result.json"
+    result = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"stopped": "max_time"}
+    return small, None if result["stopped"] == "max_time" else result["weights_sha256"]
 
 
 def sampling(folder: Path) -> dict[str, float]:
@@ -118,3 +125,11 @@ MEASURES: dict[str, Callable[[Path], Any]] = {
     "sampling": sampling,
 }
 """By the names that rows use; what they return goes into the ledger as it is, so it must be plain JSON."""
+
+
+def is_measured(name: str, found: Any, folder: Path) -> bool:
+    """Whether a measure that a run's entry has stands: it is there, and of the models that are there now."""
+    if not found or name != "agreement_with_small":
+        return bool(found)
+    _, weights = _small(folder)
+    return weights in (None, found["small_weights_sha256"])

@@ -19,7 +19,7 @@ from wordtie.errors import RunFolderError
 from wordtie.papers.row import Changes, Row
 from wordtie.report import counting, ledger
 from wordtie.report.ledger import Entry
-from wordtie.report.measures import MEASURES
+from wordtie.report.measures import MEASURES, is_measured
 from wordtie.report.status import SECOND_SESSION
 from wordtie.report.taken_over import gone_on_with
 from wordtie.text.token_file import PreparedData
@@ -69,7 +69,7 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
     settings = row.settings(seed)
     data = prepared_data(settings)
     entry = entered(row, settings, data, place)
-    if entry and not (place.again and entry["code_version"] != versions()["code_version"]):
+    if entry and not (place.again and made_with(entry) != {versions()["code_version"]}):
         return "already"
     if row.kind == "kneser_ney":
         content = about(row, settings, data)
@@ -120,9 +120,16 @@ def entered(row: Row, settings: Settings, data: PreparedData, place: Place) -> E
     if ledger.is_stale(entry, row) or entry["data"] != texts(settings, data):
         return None
     waiting = row.second_session and "sessions" not in entry and falls_short(row, entry)
-    unmeasured = not all(entry["measures"].get(name) for name in row.measures)
-    still_there = (place.folder(row, settings.training.seed) / MANIFEST).exists()
+    folder = place.folder(row, settings.training.seed)
+    unmeasured = not all(is_measured(name, entry["measures"].get(name), folder) for name in row.measures)
+    still_there = (folder / MANIFEST).exists()
     return None if waiting or (unmeasured and still_there) else entry
+
+
+def made_with(entry: Entry) -> set[str]:
+    """The versions of the code that an entry's numbers were computed with."""
+    parts = entry.get("sessions", [entry])
+    return {version for part in parts for version in part.get("code_versions", [part["code_version"]])}
 
 
 def falls_short(row: Row, entry: Entry) -> bool:
@@ -143,8 +150,8 @@ def trained(
         finished_epochs(folder)  # a damaged record is told of before hours are spent, not after
         earlier = sessions(folder)
         result = gone_on_with(folder, as_begun, data, first.weights_sha256 if first else "")
-        by = earlier[-1]["code_version"] if earlier else ""
-        overwrite = place.again and result is not None and by != versions()["code_version"]
+        by = {call["code_version"] for call in earlier}
+        overwrite = place.again and bool(result or earlier) and by != {versions()["code_version"]}
     except RunFolderError as error:
         if not place.again:
             raise RunFolderError(f"{error}; --again trains it anew") from error
@@ -201,11 +208,16 @@ def stage_entry(result: TrainingResult, folder: Path) -> Entry:
         **({"code_versions": used} if len(used) > 1 else {}),
         **({"machines": machines} if len(machines) > 1 else {}),
         **{name: getattr(result, name) for name in (*RESULT, *SCORES, "parameters", "weights_sha256")},
-        "curve": curve(folder),
+        "curve": curve(folder, result.epochs),
     }
 
 
-def curve(folder: Path) -> dict[str, list[float]]:
-    """Training and validation perplexity of each epoch."""
+def curve(folder: Path, epochs: int) -> dict[str, list[float]]:
+    """Training and validation perplexity of each epoch. Raises `RunFolderError` where not all of them are there."""
     lines = finished_epochs(folder)
+    if [line["epoch"] for line in lines] != list(range(1, epochs + 1)):
+        raise RunFolderError(
+            f"{folder / 'metrics.jsonl'}: has not a line for each of the {epochs} epochs: take the file from a copy, "
+            "or train anew with --again"
+        )
     return {name: [round(line[f"{name}_perplexity"], 4) for line in lines] for name in ("train", "valid")}

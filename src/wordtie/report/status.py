@@ -15,7 +15,8 @@ from wordtie.papers.row import Published, Row
 from wordtie.report.ledger import Entry, is_stale
 from wordtie.training.identity import begun_with, other_settings
 from wordtie.training.lock import is_locked
-from wordtie.training.queue_table import clock, finished_epochs
+from wordtie.training.progress import clock
+from wordtie.training.queue_table import finished_epochs
 
 Status: TypeAlias = Literal["reached", "not reached", "run", "running", "stopped", "not run"]
 """`run`: there is no published number to hold it against. `stopped`: begun, and to be gone on with."""

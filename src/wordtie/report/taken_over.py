@@ -36,7 +36,10 @@ def _check_begun_alike(folder: Path, settings: Settings, data: PreparedData, sta
     _, record = checkpoint.load(path)
     if other := difference(record["identity"], identity(settings, data)):
         raise RunFolderError(f"{folder}: was begun with other {other}: move it away")
-    position = Position(**record["position"])
+    try:
+        position = Position(**record["position"])
+    except TypeError as error:
+        raise RunFolderError(f"{path}: cannot be gone on from ({error}): update wordtie") from error
     if position.started_from not in ("", started_from):
         raise RunFolderError(f"{folder}: was begun from other weights than the first session's: move it away")
     trained, training = position.epoch - 1, settings.training

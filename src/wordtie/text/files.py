@@ -36,6 +36,13 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+def replace_file(new: Path, path: Path) -> None:
+    """Put a finished file in the place of `path`, in one step: unlike `replace_files`, never without one."""
+    sync(new)
+    new.replace(path)
+    sync(path.parent)
+
+
 def replace_files(stage: Path, folder: Path, names: list[str]) -> None:
     """Move the files from the stage, which lies on the same disk, into the folder; the last name is the seal.
 
@@ -54,6 +61,4 @@ def write_text(path: Path, text: str) -> None:
     with saving(path), tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as stage:
         new = Path(stage) / path.name
         new.write_text(text, encoding="utf-8")
-        sync(new)
-        new.replace(path)
-        sync(path.parent)
+        replace_file(new, path)

@@ -18,7 +18,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from wordtie.errors import RunFolderError
-from wordtie.text.files import saving, sync
+from wordtie.text.files import replace_file, saving
 
 VERSION = 1
 
@@ -56,13 +56,6 @@ def save_tensors(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str
         save_file(whole, path, metadata=metadata)
     except SafetensorError as error:
         raise OSError(str(error)) from error
-
-
-def replace_file(new: Path, path: Path) -> None:
-    """Put a finished file in the place of `path`, in one step: unlike `replace_files`, never without one."""
-    sync(new)
-    new.replace(path)
-    sync(path.parent)
 
 
 def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

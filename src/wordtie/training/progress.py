@@ -102,7 +102,7 @@ class Progress:
         left = (self.epochs - epoch + 1 - done / self.windows) * self.windows * words / rate
         left = min(left, self.max_seconds - (now - self.started))
         loss = nats / tokens
-        figures = f"loss {loss:.3f}  perplexity {math.exp(min(loss, 50)):.1f}  {rate:,.0f} words/s  {_clock(left)} left"
+        figures = f"loss {loss:.3f}  perplexity {math.exp(min(loss, 50)):.1f}  {rate:,.0f} words/s  {clock(left)} left"
         self.live.update(self.task, completed=done, description=f"epoch {epoch}/{self.epochs}", figures=figures)
 
     def measuring(self, what: str) -> None:
@@ -118,7 +118,8 @@ class Progress:
             print(line, file=sys.stderr, flush=True)
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """`1:02:03`, rounded down; what lies behind is 0."""
     minutes, rest = divmod(int(max(0.0, seconds)), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 

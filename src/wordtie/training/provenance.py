@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,14 +39,23 @@ def _cpu_model() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
+@cache
 def code_version() -> str:
-    """`git describe` of the checkout the package lies in, `-dirty` where its source differs; else its version."""
+    """`git describe` of the checkout the package lies in, or the package's version.
+
+    Where its source differs, `-dirty` and a digest of the differences. Asked for once: what a process has loaded stays,
+    whatever is committed later.
+    """
     source = Path(wordtie.__file__).parent
     if _git(source, "ls-files", "--error-unmatch", "__init__.py") is None:
         return wordtie.__version__
     commit = _git(source, "describe", "--always", "--tags", "--abbrev=10")
     changed = _git(source, "status", "--porcelain", "--", ".")
-    return f"{wordtie.__version__}+{commit}{'-dirty' if changed else ''}" if commit else wordtie.__version__
+    if not commit:
+        return wordtie.__version__
+    differences = f"{changed}{_git(source, 'diff', 'HEAD', '--', '.')}" if changed else ""
+    dirty = f"-dirty.{hashlib.sha256(differences.encode()).hexdigest()[:8]}" if changed else ""
+    return f"{wordtie.__version__}+{commit}{dirty}"
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
@@ -73,10 +84,16 @@ def begin_session(folder: Path, fresh: bool, where: dict[str, int]) -> None:
     if not fresh and not path.exists():
         lines.insert(0, {"code_version": made_by(folder), "machine": None})
     with saving(path):
-        torn = not fresh and path.exists() and not path.read_bytes().endswith(b"\n")
-        with path.open("w" if fresh else "a", encoding="utf-8") as file:
-            file.write("\n" if torn else "")
+        if path.exists():  # a kill may have torn the last line
+            before = b"" if fresh else _whole_lines(path)
+            os.truncate(path, len(before))
+        with path.open("a", encoding="utf-8") as file:
             file.writelines(f"{json.dumps(line)}\n" for line in lines)
+
+
+def _whole_lines(path: Path) -> bytes:
+    before, end, _ = path.read_bytes().rpartition(b"\n")
+    return before + end
 
 
 def made_by(folder: Path) -> str:
@@ -88,11 +105,11 @@ def made_by(folder: Path) -> str:
 def sessions(folder: Path) -> list[dict[str, Any]]:
     """The calls that computed the run, oldest first; none where nobody kept count. Raises `RunFolderError`."""
     path = folder / LOG
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    lines = _whole_lines(path).splitlines() if path.exists() else []
     found = []
     for number, line in enumerate(lines, 1):
         try:
-            session = json.loads(line)
+            session = json.loads(line.decode("utf-8"))
             found.append({**session, "code_version": str(session["code_version"]), "machine": session["machine"]})
         except (ValueError, KeyError, TypeError) as error:
             raise RunFolderError(f"{path}: line {number} is damaged ({error}): remove that line") from error

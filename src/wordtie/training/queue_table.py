@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 from wordtie.errors import RunFolderError
 from wordtie.evaluation.shown import shown
+from wordtie.training.progress import clock
 
 Table: TypeAlias = Callable[[Sequence["Progress"], float], None]
 """Shows where all runs are, and the seconds that the queue has left (inf: no limit)."""
@@ -85,7 +86,7 @@ def finished_epochs(folder: Path) -> list[dict[str, Any]]:
         try:
             lines.append(_figures(line))
         except (ValueError, KeyError, TypeError, OverflowError) as error:
-            mend = "take the file from a copy, or remove the line"
+            mend = "take the file from a copy"
             raise RunFolderError(f"{path}, line {number}: damaged, not the figures of an epoch: {mend}") from error
     return lines
 
@@ -95,12 +96,6 @@ def _figures(line: bytes) -> dict[str, Any]:
     if values["epoch"] < 1 or not all(math.isfinite(values[name]) for name in FIGURES):
         raise ValueError(values)
     return values
-
-
-def clock(seconds: float) -> str:
-    """`1:02:03`, rounded down."""
-    minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
 @contextlib.contextmanager

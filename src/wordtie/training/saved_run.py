@@ -54,6 +54,7 @@ class SavedRun:
         fresh = not path.exists()
         if not fresh:
             self.restore(path, now)
+        (self.folder / "result.json").unlink(missing_ok=True)  # is of what was there; `finish` writes it anew
         begin_session(self.folder, fresh, {"epoch": now.position.epoch, "window": now.position.window})
         write_text(self.folder / "settings.yaml", yaml.safe_dump(to_dict(self.settings), sort_keys=False))
         self.metrics = Metrics(self.folder, now.position.metrics_length)

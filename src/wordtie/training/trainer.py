@@ -154,6 +154,8 @@ class _Run:
         """Stop, and say what was kept and what to try."""
         position, training = self.now.position, self.settings.training
         epoch = position.best_epoch if training.keep == "best" else position.epoch - 1
+        if epoch:
+            self.saved.export(self.now.kept)  # the folder may have a provisional one, of a stop by time
         kept = f"the model of epoch {epoch} is kept" if epoch else "no epoch was finished"
         clip = f"--training.clip {training.clip / 2:g}" if training.clip else "--training.clip 5"
         raise DivergedError(
