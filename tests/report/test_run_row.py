@@ -12,7 +12,7 @@ import torch
 import yaml
 
 from wordtie import cli
-from wordtie.errors import RunFolderError
+from wordtie.errors import DivergedError, RunFolderError
 from wordtie.evaluation.embedding_agreement import agreement
 from wordtie.papers.row import Published, Row
 from wordtie.report import run_row
@@ -270,6 +270,12 @@ def test_a_finished_run_that_is_gone_on_with_and_killed_has_no_result(
     assert not (place.folder(row, 1) / "result.json").exists()
     assert run_row.run_row(longer, 1, place) == "done"
     assert (entry_of(row, place)["epochs"], len(entry_of(row, place)["curve"]["valid"])) == (5, 5)
+
+
+def test_a_row_that_diverges_says_where_other_settings_go(row: Row, place: Place) -> None:
+    wild = dataclasses.replace(row, changes={**row.changes, "training.lr": 1e38, "training.clip": 0.0})
+    with pytest.raises(DivergedError, match=r"is not a number.*Try --training\.lr.*`wordtie train --config .*settings"):
+        run_row.run_row(wild, 1, place)
 
 
 def test_a_curve_that_is_not_whole_is_refused(row: Row, place: Place) -> None:

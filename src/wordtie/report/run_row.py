@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from wordtie.config import Settings
-from wordtie.errors import RunFolderError
+from wordtie.errors import DivergedError, RunFolderError
 from wordtie.papers.row import Changes, Row
 from wordtie.report import counting, ledger
 from wordtie.report.ledger import Entry
@@ -161,7 +161,11 @@ def trained(
     whole = _starting_from(settings, first) if overwrite else as_begun
     limit = None if math.isinf(place.max_seconds) else f"{max(0.01, place.max_seconds):.2f}s"
     limited = dataclasses.replace(whole.training, threads=place.threads, max_time=limit)
-    return train(dataclasses.replace(whole, training=limited), folder, resume=not overwrite, overwrite=overwrite)
+    try:
+        return train(dataclasses.replace(whole, training=limited), folder, resume=not overwrite, overwrite=overwrite)
+    except DivergedError as error:
+        with_others = f"`wordtie train --config {folder / 'settings.yaml'}` takes these options, a row has its settings"
+        raise DivergedError(f"{error}: {with_others}") from error
 
 
 def _starting_from(settings: Settings, first: Start | None, by_name: str | None = None) -> Settings:
