@@ -283,7 +283,7 @@ def test_a_curve_that_is_not_whole_is_refused(row: Row, place: Place) -> None:
     (place.results / f"{row.name}.seed-1.json").unlink()
     metrics = place.folder(row, 1) / "metrics.jsonl"
     metrics.write_text(metrics.read_text().partition("\n")[2])
-    with pytest.raises(RunFolderError, match="has not a line for each of the 2 epochs"):
+    with pytest.raises(RunFolderError, match="does not have a line for each of the 2 epochs"):
         run_row.run_row(row, 1, place)
 
 
