@@ -221,7 +221,7 @@ def curve(folder: Path, epochs: int) -> dict[str, list[float]]:
     lines = finished_epochs(folder)
     if [line["epoch"] for line in lines] != list(range(1, epochs + 1)):
         raise RunFolderError(
-            f"{folder / 'metrics.jsonl'}: does not have a line for each of the {epochs} epochs: take the file from a copy, "
-            "or train anew with --again"
+            f"{folder / 'metrics.jsonl'}: does not have a line for each of the {epochs} epochs: take the file from a "
+            "copy, or train anew with --again"
         )
     return {name: [round(line[f"{name}_perplexity"], 4) for line in lines] for name in ("train", "valid")}
