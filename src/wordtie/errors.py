@@ -5,6 +5,9 @@ The command line prints the message alone and exits with `exit_code`; `--debug` 
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 class WordtieError(Exception):
     """Something the user can mend. The message is one line."""
@@ -44,3 +47,9 @@ def require(condition: bool, message: str) -> None:
     """Raise a `SettingsError` with the message unless the condition holds."""
     if not condition:
         raise SettingsError(message)
+
+
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """A hint to end a message with: the nearest of the names that are known; empty where none is near."""
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)
+    return f"; did you mean {near[0]}?" if near else ""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import difflib
 import re
 from collections.abc import Sequence
 from itertools import pairwise
@@ -19,6 +18,7 @@ import yaml
 
 from wordtie.commands._shared import UsageError
 from wordtie.config import SECTIONS, Settings, to_dict
+from wordtie.errors import did_you_mean
 
 
 class HelpFormatter(jsonargparse.DefaultHelpFormatter, argparse.RawDescriptionHelpFormatter):
@@ -73,7 +73,7 @@ class SettingsParser(jsonargparse.ArgumentParser):
         line += "; give it as '[0.9,0.05,0.05]'" if line.startswith("data.split") else ""
         for option in re.findall(r"--[\w.]+", line) if line.startswith("unrecognized") else []:
             known = [string for action in self._actions for string in action.option_strings]
-            line += _did_you_mean(option, known)
+            line += did_you_mean(option, known)
         raise UsageError(f"{line}; see `{self.prog} --help`") from ex
 
     def settings(self, parsed: jsonargparse.Namespace) -> Settings:
@@ -110,12 +110,7 @@ def _check_recipe(path: Path) -> None:
     for section, kind in SECTIONS.items():
         known = [field.name for field in dataclasses.fields(kind)]
         for name in found.get(section, {}).keys() - set(known):
-            raise UsageError(f"{path}: {section} has no setting {name}{_did_you_mean(str(name), known)}")
-
-
-def _did_you_mean(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {near[0]}?" if near else ""
+            raise UsageError(f"{path}: {section} has no setting {name}{did_you_mean(str(name), known)}")
 
 
 def as_yaml(settings: Settings) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
-from wordtie.config import SettingsError
+from wordtie.errors import SettingsError, did_you_mean
 from wordtie.papers import (
     baselines,
     gulordava_2018,
@@ -52,8 +51,7 @@ def select(names: Sequence[str]) -> list[Row]:
             {name: ROWS[name]} if name in ROWS else {each: row for each, row in ROWS.items() if each.startswith(name)}
         )
         if not found:
-            near = difflib.get_close_matches(name, ROWS, n=1, cutoff=0.4)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            hint = did_you_mean(name, ROWS, cutoff=0.4)
             raise SettingsError(
                 f"no row or group of rows is called {name}{hint} (`wordtie reproduce --list` shows all)"
             )

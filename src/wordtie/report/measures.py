@@ -91,7 +91,9 @@ def _small(folder: Path) -> tuple[Path, str | None]:
     """The run of `small` beside a run, and the SHA-256 of its weights; None while it is not finished."""
     small = folder.with_name(f"small.{folder.name.partition('.')[2]}")
     path = small / "result.json"
-    result = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"stopped": "max_time"}
+    if not path.exists():
+        return small, None
+    result = json.loads(path.read_text(encoding="utf-8"))
     return small, None if result["stopped"] == "max_time" else result["weights_sha256"]
 
 
