@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from wordtie.config import DataSettings, LossSettings, ModelSettings, NoiseSettings, Settings, TrainingSettings
     from wordtie.errors import WordtieError
     from wordtie.models.kneser_ney import KneserNey
-    from wordtie.training.trainer import TrainingResult, train
+    from wordtie.training.result import TrainingResult
+    from wordtie.training.trainer import train
     from wordtie.uses.open_run import LoadedModel, load
 
 _HOME = {
@@ -29,7 +30,7 @@ _HOME = {
     "ModelSettings": "wordtie.config",
     "NoiseSettings": "wordtie.config",
     "Settings": "wordtie.config",
-    "TrainingResult": "wordtie.training.trainer",
+    "TrainingResult": "wordtie.training.result",
     "TrainingSettings": "wordtie.config",
     "WordtieError": "wordtie.errors",
     "load": "wordtie.uses.open_run",

@@ -15,6 +15,7 @@ from safetensors.torch import save_file
 from tests.training.conftest import TINY, write_text
 from wordtie import cli
 from wordtie.errors import RunFolderError
+from wordtie.training import checkpoint
 from wordtie.training.run_folder import file_sha256, read_model
 
 Capture = pytest.CaptureFixture[str]
@@ -149,6 +150,9 @@ def test_newer_folders_and_checkpoints(run: Path, capsys: Capture) -> None:
     manifest = json.loads((run / "manifest.json").read_text())
     (run / "manifest.json").write_text(json.dumps({**manifest, "version": 3}))
     assert "newer than this wordtie: update wordtie" in refused(["predict", "run", "w1"], capsys)
+    tensors, record = checkpoint.load(run / CHECKPOINT)
+    checkpoint.save(run / CHECKPOINT, tensors, {**record, "position": {**record["position"], "device": 7}})
+    assert "'device'): update wordtie" in refused(train("--resume"), capsys)
     with safe_open(run / CHECKPOINT, framework="pt") as file:
         metadata = file.metadata()
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118

@@ -17,7 +17,8 @@ from wordtie.errors import RunFolderError
 from wordtie.noise.cached_counts import training_counts
 from wordtie.noise.proposals import build_proposal
 from wordtie.noise.smoothed_prediction import fold_mean
-from wordtie.training.trainer import prepared_data, train
+from wordtie.training.prepared import prepared_data
+from wordtie.training.trainer import train
 
 MATRIX = "embedding.weight"
 

@@ -19,8 +19,9 @@ from wordtie.errors import RunFolderError, SettingsError
 from wordtie.models.language_model import LanguageModel
 from wordtie.training import checkpoint
 from wordtie.training.machine import process_of_its_own
+from wordtie.training.prepared import prepared_data
 from wordtie.training.schedule import learning_rate
-from wordtie.training.trainer import prepared_data, train
+from wordtie.training.trainer import train
 
 TRAINING = TrainingSettings(
     epochs=3, streams=4, steps=7, lr=2.0, decay=0.5, decay_after=1, clip=0.5, precision="fp32", threads=1, patience=0

@@ -130,6 +130,7 @@ def test_a_run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.parameters == 8 * (result.vocabulary + 2) + 64
     config, tensors, tokenizer = read_model(tmp_path / "run", "word2vec")
     assert config["settings"]["word2vec"]["head"] == "tied_linear"
+    assert config["settings"]["data"]["min_count"] == 5, "not a language model's"
     assert tensors["embedding.weight"].shape == (len(tokenizer.vocabulary), 8)
     assert set(tensors) == {"embedding.weight", "head.linear", "counts"}
     assert int(tensors["counts"][tokenizer.vocabulary.id("the")]) >= 140

@@ -56,7 +56,7 @@ def main(argv: list[str]) -> None:
 def evaluate_split(model: LoadedModel, run: str, split: str) -> dict[str, object]:
     """A text of the model's own corpus. Raises `RunFolderError` where it is no longer what it was."""
     from wordtie.evaluation.perplexity import evaluate
-    from wordtie.training.trainer import prepared_data
+    from wordtie.training.prepared import prepared_data
 
     try:
         data = prepared_data(model.settings)

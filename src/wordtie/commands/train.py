@@ -13,7 +13,7 @@ from wordtie.text.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from wordtie.text.token_file import PreparedData
-    from wordtie.training.trainer import TrainingResult
+    from wordtie.training.result import TrainingResult
 
 HELP = """\
 Train a language model on a text.
@@ -61,7 +61,8 @@ def main(argv: list[str]) -> None:
     out = default_folder(settings.data.corpus) if parsed.out is None else Path(parsed.out)
 
     from wordtie.config.without_effect import without_effect
-    from wordtie.training.trainer import prepared_data, train
+    from wordtie.training.prepared import prepared_data
+    from wordtie.training.trainer import train
 
     say(without_effect(settings))
     result = train(settings, out, resume=parsed.resume, overwrite=parsed.overwrite)

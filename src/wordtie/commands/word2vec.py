@@ -10,7 +10,7 @@ import yaml
 from wordtie.commands._settings import SettingsParser
 from wordtie.commands._shared import print_json
 from wordtie.config import DataSettings, Settings, to_dict
-from wordtie.models.word2vec_settings import Word2VecSettings
+from wordtie.models.word2vec_settings import MIN_COUNT, Word2VecSettings, with_min_count
 
 HELP = """\
 Train word vectors: skip-gram or CBOW, untied, tied, or tied with a linear map.
@@ -28,10 +28,6 @@ examples:
 USAGE = "[CORPUS] [--config RECIPE] [--SECTION.SETTING VALUE ...] [--out RUN] [--overwrite]"
 
 
-MIN_COUNT = 5
-"""Here the default of `data.min_count`, as in gensim."""
-
-
 def main(argv: list[str]) -> None:
     """Parse, train, and print what came out."""
     parser = SettingsParser("word2vec", HELP, USAGE, ["data"])
@@ -44,9 +40,7 @@ def main(argv: list[str]) -> None:
     parser.set_defaults({"data.min_count": MIN_COUNT})
     parsed = parser.parse_args(argv)
     corpus = {} if parsed.corpus is None else {"corpus": parsed.corpus}
-    data = DataSettings(**{**parsed.data.as_dict(), **corpus})
-    if data.min_count is None:  # the recipe of a language model leaves it to the text
-        data = dataclasses.replace(data, min_count=MIN_COUNT)
+    data = with_min_count(DataSettings(**{**parsed.data.as_dict(), **corpus}))
     settings = Word2VecSettings(**parsed.word2vec.as_dict())
     if parsed.print_config:
         sections = {"data": to_dict(Settings(data=data))["data"], "word2vec": dataclasses.asdict(settings)}

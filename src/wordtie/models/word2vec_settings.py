@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from wordtie.config import DataSettings
 from wordtie.config.checks import check_seed, check_types
 from wordtie.errors import require
+
+MIN_COUNT = 5
+"""What `data.min_count` is where it is left open, as in gensim; a language model keeps rarer words."""
 
 
 @dataclass(frozen=True)
@@ -75,3 +79,8 @@ class Word2VecSettings:
     def mean(self) -> bool:
         """`cbow_mean`, with the default resolved."""
         return self.head != "tied_linear" if self.cbow_mean is None else self.cbow_mean
+
+
+def with_min_count(data: DataSettings) -> DataSettings:
+    """The settings of the text as word2vec takes them, a recipe of a language model's too."""
+    return replace(data, min_count=MIN_COUNT) if data.min_count is None else data

@@ -20,14 +20,16 @@ from wordtie.papers.row import Changes, Row
 from wordtie.report import counting, ledger
 from wordtie.report.ledger import Entry
 from wordtie.report.measures import MEASURES, is_measured
-from wordtie.report.status import SECOND_SESSION
+from wordtie.report.status import SECOND_SESSION_ENDING
 from wordtie.report.taken_over import gone_on_with
 from wordtie.text.token_file import PreparedData
 from wordtie.training.identity import begun_with
+from wordtie.training.prepared import prepared_data
 from wordtie.training.provenance import code_version, machine, made_by, sessions, versions
 from wordtie.training.queue_table import finished_epochs
+from wordtie.training.result import TrainingResult
 from wordtie.training.run_folder import MANIFEST
-from wordtie.training.trainer import TrainingResult, prepared_data, train
+from wordtie.training.trainer import train
 
 Outcome: TypeAlias = Literal["done", "already", "stopped"]
 """Finished and entered; entered before; out of time, to be gone on with."""
@@ -49,7 +51,7 @@ class Place:
 
     def folder(self, row: Row, seed: int, stage: int = 1) -> Path:
         """The run folder of a row; a second session has its own beside it."""
-        return self.runs / f"{row.name}.seed-{seed}{SECOND_SESSION if stage == 2 else ''}"
+        return self.runs / f"{row.name}.seed-{seed}{SECOND_SESSION_ENDING if stage == 2 else ''}"
 
 
 @dataclass(frozen=True)

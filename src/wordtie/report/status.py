@@ -20,7 +20,7 @@ from wordtie.training.queue_table import finished_epochs
 
 Status: TypeAlias = Literal["reached", "not reached", "run", "running", "stopped", "not run"]
 """`run`: there is no published number to hold it against. `stopped`: begun, and to be gone on with."""
-SECOND_SESSION = ".second-session"
+SECOND_SESSION_ENDING = ".second-session"
 """What the name of a run folder ends in that goes on from the one without it."""
 TOLERANCE = 0.02
 """Within so much of the published number, as a share of it, or better, is reached. Of a number below 1, a correlation,
@@ -179,7 +179,7 @@ def _begun(row: Row, runs: Path) -> Path | None:
     running = [folder for folder in found if is_locked(folder)]
     if running or not found:
         return running[0] if running else None
-    second = found[0].with_name(f"{found[0].name}{SECOND_SESSION}")
+    second = found[0].with_name(f"{found[0].name}{SECOND_SESSION_ENDING}")
     return second if second in found else found[0]
 
 
@@ -191,13 +191,13 @@ def _begun_otherwise(folder: Path, row: Row) -> str:
         return f"settings ({error})"
     if begun is None:
         return ""
-    again = row.second_session if folder.name.endswith(SECOND_SESSION) else {}
+    again = row.second_session if folder.name.endswith(SECOND_SESSION_ENDING) else {}
     return ", ".join(other_settings(begun, row.settings(begun.training.seed, again), but=("training.start_from",)))
 
 
 def _progress(folder: Path) -> str:
     """Where a run that has begun is."""
-    session = "second session, " if folder.name.endswith(SECOND_SESSION) else ""
+    session = "second session, " if folder.name.endswith(SECOND_SESSION_ENDING) else ""
     try:
         lines = finished_epochs(folder)
     except RunFolderError as error:  # the other rows can be listed all the same

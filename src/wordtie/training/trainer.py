@@ -40,8 +40,6 @@ from wordtie.training.start import check_start, start
 from wordtie.training.step import Step
 from wordtie.training.stop_signals import StopSignals
 
-__all__ = ["TrainingResult", "prepared_data", "train"]
-
 
 def train(settings: Settings, out: str | Path, resume: bool = False, overwrite: bool = False) -> TrainingResult:
     """Train, or go on training, in the folder `out`. One training at a time in a process; while it lasts, whatever else

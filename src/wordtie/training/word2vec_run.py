@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from wordtie.config import DataSettings, Settings, to_dict
 from wordtie.errors import DataError
 from wordtie.models.word2vec import Word2Vec
-from wordtie.models.word2vec_settings import Word2VecSettings
+from wordtie.models.word2vec_settings import Word2VecSettings, with_min_count
 from wordtie.text.batches import Ids
 from wordtie.text.files import write_text
 from wordtie.text.token_file import PreparedData
@@ -52,12 +52,13 @@ class Word2VecResult:
 def train_word2vec(
     data_settings: DataSettings, settings: Word2VecSettings, out: Path, overwrite: bool = False
 ) -> Word2VecResult:
-    """Train and write the run folder.
+    """Train and write the run folder. A `data.min_count` of None is 5 here.
 
     Raises `RunFolderError` where a run is there already and `overwrite` is not given, `DataError` for a text that
     cannot be used, `DivergedError` where the vectors stop being numbers.
     """
     run_folder.check_free(out, resume=False, overwrite=overwrite)
+    data_settings = with_min_count(data_settings)
     data = prepared_data(Settings(data=data_settings))
     with run_folder.locked(out):
         model = Word2Vec(settings, trained_counts(data.train, data))
