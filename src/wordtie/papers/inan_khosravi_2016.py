@@ -10,8 +10,7 @@ from __future__ import annotations
 from wordtie.papers.row import Changes, Published, Row, cited, table_of
 
 PAPER = "inan-khosravi-2016"
-OPEN = "left open: the epochs (until five bring nothing new, at most 40), the initial scale (0.3), clipping (5)"
-OPEN_LARGE = "left open: the epochs (until five bring nothing new, at most 60), the initial scale (0.05), clipping (5)"
+OPEN = "left open: the epochs (until five bring nothing new, at most {}), the initial scale ({}), clipping (5)"
 SMALL: Changes = {
     "data.corpus": "ptb",
     "training.optimiser": "adam",
@@ -49,7 +48,7 @@ def dropout(kept: float) -> Changes:
 def row(name: str, label: str, test: float, *parts: Changes, needs_gpu: bool = False) -> Row:
     """A line of a table; later parts win."""
     changes = {key: value for part in parts for key, value in part.items()}
-    note = OPEN_LARGE if needs_gpu else OPEN
+    note = OPEN.format(changes["training.epochs"], changes["model.init"])
     return Row(f"{PAPER}/{name}", label, Published(test=test), changes, needs="gpu" if needs_gpu else "cpu", note=note)
 
 

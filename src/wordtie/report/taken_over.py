@@ -12,7 +12,7 @@ from wordtie.report.ledger import configuration
 from wordtie.text.token_file import PreparedData
 from wordtie.training import checkpoint, run_folder
 from wordtie.training.identity import difference, identity, settled
-from wordtie.training.result import TrainingResult, position_of
+from wordtie.training.result import Position, TrainingResult
 from wordtie.training.schedule import out_of_patience
 
 
@@ -34,9 +34,11 @@ def _check_begun_alike(folder: Path, settings: Settings, data: PreparedData, sta
     if not path.exists():
         return
     _, record = checkpoint.load(path)
-    if other := difference(record["identity"], identity(settings, data)):
+    with checkpoint.understood(path):
+        other = difference(record["identity"], identity(settings, data))
+        position = Position(**record["position"])
+    if other:
         raise RunFolderError(f"{folder}: was begun with other {other}: move it away")
-    position = position_of(record, path)
     if position.started_from not in ("", started_from):
         raise RunFolderError(f"{folder}: was begun from other weights than the first session's: move it away")
     trained, training = position.epoch - 1, settings.training

@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +75,15 @@ def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     if not whole or metadata.get("record_sha256", _text_sha256(text)) != _text_sha256(text):
         raise RunFolderError(f"{path}: damaged, its content is not what was saved: take it from a copy, or train anew")
     return tensors, json.loads(text)
+
+
+@contextmanager
+def understood(path: Path) -> Iterator[None]:
+    """While a record is made sense of. Raises `RunFolderError` where it is not what this version writes."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError) as error:
+        raise RunFolderError(f"{path}: cannot be gone on from ({error}): update wordtie, or train anew") from error
 
 
 def _text_sha256(text: str) -> str:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
-
-from wordtie.errors import RunFolderError
+from typing import Literal, TypeAlias
 
 Stopped: TypeAlias = Literal["finished", "patience", "max_time"]
 
@@ -65,13 +63,3 @@ class Position:
         """Go to the start of the next epoch."""
         self.epoch += 1
         self.window, self.nats, self.tokens = 0, 0.0, 0
-
-
-def position_of(record: dict[str, Any], checkpoint: Path) -> Position:
-    """The position in a checkpoint's record. Raises `RunFolderError` where this version cannot make sense of it."""
-    try:
-        return Position(**record["position"])
-    except (KeyError, TypeError) as error:
-        raise RunFolderError(
-            f"{checkpoint}: cannot be gone on from ({error}): update wordtie, or train anew"
-        ) from error

@@ -17,7 +17,7 @@ from wordtie.training import checkpoint, run_folder
 from wordtie.training.identity import begun_with, difference, identity, other_settings
 from wordtie.training.progress import Metrics
 from wordtie.training.provenance import begin_session
-from wordtie.training.result import TrainingResult, position_of
+from wordtie.training.result import Position, TrainingResult
 from wordtie.training.run_state import RunState, Tensors
 
 
@@ -70,13 +70,13 @@ class SavedRun:
     def restore(self, path: Path, now: RunState) -> None:
         """Take everything back. Raises `RunFolderError` where the settings or the text are not the run's."""
         tensors, record = checkpoint.load(path)
-        position = position_of(record, path)
-        if other := difference(record["identity"], self.identity):
+        with checkpoint.understood(path):
+            other = difference(record["identity"], self.identity)
+            position = Position(**record["position"])
+            if not other:
+                now.restore(tensors, position)
+        if other:
             raise begun_otherwise(self.folder, other)
-        try:
-            now.restore(tensors, position)
-        except ValueError as error:
-            raise RunFolderError(f"{path}: cannot be gone on from ({error}): update wordtie, or train anew") from error
 
     def export(self, tensors: Tensors) -> None:
         """Make these parameters the run folder's model."""
