@@ -30,6 +30,21 @@ def test_a_row_says_what_a_trial_changed_and_how_it_went(tmp_path: Path, capsys:
     assert rows[1]["epoch 2"] == ""
 
 
+def test_of_a_text_learnt_by_heart_the_end_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = write_text(tmp_path / "text")
+    first = train(tmp_path / "first", text, "--model.head", "untied")
+    second = train(tmp_path / "second", text, "--model.head", "untied", "--training.epochs", "1")
+    capsys.readouterr()
+    assert main(["subspace", str(second), "--json"]) == 0
+    distance = json.loads(capsys.readouterr().out)["distance"]
+    trials.main([str(first), str(second), "--subspace"])
+    rows = commands.rows(capsys.readouterr().out)
+    assert [row["epochs"] for row in rows] == ["3", "1"]
+    assert float(rows[1]["distance"]) == pytest.approx(distance, abs=0.0005)
+    last = json.loads((first / "metrics.jsonl").read_text().splitlines()[-1])
+    assert float(rows[0]["training perplexity"]) == pytest.approx(last["train_perplexity"], abs=0.005)
+
+
 def test_a_folder_without_an_epoch_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunFolderError, match="not a run folder"):
-        trials.trials([tmp_path])
+        trials.main([str(tmp_path)])

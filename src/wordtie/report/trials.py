@@ -2,7 +2,8 @@
 
     python -m wordtie.report.trials RUN [RUN ...] > results/search/NAME.tsv
 
-The first run is the one that the others are held against. The test text has no part in it.
+The first run is the one that the others are held against. The test text has no part in it. `--subspace` is for runs
+that learn a text by heart (inan-2017, Figure 1): what is searched for there is not a low validation perplexity.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from wordtie.errors import RunFolderError
+from wordtie.report.measures import subspace
 from wordtie.report.program import run
 from wordtie.training.identity import begun_with, decisive
 from wordtie.training.queue_table import finished_epochs
@@ -24,24 +26,27 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser("python -m wordtie.report.trials", description=__doc__)
     parser.add_argument("run", nargs="+", type=Path, help="run folders; the first is what the others are held against")
-    rows = trials(parser.parse_args(argv).run)
-    writer = csv.DictWriter(sys.stdout, rows[0], delimiter="\t", lineterminator="\n", restval="")
+    parser.add_argument(
+        "--subspace", action="store_true", help="instead: epochs, training perplexity and distance of the two spaces"
+    )
+    arguments = parser.parse_args(argv)
+    rows = trials(arguments.run, _ending if arguments.subspace else _curve)
+    writer = csv.DictWriter(sys.stdout, rows[0], delimiter="\t", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
 
 
-def trials(folders: Sequence[Path]) -> list[dict[str, str]]:
-    """A row for each run: its name, what it changed, and validation perplexity by epoch; the widest row comes as it is.
+def trials(folders: Sequence[Path], shown: Callable[[Path], dict[str, str]]) -> list[dict[str, str]]:
+    """A row for each run: its name, what it changed, and what is `shown` of it.
 
     Raises `RunFolderError` for a folder without settings or without a finished epoch.
     """
     base = _settings(folders[0])
-    curves = [_curve(folder) for folder in folders]
-    epochs = max(len(curve) for curve in curves)
+    columns = [shown(folder) for folder in folders]
+    blank = {name: "" for each in columns for name in each}
     return [
-        {"trial": folder.name, "changed": _changed(base, _settings(folder))}
-        | {f"epoch {n + 1}": f"{curve[n]:.2f}" if n < len(curve) else "" for n in range(epochs)}
-        for folder, curve in zip(folders, curves, strict=True)
+        {"trial": folder.name, "changed": _changed(base, _settings(folder))} | blank | each
+        for folder, each in zip(folders, columns, strict=True)
     ]
 
 
@@ -58,11 +63,26 @@ def _changed(base: dict[str, Any], settings: dict[str, Any]) -> str:
     return " ".join(f"{name}={settings.get(name)}" for name in named) or "-"
 
 
-def _curve(folder: Path) -> list[float]:
+def _curve(folder: Path) -> dict[str, str]:
+    """Validation perplexity by epoch."""
+    return {f"epoch {n}": f"{line['valid_perplexity']:.2f}" for n, line in enumerate(_finished(folder), start=1)}
+
+
+def _ending(folder: Path) -> dict[str, str]:
+    """What the last epoch came to."""
+    lines = _finished(folder)
+    return {
+        "epochs": str(len(lines)),
+        "training perplexity": f"{lines[-1]['train_perplexity']:.2f}",
+        "distance": f"{subspace(folder)['distance']:.3f}",
+    }
+
+
+def _finished(folder: Path) -> list[dict[str, float]]:
     lines = finished_epochs(folder)
     if not lines:
         raise RunFolderError(f"{folder}: no epoch has been finished: train on")
-    return [float(line["valid_perplexity"]) for line in lines]
+    return lines
 
 
 if __name__ == "__main__":
