@@ -33,7 +33,7 @@ def test_every_paper_table_and_figure_has_a_heading_of_what_it_is() -> None:
         ("inan-2017/table-2", ["published valid / test", "ours valid / test", "difference"]),
         ("press-wolf-2017/table-4", ["rho published / ours"]),
         ("press-wolf-2017/table-1", [f"{name} published / ours" for name in ("source only", "target only", "both")]),
-        ("inan-2017/figure-1", ["published distance", "our distance"]),
+        ("inan-2017/figure-1", ["distance published / ours"]),
         ("inan-2017/figure-2", ["ours"]),
         (
             "gulordava-2018/table-2",
@@ -49,13 +49,18 @@ def test_columns_are_those_that_the_rows_need(name: str, titles: list[str]) -> N
     assert [column.title for column in columns(table(name))] == ["row", "model", *titles, "status"]
 
 
-def test_distances_have_the_papers_words_beside_them(place: Place) -> None:
-    name = "inan-2017/figure-1/a-beta-1.0"
-    write_entry(place.results, {**made_up(ROWS[name]), "measures": {"subspace": {"distance": 0.071}}})
-    text = markdown(states(read_all(place.results)))
-    assert "| a-beta-1.0 | subspace distance, beta 1.0, tau 10 | about 0.06 | 0.071 |" in text
-    assert "| b-tau-10 | subspace distance, beta 1, tau 10 | about 0.06 | 0.071 |" in text
-    assert "| a-beta-0.0 | subspace distance, beta 0.0, tau 10 | about 1 | – |" in text
+def test_distances_stand_where_perplexities_mean_nothing(place: Place) -> None:
+    for beta, distance in ((0.0, 0.93), (1.0, 0.41)):
+        entry = made_up(ROWS[f"inan-2017/figure-1/a-beta-{beta}"])
+        write_entry(place.results, {**entry, "measures": {"subspace": {"distance": distance}}})
+    found = states(read_all(place.results))
+    text = markdown(found)
+    assert "| a-beta-1.0 | subspace distance, beta 1.0, tau 10 | 0.06 / 0.41 | – / 2.65M | not reached |" in text
+    assert "| b-tau-10 | subspace distance, beta 1, tau 10 | 0.06 / 0.41 | – / 2.65M | not reached |" in text
+    assert "| a-beta-0.0 | subspace distance, beta 0.0, tau 10 | – / 0.93 | – / 2.65M | run |" in text
+    lines = [line.split(maxsplit=1) for line in listing(found).splitlines() if "figure-1/a-" in line]
+    assert ["inan-2017/figure-1/a-beta-0.0", "–                  –  run (distance 0.93)"] in lines
+    assert ["inan-2017/figure-1/a-beta-1.0", "–                  –  not reached (distance 0.41 of 0.06)"] in lines
 
 
 def test_published_numbers_lose_no_zero_that_counts() -> None:

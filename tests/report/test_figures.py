@@ -127,7 +127,7 @@ def test_what_the_paper_tells_of_figure_1_stands_beside_ours(place: Place) -> No
     figures = drawn(place.results)
     assert figures["inan-2017-figure-1a"].lines == {
         "ours": ([0.0, 0.4, 1.0], [0.99, 0.5, 0.1]),
-        "published, about": ([0.0, 1.0], [1.0, 0.06]),
+        "published, about": ([1.0], [0.06]),
     }
     assert ">published, about</text>" in plots.svg(figures["inan-2017-figure-1a"])
     assert "inan-2017-figure-1b" not in figures, "one point of ours is no curve"

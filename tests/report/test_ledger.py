@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -158,6 +159,14 @@ def test_the_command_finds_what_was_edited(row: Row, place: Place, capsys: pytes
     edit(path, test_perplexity=1.0)
     assert cli.main(check) == LedgerError.exit_code
     assert "changed by hand" in capsys.readouterr().err
+    assert cli.main([*check, "--results", "resluts"]) == LedgerError.exit_code
+    assert "resluts: no such folder" in capsys.readouterr().err
+
+
+def test_a_report_is_not_written_into_a_document_that_is_none(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    place.results.mkdir()
+    assert cli.main(["reproduce", "--report", "--document", "reprodction.md"]) == LedgerError.exit_code
+    assert "reprodction.md: missing, or without the markers" in capsys.readouterr().err
 
 
 def test_one_bad_entry_does_not_hide_the_others(
@@ -235,10 +244,11 @@ def test_what_does_not_go_together_is_refused(row: Row, place: Place, capsys: py
 
 def test_published_and_ours_are_of_one_text(row: Row, place: Place) -> None:
     write_entry(place.results, made_up(row, valid=30.0, test=20.0))
-    for published, text, number in ((Published(31.0), "valid", 30.0), (Published(31.0, 21.0), "test", 20.0)):
-        (state,) = states(read_all(place.results), None, [Row(row.name, row.label, published, row.changes)])
-        found = state.as_json()
-        assert (found["text"], found["ours"], state.status) == (text, number, "reached")
+    (state,) = states(read_all(place.results), None, [replace(row, published=Published(31.0, 21.0))])
+    assert (state.as_json()["published"], state.as_json()["ours"], state.status) == (21.0, 20.0, "reached")
+    (state,) = states(read_all(place.results), None, [replace(row, published=Published(31.0, 21.0), own_text=True)])
+    assert (state.difference, state.status) == (None, "run")
+    assert "| 31.0 / 21.0 | 30.00 / 20.00 | – |" in markdown([state])
 
 
 @pytest.mark.parametrize(
@@ -299,7 +309,10 @@ def test_a_row_of_other_numbers_takes_them_from_its_models_entry(row: Row, place
     assert state.status == "reached"
     assert "| MEN published / ours | Rare-Word published / ours |" in markdown([state])
     assert "| 0.25 / 0.25 ± 0.07 | 0.30 / 0.31 ± 0.00 |" in markdown([state])
-    assert "reached (MEN 0.25 of 0.25, Rare-Word 0.31 of 0.3)" in listing([state])
+    assert "reached (MEN 0.25 ± 0.07 of 0.25, Rare-Word 0.31 ± 0.00 of 0.3)" in listing([state])
+    write_entry(place.results, made_up(row, 3))
+    (state,) = states(read_all(place.results), None, [vectors])
+    assert [entry["seed"] for entry in state.entries] == [1, 2], "a seed that was not measured hides no other"
 
 
 def test_training_perplexity_and_two_sessions_are_told_below_the_table(row: Row, place: Place) -> None:
@@ -310,3 +323,13 @@ def test_training_perplexity_and_two_sessions_are_told_below_the_table(row: Row,
     text = markdown(states(read_all(place.results), None, [printed]))
     assert "Training perplexity of the last epoch, published / ours: small 15.0 / 16.5." in text
     assert "small: seed 1, 2 + 5 epochs in two sessions, 1.0 h on" in text
+
+
+def test_the_best_epoch_is_told_where_it_is_the_one_that_was_measured(
+    row: Row, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for keep, told in (("best", "3 epochs (best 2), 0.1 h"), ("last", "3 epochs, 0.1 h")):
+        kept = replace(row, changes={**row.changes, "training.keep": keep})
+        monkeypatch.setitem(ROWS, row.name, kept)
+        write_entry(place.results, made_up(kept))
+        assert told in markdown(states(read_all(place.results), None, [kept]))

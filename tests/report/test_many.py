@@ -11,7 +11,7 @@ import yaml
 from tests.commands import Capture, output
 from wordtie import cli
 from wordtie.commands.reproduce import _parser
-from wordtie.config import to_dict
+from wordtie.config import SettingsError, to_dict
 from wordtie.papers.registry import ROWS
 from wordtie.papers.row import Published, Row
 from wordtie.report import many
@@ -63,10 +63,13 @@ def test_a_drawn_row_waits_for_its_source_or_has_it(
     monkeypatch.setitem(ROWS, row.name, counted)
     monkeypatch.setitem(ROWS, drawn.name, drawn)
     assert cli.main(["reproduce", drawn.name]) == 2
-    assert f"can be run here: {drawn.name}: waits for {row.name}\n" in capsys.readouterr().err
+    assert f"cannot be run here: {drawn.name}: waits for {row.name}\n" in capsys.readouterr().err
     assert run_row(counted, 1, place) == "done"
     assert cli.main(["reproduce", drawn.name]) == 2
     there = f"{drawn.name}: is drawn from {row.name}, which is there already\n"
-    assert f"can be run here: {there}" in capsys.readouterr().err
+    assert f"cannot be run here: {there}" in capsys.readouterr().err
+    with pytest.raises(SettingsError, match="none of these 2 rows"):
+        many.runnable([drawn, dataclasses.replace(drawn, not_run="not public")], [], place.results)
+    assert capsys.readouterr().err == f"left out: {there}left out: {drawn.name}: not public\n"
     assert many.runnable([counted, drawn], [], place.results) == [counted]
     assert capsys.readouterr().err == f"left out: {there}"

@@ -48,3 +48,9 @@ def test_of_a_text_learnt_by_heart_the_end_is_shown(tmp_path: Path, capsys: pyte
 def test_a_folder_without_an_epoch_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunFolderError, match="not a run folder"):
         trials.main([str(tmp_path)])
+
+
+def test_a_run_of_one_matrix_has_no_distance(tmp_path: Path) -> None:
+    tied = train(tmp_path / "tied", write_text(tmp_path / "text"), "--training.epochs", "1")
+    with pytest.raises(RunFolderError, match="one word matrix"):
+        trials.main([str(tied), "--subspace"])

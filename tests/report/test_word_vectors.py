@@ -11,6 +11,7 @@ import pytest
 
 from wordtie.errors import DataError
 from wordtie.report import marked, word_vectors, word_vectors_table
+from wordtie.report.ledger import LedgerError
 from wordtie.training.word2vec_run import train_word2vec
 from wordtie.uses.similarity_sets import BENCHMARKS
 
@@ -84,6 +85,16 @@ def test_a_missing_benchmark_is_found_before_the_training(trained: list[str]) ->
     with pytest.raises(DataError, match="WORDTIE_DATA/wordsim"):
         word_vectors.main(TRIAL)
     assert not trained
+
+
+def test_a_torn_result_is_named(trained: list[str]) -> None:
+    result = Path("results/word-vectors/skipgram-untied.json")
+    result.parent.mkdir(parents=True, exist_ok=True)
+    result.write_text('{"row": ')
+    with pytest.raises(LedgerError, match=r"untied\.json: damaged"):
+        word_vectors.is_there(result, word_vectors.DATA, word_vectors.COMMON)
+    with pytest.raises(LedgerError, match=r"untied\.json: damaged"):
+        word_vectors.print_table([result])
 
 
 def test_the_document_says_what_the_results_say() -> None:

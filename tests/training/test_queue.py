@@ -47,6 +47,19 @@ def job(folder: Path, seconds: float = 0.2, program: str = TRAINS) -> Job:
     return Job(folder.name, command, [(folder, 4)])
 
 
+def test_of_two_sessions_the_one_begun_last_is_shown(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    of_both = Job("row", [], [(first, 20), (second, 40)])
+    assert of_both.progress.epochs == 20
+    for folder, begun in ((first, 1), (second, 2)):
+        folder.mkdir()
+        (folder / "settings.yaml").touch()
+        os.utime(folder / "settings.yaml", (begun, begun))
+    assert of_both.progress.epochs == 40
+    os.utime(first / "settings.yaml", (3, 3))
+    assert of_both.progress.epochs == 20, "it is trained anew"
+
+
 def time_in(path: Path) -> float:
     return float(path.read_text())
 

@@ -27,6 +27,7 @@ def test_progress_reads_whole_lines_only(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text(line(1) + line(2, 70, 20) + '{"ep')
     progress = Progress.of("row", "running", tmp_path, 5)
     assert progress.cells() == ("row", "running", "2/5", "70.00", "60.00", "0:00:30")
+    assert Progress.of("row", "running", tmp_path, 5, to_come=4).cells()[-1] == "0:01:10"
     assert Progress.of("row", "waiting", tmp_path / "none", 5).cells() == ("row", "waiting", "0/5", "", "", "")
     (tmp_path / "metrics.jsonl").write_text("")
     assert finished_epochs(tmp_path) == []

@@ -110,7 +110,7 @@ def _check(arguments: Namespace) -> None:
 def _report(arguments: Namespace) -> None:
     from wordtie.report import word_vectors_table
     from wordtie.report.document import update
-    from wordtie.report.ledger import read_all
+    from wordtie.report.ledger import LedgerError, read_all
     from wordtie.report.page import page
     from wordtie.report.status import states
     from wordtie.text.files import write_text
@@ -123,6 +123,8 @@ def _report(arguments: Namespace) -> None:
     for document in _documents(arguments):
         if update(document, arguments.results):
             print(document)
+        elif arguments.document:
+            raise LedgerError(f"{document}: missing, or without the markers that tables are written between")
 
 
 def _documents(arguments: Namespace) -> list[Path]:

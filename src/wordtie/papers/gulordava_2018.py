@@ -29,7 +29,7 @@ COMMON: Changes = {
     "training.epochs": 40,
     "training.patience": 5,
 }
-OPEN = "left open: the rate and the dropout that the search chose; taken: the rate of PyTorch's example"
+OPEN = "left open: the rate and the dropout that the search chose; taken: the rate of PyTorch's example, dropout {}"
 HEADS = {"non-tied": "untied", "tied": "tied", "tied-l": "tied_linear"}
 DROPPED = {200: 0.2, 400: 0.4, 600: 0.5}
 """By hidden size; to be settled on validation."""
@@ -83,7 +83,7 @@ def table_1() -> list[Row]:
             Published(valid, test, parameters=parameters),
             settings(hidden, embedding, model),
             needs="cpu" if (hidden, embedding) in ((200, 200), (400, 200)) else "gpu",
-            note=OPEN,
+            note=OPEN.format(DROPPED[hidden]),
         )
         for (hidden, embedding), models in TABLE_1.items()
         for model, (valid, test, parameters) in models.items()

@@ -109,9 +109,13 @@ def settings(corpus: str, size: str, model: str) -> Changes:
 def note(corpus: str, size: str, model: str) -> str:
     """What a reader should know of the settings."""
     if (corpus, size) != ("ptb", "small"):
-        return f"left open: gamma within the printed range ({GAMMA[corpus]} taken), the initial scale, the epochs"
-    first = ["the first session reads unmasked vectors, the second masked ones"] if model in ("re", "real") else []
-    return "; ".join([*first, "settings: results/search/inan-2017-ptb-small.tsv"])
+        gamma = f"gamma within the printed range ({GAMMA[corpus]} taken), " if model in ("al", "real") else ""
+        return f"left open: {gamma}the initial scale, the epochs"
+    sessions = {
+        "base": ["one session, since the paper says that a second did not change the baseline"],
+        "al": [],
+    }.get(model, ["the first session reads unmasked vectors, the second masked ones"])
+    return "; ".join([*sessions, "settings: results/search/inan-2017-ptb-small.tsv"])
 
 
 def _twice(corpus: str, size: str, model: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from wordtie.papers.inan_2017_figure_1 import DISTANCES
 from wordtie.report.formats import count, number, percent, printed_count
 from wordtie.report.status import Mean, RowState
 
@@ -33,9 +32,7 @@ def columns(rows: Sequence[RowState]) -> list[Column]:
 def _results(rows: Sequence[RowState]) -> list[Column]:
     if rows[0].row.table in SHOWN_ELSEWHERE:
         return [Column("ours", _elsewhere, False)]
-    if any("subspace" in state.row.measures for state in rows):
-        return [Column("published distance", _published_distance), Column("our distance", _distance), *_sizes(rows)]
-    names = dict.fromkeys(name for state in rows for name in state.row.published.values)
+    names = dict.fromkeys(name for state in rows for name in (*state.row.published.values, *state.values()))
     has_perplexities = not names or any(_published_pair(state) != "–" for state in rows)
     return [*(PERPLEXITIES if has_perplexities else ()), *map(_of_value, names), *_sizes(rows)]
 
@@ -67,7 +64,7 @@ def _our_pair(state: RowState) -> str:
 
 
 def _difference(state: RowState) -> str:
-    return percent(state.difference(state.judged))
+    return percent(state.difference)
 
 
 PERPLEXITIES = (
@@ -82,9 +79,10 @@ def _of_value(name: str) -> Column:
 
     def text(state: RowState) -> str:
         printed, ours = state.row.published.values.get(name), state.values().get(name)
-        if printed is None:
+        if printed is None and ours is None:
             return "–"
-        return f"{printed:{'.2f' if abs(printed) < 1 else 'g'}} / {'–' if ours is None else ours}"
+        said = "–" if printed is None else f"{printed:{'.2f' if abs(printed) < 1 else 'g'}}"
+        return f"{said} / {'–' if ours is None else ours}"
 
     return Column(f"{name} published / ours", text)
 
@@ -98,19 +96,6 @@ def _size(state: RowState) -> str:
     ours = state.entries[0]["parameters"] if state.entries else None
     sizes = [printed_count(state.row.published.parameters), count(ours)]
     return "–" if sizes == ["–", "–"] else " / ".join(sizes)
-
-
-def _published_distance(state: RowState) -> str:
-    printed = DISTANCES.get(state.row.name)
-    return "–" if printed is None else f"about {printed:g}"
-
-
-def _distance(state: RowState) -> str:
-    found = [entry["measures"]["subspace"]["distance"] for entry in state.entries if "measures" in entry]
-    if not found:
-        return "–"
-    distance = Mean.of(found)
-    return f"{distance.mean:.3f}" + (f" ± {distance.spread:.3f}" if distance.seeds > 1 else "")
 
 
 def _elsewhere(state: RowState) -> str:

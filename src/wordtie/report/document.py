@@ -53,6 +53,7 @@ def update(document: Path, results: Path) -> bool:
 def check(documents: Sequence[Path], results: Path) -> list[str]:
     """Everything that is wrong: entries changed by hand or of no row, tables and figures that do not match."""
     entries, problems = read_sound(results)
+    problems += [] if results.is_dir() else [f"{results}: no such folder"]
     problems += [problem for entry in entries if (problem := _problem(entry))]
     problems += word_vectors_table.damage(results / word_vectors_table.RESULTS)
     if problems:

@@ -39,10 +39,12 @@ def runnable(rows: Sequence[Row], named_in_full: Sequence[str], results: Path) -
             reasons.append(f"{row.name}: {_why_left_out(row, entries)}")
         else:
             here.append(row)
-    if not here:
-        raise SettingsError(f"nothing of this can be run here: {reasons[0]}")
+    if not here and len(reasons) == 1:
+        raise SettingsError(f"cannot be run here: {reasons[0]}")
     for reason in reasons:
         print(f"left out: {reason}", file=sys.stderr)
+    if not here:
+        raise SettingsError(f"none of these {len(reasons)} rows can be run here")
     return here
 
 

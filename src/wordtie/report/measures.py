@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from wordtie.errors import DataError
+from wordtie.errors import DataError, RunFolderError
 from wordtie.evaluation.embedding_agreement import agreement
 from wordtie.evaluation.sampled import evaluate_sampled
 from wordtie.evaluation.subspace import subspace_distance
@@ -43,7 +43,10 @@ def subspace(folder: Path) -> dict[str, float]:
     Not of the exported model: that is the best on the validation text, and this experiment fits the training text.
     """
     tensors, _ = checkpoint.load(folder / CHECKPOINT)
-    matrices = (tensors[f"model.{name}.weight"].float().cpu().numpy() for name in ("embedding", "head"))
+    names = [f"model.{side}.weight" for side in ("embedding", "head")]
+    if not set(names) <= set(tensors):
+        raise RunFolderError(f"{folder}: its model has one word matrix: there is nothing to compare")
+    matrices = (tensors[name].float().cpu().numpy() for name in names)
     return {"distance": round(subspace_distance(*matrices), 6)}
 
 

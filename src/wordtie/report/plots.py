@@ -11,11 +11,9 @@ import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import Any, TypeAlias
 
 from wordtie.evaluation.shown import MEANS_NOTHING
-from wordtie.papers.inan_2017_figure_1 import DISTANCES
 from wordtie.report.figure import DISTANCE, SECOND_SESSION, Figure, cut_off
 from wordtie.report.status import RowState
 
@@ -72,15 +70,11 @@ def validation_curves(rows: Sequence[RowState], size: str, prefix: str, title: s
 def subspace_curve(rows: Sequence[RowState], name: str, prefix: str, x: str, title: str) -> Figure:
     """The distance that each setting came to, the mean over its seeds; beside it what the paper tells."""
     of_panel = [state for state in rows if state.row.name.startswith(prefix)]
-    found = [
-        (_setting(state, prefix), fmean(e["measures"]["subspace"]["distance"] for e in state.entries))
-        for state in of_panel
-        if state.entries
-    ]
+    found = [(_setting(state, prefix), mean.mean) for state in of_panel for mean in state.values().values()]
     lines = _line("ours", found)
     if lines:
-        told = {_setting(state, prefix): DISTANCES.get(state.row.name) for state in of_panel}
-        lines |= _line(PUBLISHED, [(x, y) for x, y in told.items() if y is not None], fewest=1)
+        told = [(_setting(state, prefix), y) for state in of_panel for y in state.row.published.values.values()]
+        lines |= _line(PUBLISHED, told, fewest=1)
     return Figure(f"inan-2017-{name}", "inan-2017/figure-1", title, x, DISTANCE, lines)
 
 

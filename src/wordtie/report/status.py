@@ -19,7 +19,8 @@ from wordtie.training.progress import clock
 from wordtie.training.queue_table import finished_epochs
 
 Status: TypeAlias = Literal["reached", "not reached", "run", "running", "stopped", "not run"]
-"""`run`: there is no published number to hold it against. `stopped`: begun, and to be gone on with."""
+"""`run`: there is no published number to hold it against, or it is of another text. `stopped`: begun, and to be gone on
+with."""
 SECOND_SESSION_ENDING = ".second-session"
 """What the name of a run folder ends in that goes on from the one without it."""
 TOLERANCE = 0.02
@@ -62,38 +63,30 @@ class RowState:
         return Mean.of(values) if values else None
 
     def values(self) -> dict[str, Mean]:
-        """Numbers of another kind, by their names in `published.values`."""
+        """Numbers of another kind, by their names."""
         return shown_values(self.row, self.entries)
 
     @property
-    def judged(self) -> str:
-        """Whether the row is held against its published perplexity on the `test` or the `valid` text."""
-        published = self.row.published
-        return "valid" if published.test is None and published.valid is not None else "test"
-
-    def difference(self, name: str) -> float | None:
-        """Ours less the published one, as a share of it."""
-        published, ours = getattr(self.row.published, name), self.ours(name)
-        return None if published is None or ours is None else ours.mean / published - 1
+    def difference(self) -> float | None:
+        """Ours less the published one on the test text, as a share of it; None where they are not of one text."""
+        published, ours = self.row.published.test, self.ours("test")
+        return None if published is None or ours is None or self.row.own_text else ours.mean / published - 1
 
     def as_json(self) -> dict[str, Any]:
         """What `wordtie reproduce --json` prints."""
-        valid, test, ours = self.ours("valid"), self.ours("test"), self.ours(self.judged)
+        valid, test = self.ours("valid"), self.ours("test")
         published = self.row.published
         return {
             "row": self.row.name,
             "status": self.status,
             "why": self.why,
             "label": self.row.label,
-            "published": getattr(published, self.judged),
-            "ours": ours and ours.mean,
-            "text": self.judged,
+            "published": published.test,
+            "ours": test and test.mean,
             "parameters": self.entries[0]["parameters"] if self.entries else None,
             "published_valid": published.valid,
             "ours_valid": valid and valid.mean,
-            "published_test": published.test,
-            "ours_test": test and test.mean,
-            "ours_spread": ours and ours.spread,
+            "ours_spread": test and test.spread,
             "seeds": [entry["seed"] for entry in self.entries],
             "published_parameters": published.parameters,
             "published_values": dict(published.values),
@@ -121,8 +114,10 @@ def _state(row: Row, of_row: dict[str, list[Entry]], runs: Path | None) -> RowSt
     if row.kind == "drawn" and len(sources) > 1:
         missing = [name for name in sources if name not in of_row]
         return RowState(row, (), "run") if not missing else RowState(row, (), "not run", f"waits for {missing[0]}")
-    if found and row.shows and not shown_values(row, found):
-        return RowState(row, (), "not run", f"{sources[0]} was run without measuring it")
+    if found and row.shows:
+        found = [entry for entry in found if _is_measured(row, entry)]
+        if not found:
+            return RowState(row, (), "not run", f"{sources[0]} was run without measuring it")
     if found:
         return RowState(row, tuple(found), _verdict(row, found))
     if runs is not None and row.kind == "train" and (folder := _begun(row, runs)):
@@ -133,23 +128,32 @@ def _state(row: Row, of_row: dict[str, list[Entry]], runs: Path | None) -> RowSt
 
 
 def shown_values(row: Row, entries: Sequence[Entry]) -> dict[str, Mean]:
-    """What the entries hold where the row says, over the seeds; nothing where one lacks it."""
-    tables: list[Any] = []
-    for entry in entries if row.shows else ():
-        found: Any = entry
-        for name in row.shows:
-            found = found.get(name, {})
-        tables.append(found)
-    names = [name for name in row.published.values if tables and all(name in table for table in tables)]
+    """What the entries hold where the row says, over the seeds."""
+    tables = [_shown(row, entry) for entry in entries if row.shows]
+    names = (row.published.values or tables[0]) if tables else ()
     return {name: Mean.of([table[name] for table in tables]) for name in names}
 
 
+def _shown(row: Row, entry: Entry) -> dict[str, Any]:
+    """What an entry holds where the row says; empty where it was not measured."""
+    found: dict[str, Any] = entry
+    for name in row.shows:
+        found = found.get(name, {})
+    return found
+
+
+def _is_measured(row: Row, entry: Entry) -> bool:
+    """Whether an entry has all that the row shows."""
+    found = _shown(row, entry)
+    return bool(found) and all(name in found for name in row.published.values)
+
+
 def _verdict(row: Row, entries: Sequence[Entry]) -> Status:
-    if row.shows:
-        ours = {name: value.mean for name, value in shown_values(row, entries).items()}
-        return "reached" if all(_near(row.published, name, value) for name, value in ours.items()) else "not reached"
-    state = RowState(row, tuple(entries), "run")
-    apart = state.difference(state.judged)
+    if row.shows and row.published.values:
+        ours = shown_values(row, entries)
+        near = all(_near(row.published, name, value.mean) for name, value in ours.items())
+        return "reached" if near else "not reached"
+    apart = RowState(row, tuple(entries), "run").difference
     if apart is None:
         return "run"
     return "reached" if apart <= TOLERANCE else "not reached"

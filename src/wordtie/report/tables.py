@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import get_args
 
-from wordtie.evaluation.shown import shown
 from wordtie.report.captions import paper_title, table_title
 from wordtie.report.columns import columns, pair
 from wordtie.report.formats import percent
@@ -33,11 +32,11 @@ def listing(states: Sequence[RowState]) -> str:
     width = max(len(state.row.name) for state in states)
     for state in states:
         published, ours = (pair(*each) for each in _pairs(state))
-        difference = state.difference(state.judged)
-        more = f": {state.why}" if state.why else "" if difference is None else f" ({percent(difference)})"
+        apart = state.difference
+        more = f": {state.why}" if state.why else "" if apart is None else f" ({percent(apart)})"
         if values := state.values():
-            of = state.row.published.values
-            more = f" ({', '.join(f'{name} {shown(value.mean)} of {of[name]:g}' for name, value in values.items())})"
+            of = {name: f" of {printed:g}" for name, printed in state.row.published.values.items()}
+            more = f" ({', '.join(f'{name} {value}{of.get(name, str())}' for name, value in values.items())})"
         lines.append(f"{state.row.name:{width}}  {published:>15}  {ours:>17}  {state.status}{more}")
     head = f"{'row':{width}}  {'published':>15}  {'ours':>17}  status"
     return "\n".join([head, *lines, "", f"{summary(states)} (perplexities: validation / test)"])

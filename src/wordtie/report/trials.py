@@ -41,12 +41,12 @@ def trials(folders: Sequence[Path], shown: Callable[[Path], dict[str, str]]) -> 
 
     Raises `RunFolderError` for a folder without settings or without a finished epoch.
     """
-    base = _settings(folders[0])
+    settings = [_settings(folder) for folder in folders]
     columns = [shown(folder) for folder in folders]
     blank = {name: "" for each in columns for name in each}
     return [
-        {"trial": folder.name, "changed": _changed(base, _settings(folder))} | blank | each
-        for folder, each in zip(folders, columns, strict=True)
+        {"trial": folder.name, "changed": _changed(settings[0], own)} | blank | each
+        for folder, own, each in zip(folders, settings, columns, strict=True)
     ]
 
 

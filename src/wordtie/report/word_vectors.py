@@ -25,10 +25,9 @@ from wordtie.evaluation.embedding_agreement import agreement
 from wordtie.evaluation.word_similarity import difference, read_benchmark, similarity
 from wordtie.models.word2vec_settings import Word2VecSettings
 from wordtie.models.word_vectors import WordVectors
-from wordtie.papers import gulordava_2018, press_wolf_2017_vectors
 from wordtie.report import program
 from wordtie.report.ledger import checksum
-from wordtie.report.word_vectors_table import COMPARED, DOCUMENT, LANGUAGE_MODEL, update
+from wordtie.report.word_vectors_table import COMPARED, DOCUMENT, LANGUAGE_MODEL, read, update
 from wordtie.text.files import write_text
 from wordtie.training.provenance import machine, versions
 from wordtie.training.run_folder import MANIFEST
@@ -48,12 +47,6 @@ ROWS: dict[str, Word2VecSettings] = {
     "cbow-untied": replace(COMMON, algorithm="cbow", head="untied"),
     "cbow-tied": replace(COMMON, algorithm="cbow", head="tied"),
     "cbow-tied-linear": replace(COMMON, algorithm="cbow", head="tied_linear"),
-}
-PUBLISHED = {
-    "press-wolf-2017 table 2, skip-gram on text8": press_wolf_2017_vectors.TABLE_2,
-    "press-wolf-2017 table 3, small language model": press_wolf_2017_vectors.TABLE_3,
-    "press-wolf-2017 table 4, agreement": press_wolf_2017_vectors.TABLE_4,
-    "gulordava-2018 table 3, 100M words of Wikipedia (SimLex, RW, MEN)": gulordava_2018.TABLE_3,
 }
 
 
@@ -132,14 +125,14 @@ def is_there(result: Path, data: DataSettings, settings: Word2VecSettings) -> bo
     """Whether the file has the result of these settings, the number of threads aside."""
     if not result.exists():
         return False
-    found = json.loads(result.read_text(encoding="utf-8"))["settings"]
+    found = read(result)["settings"]
     found["word2vec"]["workers"] = settings.workers
     return bool(found == asked_of(data, settings))
 
 
 def print_table(results: Sequence[Path]) -> None:
     """Spearman's rho on each benchmark, tab-separated, a line for each set of vectors."""
-    rows = [json.loads(path.read_text(encoding="utf-8")) for path in results]
+    rows = [read(path) for path in results]
     names = list(standard())
     print("\t".join(["row", "vectors", "loss", *names]))
     for row in rows:
@@ -167,7 +160,6 @@ def compare(name: str, runs: Mapping[str, Path], results: Path) -> None:
             for benchmark, file in standard().items()
         },
         "agreement": {f"{a}~{b}": asdict(agreement(sets[a], sets[b])) for a, b in pairs},
-        "published": PUBLISHED,
     }
     write(results / f"{name}.json", content)
 

@@ -38,7 +38,7 @@ def damage(results: Path) -> list[str]:
     problems = []
     for path in sorted(results.glob("*.json")):
         try:
-            content = _read(path)
+            content = read(path)
         except LedgerError as error:
             problems.append(str(error))
         else:
@@ -49,7 +49,7 @@ def damage(results: Path) -> list[str]:
 
 def tables(results: Path) -> str:
     """All of them, from the results that are there."""
-    rows = [_read(path) for path in sorted(results.glob("*.json")) if not path.name.startswith(COMPARED)]
+    rows = [read(path) for path in sorted(results.glob("*.json")) if not path.name.startswith(COMPARED)]
     lines = [table_line(("text", "model", "vectors", "loss", *BENCHMARKS)), table_line(["---"] * (4 + len(BENCHMARKS)))]
     for row in rows:
         settings = row["settings"]
@@ -61,7 +61,7 @@ def tables(results: Path) -> str:
                 table_line((settings["data"]["corpus"], model, side, f"{row['training']['losses'][-1]:.2f}", *rhos))
             )
     lines += [table_line(each) for each in _published()]
-    compared = {path.stem.removeprefix(COMPARED): _read(path) for path in sorted(results.glob(f"{COMPARED}*.json"))}
+    compared = {path.stem.removeprefix(COMPARED): read(path) for path in sorted(results.glob(f"{COMPARED}*.json"))}
     for name, content in compared.items():
         lines += ["", *_comparison(name, content)]
     return "\n".join(lines) + "\n"
@@ -107,7 +107,8 @@ def _more(input_minus: Mapping[str, float]) -> str:
     return f"{-input_minus['difference']:+.2f} ({low:+.2f} to {high:+.2f})"
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read(path: Path) -> dict[str, Any]:
+    """A result. Raises `LedgerError` where it is damaged."""
     try:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

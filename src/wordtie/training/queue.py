@@ -57,9 +57,12 @@ class Job:
 
     @property
     def progress(self) -> Progress:
-        """Where it is, in the last session that has been begun."""
-        begun = [session for session in self.sessions if session[0].exists()]
-        return Progress.of(self.name, self.state, *(begun[-1] if begun else self.sessions[0]), self.message)
+        """Where it is, in the session that was begun last: trained anew, that is the first again."""
+        begun = [_begun(folder) for folder, _ in self.sessions]
+        stage = begun.index(max(begun))
+        folder, epochs = self.sessions[stage]
+        to_come = sum(epochs for _, epochs in self.sessions[stage + 1 :])
+        return Progress.of(self.name, self.state, folder, epochs, to_come, self.message)
 
     @property
     def is_held(self) -> bool:
@@ -113,6 +116,14 @@ class Job:
         if self.process is not None and self.process.poll() is None and not self.asked:
             self.asked = True
             self.process.terminate()
+
+
+def _begun(folder: Path) -> float:
+    """When the training in a run folder was begun; 0 where none was."""
+    try:
+        return (folder / "settings.yaml").stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _reason(code: int, lines: Sequence[str]) -> str:

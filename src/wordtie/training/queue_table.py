@@ -44,8 +44,11 @@ class Progress:
     """Why it failed."""
 
     @classmethod
-    def of(cls, name: str, state: str, folder: Path, epochs: int, message: str = "") -> Progress:
-        """Read the run folder; one without finished epochs is at epoch 0."""
+    def of(cls, name: str, state: str, folder: Path, epochs: int, to_come: int = 0, message: str = "") -> Progress:
+        """Read the run folder, whose epochs are followed by those `to_come` in the next session.
+
+        A folder without finished epochs is at epoch 0.
+        """
         try:
             lines = finished_epochs(folder)
         except RunFolderError:
@@ -53,7 +56,7 @@ class Progress:
         if not lines:
             return cls(name, state, 0, epochs, message=message)
         last, valid = lines[-1], [line["valid_perplexity"] for line in lines]
-        left = max(0, epochs - last["epoch"]) * last["seconds"] / last["epoch"]
+        left = (max(0, epochs - last["epoch"]) + to_come) * last["seconds"] / last["epoch"]
         return cls(name, state, last["epoch"], epochs, valid[-1], min(valid), left, message=message)
 
     def cells(self) -> tuple[str, ...]:
