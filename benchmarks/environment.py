@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from wordtie import __version__
+from wordtie.training.precision import resolve_device
 from wordtie.training.provenance import code_version
 from wordtie.training.provenance import machine as report_machine
 
@@ -31,7 +32,7 @@ def describe() -> dict[str, Any]:
 
 def machine() -> dict[str, Any]:
     """Processor, cores, memory, and the card where there is one."""
-    here = report_machine()
+    here = report_machine(resolve_device("auto"))
     flags = re.search(r"^flags\s*: (.+)$", _read("/proc/cpuinfo"), re.MULTILINE)
     total = re.search(r"^MemTotal:\s+(\d+) kB$", _read("/proc/meminfo"), re.MULTILINE)
     found = set(flags[1].split()) if flags else set()

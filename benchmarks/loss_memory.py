@@ -30,7 +30,7 @@ Work = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 def naive_work(query: Tensor, words: Tensor, targets: Tensor) -> Tensor:
     """The papers' code."""
-    return naive_loss(query, words, None, targets, words, NaiveLoss(SETTINGS.gamma, SETTINGS.temperature))
+    return naive_loss(query, words, None, targets, words, NaiveLoss(SETTINGS.weight, SETTINGS.temperature))
 
 
 def fast_work(query: Tensor, words: Tensor, targets: Tensor) -> Tensor:

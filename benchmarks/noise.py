@@ -51,7 +51,8 @@ def contender(setup: Setup, settings: NoiseSettings, windows: Iterator[Window]) 
     """The trainer's step with this noise."""
     torch.manual_seed(1)
     training, words = setup.training, setup.words
-    proposal = build_proposal(settings, neighbour_counts(zipf_ids(COUNTED, words, seed=1), words), blank_id=0)
+    counts = neighbour_counts(zipf_ids(COUNTED, words, seed=1), words)
+    proposal = None if settings.kind == "none" else build_proposal(settings, counts, blank_id=0)
     model = LanguageModel(setup.model, words).use(training.fused, setup.precision).train()
     optimiser = build_optimiser(training, model.parameters())
     now = RunState(model, optimiser, model.initial_state(training.streams))

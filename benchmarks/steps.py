@@ -106,8 +106,8 @@ def naive_contender(setup: Setup, windows: Iterator[Window]) -> Callable[[], flo
     model = NaiveModel(
         setup.words, settings.hidden, settings.layers, settings.head == "tied", settings.has_output_bias, settings.init
     ).to(setup.device)
-    augmented = setup.loss.kind == "augmented"
-    loss = NaiveLoss(setup.loss.gamma if augmented else 0.0, setup.loss.temperature, setup.loss.gradient_through_target)
+    weight = setup.loss.weight if setup.loss.kind == "augmented" else 0.0
+    loss = NaiveLoss(weight, setup.loss.temperature, setup.loss.gradient_through_target)
     state = model.initial_state(training.streams)
 
     def step() -> float:

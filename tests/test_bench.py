@@ -65,7 +65,7 @@ def test_the_naive_step_is_the_fast_step(tied: bool, kind: Any, through_target: 
     """Two steps with the same masks, of which the second starts from the carried state; clipping is at work."""
     settings = LossSettings(kind, temperature=3.0, gamma=0.7, gradient_through_target=through_target)
     naive, fast = models(tied, fused)
-    naive_settings = NaiveLoss(settings.gamma if kind == "augmented" else 0.0, settings.temperature, through_target)
+    naive_settings = NaiveLoss(settings.weight if kind == "augmented" else 0.0, settings.temperature, through_target)
     loss = build_loss(settings, fused, torch.float32)
     optimiser = build_optimiser(TrainingSettings(lr=0.5), fast.parameters())
     naive_state, state = naive.initial_state(STREAMS), fast.initial_state(STREAMS)

@@ -257,6 +257,14 @@ def test_settings_without_effect_are_named() -> None:
         "noise.gamma 0.4 has no effect with noise.kind none",
         "model.depth 3 has no effect with a core that is no rhn",
     ]
+    assert without_effect(Settings(loss=LossSettings(kind="augmented_2016", temperature=5.0, beta=0.9))) == [
+        "loss.temperature 5.0 has no effect with loss.kind augmented_2016",
+        "loss.beta 0.9 has no effect with loss.kind augmented_2016",
+    ]
+    assert without_effect(Settings(loss=LossSettings(kind="interpolated", form="cross_entropy", gamma=1.5))) == [
+        "loss.gamma 1.5 has no effect with loss.kind interpolated",
+        "loss.form cross_entropy has no effect with loss.kind interpolated",
+    ]
     used = NoiseSettings(kind="kneser_ney", gamma=0.4)
     assert without_effect(Settings(noise=used, loss=LossSettings(kind="augmented", gamma=1.0))) == []
 

@@ -23,7 +23,7 @@ from wordtie.models.word2vec_settings import Word2VecSettings
     ("kind", "values", "message"),
     [
         (LossSettings, {"kind": "ce"}, "loss.kind must be one of cross_entropy, augmented, augmented_2016"),
-        (LossSettings, {"gamma": "0.5"}, "loss.gamma must be a number, got '0.5'"),
+        (LossSettings, {"gamma": "0.5"}, "loss.gamma must be a number or none, got '0.5'"),
         (ModelSettings, {"head": "tie"}, "model.head must be one of untied, tied, tied_linear, got 'tie'"),
         (ModelSettings, {"hidden": 16.0}, "model.hidden must be a whole number, got 16.0"),
         (ModelSettings, {"layers": True}, "model.layers must be a whole number, got True"),
@@ -45,6 +45,11 @@ def test_refuses(kind: Any, values: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError) as refused:
         kind(**values)
     assert message in str(refused.value)
+
+
+def test_the_weight_of_the_augmented_loss_is_that_of_its_paper() -> None:
+    assert (LossSettings("augmented").gamma, LossSettings("augmented_2016").gamma) == (0.65, 0.3)
+    assert LossSettings("augmented_2016", gamma=0.15).weight == 0.15
 
 
 def test_a_whole_number_is_a_number() -> None:

@@ -116,7 +116,7 @@ def test_a_run_that_goes_on_elsewhere_says_so(row: Row, place: Place, monkeypatc
     monkeypatch.setattr(trainer, "precision_of", lambda settings, device: torch.float32)
     assert run_row.run_row(row, 1, place) == "done"
     here = provenance.machine()
-    monkeypatch.setattr(provenance, "machine", lambda: {**here, "gpu": "another"})
+    monkeypatch.setattr(provenance, "machine", lambda device: {**here, "gpu": "another"})
     monkeypatch.setattr(trainer, "precision_of", lambda settings, device: torch.bfloat16)
     assert run_row.run_row(longer, 1, place) == "done"
     entry = entry_of(row, place)

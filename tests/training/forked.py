@@ -40,6 +40,7 @@ def run(arguments: list[str], folder: Path, prepare: Callable[[], None] | None =
 
 def _child(arguments: list[str], folder: str, prepare: Callable[[], None] | None) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which tests started in the background inherit ignored
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.chdir(folder)
     os.environ["XDG_CACHE_HOME"] = str(Path(folder) / "cache")
     output = os.open("output", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)

@@ -52,7 +52,6 @@ def test_the_exported_matrix_is_the_mean_of_the_trained_one(text: Path, tmp_path
     train(asked, out)
     data = prepared_data(asked)
     proposal = build_proposal(asked.noise, training_counts(data.train, len(data.vocabulary)), data.vocabulary.unk_id)
-    assert proposal is not None
     trained = load_file(out / "checkpoints" / "last.safetensors")[f"model.{MATRIX}"]
     exported = load_file(out / "model.safetensors")[MATRIX]
     assert torch.equal(exported, fold_mean(trained, proposal))
@@ -118,6 +117,9 @@ def test_a_start_refuses_a_mean_that_cannot_be_undone(text: Path, tmp_path: Path
     with (text / "train.txt").open("a") as file:
         file.write("w1 w2 w3\n")
     with pytest.raises(RunFolderError, match=r"cannot be undone \(.*text has changed since\): start with --noise"):
+        started(kept, first, **SMOOTHED)
+    shutil.rmtree(first / "checkpoints")
+    with pytest.raises(RunFolderError, match="has changed since"):
         started(kept, first, **SMOOTHED)
     shutil.rmtree(text)
     with pytest.raises(RunFolderError, match="cannot be undone"):

@@ -59,7 +59,7 @@ def test_stopping_by_time_changes_nothing(text: Path) -> None:
     assert sha256(folder / "parts") == sha256(folder / "whole")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_signals_stop_cleanly(text: Path, number: int, code: int) -> None:
     folder = text.parent
     process = start(train("run", "--training.epochs", "999", "--training.patience", "0"), folder)
@@ -74,6 +74,20 @@ def test_signals_stop_cleanly(text: Path, number: int, code: int) -> None:
     assert "Traceback" not in (folder / "output").read_text()
     assert [path.name for path in (folder / "run").rglob(".*")] == [".lock"]
     assert run(["predict", "run", "w1"], folder)[0] == 0
+
+
+def nobody_reads() -> None:
+    """A pipe whose other end has left, as after `wordtie train ... 2>&1 >result | head`."""
+    read, write = os.pipe()
+    os.close(read)
+    os.dup2(write, 2)
+
+
+def test_training_goes_on_where_nobody_reads_what_it_says(text: Path) -> None:
+    folder = text.parent
+    assert run(train("whole"), folder)[0] == 0
+    assert run(train("unread"), folder, nobody_reads)[0] == 0
+    assert sha256(folder / "unread") == sha256(folder / "whole")
 
 
 def test_a_full_disk_loses_nothing(text: Path) -> None:

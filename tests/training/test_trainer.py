@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 import torch
@@ -17,9 +17,13 @@ from tests.reference.batches import windows_by_hand
 from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, TrainingSettings
 from wordtie.errors import RunFolderError, SettingsError
 from wordtie.models.language_model import LanguageModel
+from wordtie.text.batches import window_count
 from wordtie.training import checkpoint
 from wordtie.training.machine import process_of_its_own
+from wordtie.training.measuring import Measuring
+from wordtie.training.precision import resolve_device, resolve_precision
 from wordtie.training.prepared import prepared_data
+from wordtie.training.provenance import machine
 from wordtie.training.schedule import learning_rate
 from wordtie.training.trainer import train
 
@@ -194,8 +198,57 @@ def test_leaves_torch_as_it_was_and_starts_from_its_own_seed(settings: Settings,
     assert second.weights_sha256 == first.weights_sha256
 
 
+def test_what_an_epoch_trained_is_saved_before_it_is_measured(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*arguments: object) -> NoReturn:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Measuring, "between_epochs", killed)
+        with pytest.raises(MemoryError):
+            train(settings, tmp_path / "killed")
+    _, record = checkpoint.load(tmp_path / "killed" / "checkpoints" / "last.safetensors")
+    data = prepared_data(settings)
+    assert record["position"]["window"] == window_count(len(data.train), TRAINING.streams, TRAINING.steps)
+    resumed = train(settings, tmp_path / "killed", resume=True)
+    assert resumed.weights_sha256 == train(settings, tmp_path / "whole").weights_sha256
+    assert metrics(tmp_path / "killed", "train_perplexity") == metrics(tmp_path / "whole", "train_perplexity")
+
+
+def cards(monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int]) -> None:
+    """As if here were one card."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "a card")
+
+
+def test_a_card_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    cards(monkeypatch, (9, 0))
+    assert resolve_device("cuda:0") == torch.device("cuda:0")
+    with pytest.raises(SettingsError, match="cuda:3, but here are 1 CUDA cards"):
+        resolve_device("cuda:3")
+
+
+@pytest.mark.parametrize(("capability", "precision"), [((7, 5), torch.float32), ((8, 0), torch.bfloat16)])
+def test_bf16_is_taken_where_the_card_has_it(
+    capability: tuple[int, int], precision: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cards(monkeypatch, capability)
+    assert resolve_precision("auto", torch.device("cuda")) == precision
+
+
+def test_a_card_that_does_not_compute_is_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    cards(monkeypatch, (9, 0))
+    assert [machine(torch.device(name))["gpu"] for name in ("cpu", "cuda:0")] == [None, "a card"]
+
+
 def test_one_training_at_a_time_in_a_process(settings: Settings, tmp_path: Path) -> None:
-    with process_of_its_own(None), pytest.raises(RunFolderError, match="another training is under way"):
+    with (
+        process_of_its_own(None, torch.device("cpu")),
+        pytest.raises(RunFolderError, match="another training is under way"),
+    ):
         train(settings, tmp_path / "run")
     assert not (tmp_path / "run").exists()
     train(settings, tmp_path / "run")

@@ -19,9 +19,9 @@ class LossSettings:
     beta * tau^2 * V * divergence + (1 - beta) * cross-entropy."""
     temperature: float = 20.0
     """tau: how far similarity spreads (inan-2017: 20). Unused by `augmented_2016`."""
-    gamma: float = 0.65
+    gamma: float | None = None
     """Weight of the pull towards similar words (inan-2017: 0.5 to 0.8 on PTB, 1.0 to 1.5 on WikiText-2). For
-    `augmented_2016` this is its alpha (0.15 to 0.35)."""
+    `augmented_2016` this is its alpha (0.15 to 0.35). None: 0.65, for `augmented_2016` 0.3."""
     form: Literal["kl", "cross_entropy"] = "kl"
     """How far the prediction is from the similar words: KL(similar || prediction), or the cross-entropy between them,
     which leaves out the entropy of the similar words."""
@@ -33,5 +33,13 @@ class LossSettings:
     def __post_init__(self) -> None:
         check_types(self, "loss")
         require(self.temperature > 0, f"loss.temperature must be positive, got {self.temperature}")
-        require(self.gamma >= 0, f"loss.gamma must not be negative, got {self.gamma}")
+        if self.gamma is None:
+            object.__setattr__(self, "gamma", 0.3 if self.kind == "augmented_2016" else 0.65)
+        require(self.weight >= 0, f"loss.gamma must not be negative, got {self.gamma}")
         require(0 <= self.beta <= 1, f"loss.beta is a share and must be in [0, 1], got {self.beta}")
+
+    @property
+    def weight(self) -> float:
+        """`gamma`, which is a number once the settings are made."""
+        assert self.gamma is not None
+        return self.gamma

@@ -11,12 +11,23 @@ from wordtie.config import Settings
 
 Condition = Callable[[Settings], bool]
 
+AUGMENTED = ("augmented", "augmented_2016")
+
+
+def _loss_is(*kinds: str) -> tuple[Condition, str]:
+    return lambda s: s.loss.kind in kinds, "loss.kind {loss.kind}"
+
+
 USED: dict[str, tuple[Condition, str]] = {
     **dict.fromkeys(("noise.scheme", "noise.gamma"), (lambda s: s.noise.kind != "none", "noise.kind none")),
-    **dict.fromkeys(
-        ("loss.temperature", "loss.gamma", "loss.form", "loss.beta", "loss.gradient_through_target"),
-        (lambda s: s.loss.kind != "cross_entropy", "loss.kind cross_entropy"),
-    ),
+    "noise.samples": (lambda s: s.noise.predicts_with == "sampling", "a noise.prediction that is not sampling"),
+    "noise.l2_form": (lambda s: s.noise.smooths and s.noise.l2 > 0, "no variational smoothing, or noise.l2 0"),
+    "loss.temperature": _loss_is("augmented", "interpolated"),
+    "loss.gamma": _loss_is(*AUGMENTED),
+    "loss.form": _loss_is(*AUGMENTED),
+    "loss.beta": _loss_is("interpolated"),
+    "loss.gradient_through_target": _loss_is(*AUGMENTED, "interpolated"),
+    "model.projection_form": (lambda s: s.model.projection_penalty > 0, "model.projection_penalty 0"),
     "model.forget_bias": (lambda s: s.model.core == "lstm", "a core that is no lstm"),
     **dict.fromkeys(
         ("model.depth", "model.coupled_gates", "model.transform_bias"),
@@ -37,5 +48,5 @@ def without_effect(settings: Settings) -> list[str]:
         section, field = name.split(".")
         value = getattr(getattr(settings, section), field)
         if value != getattr(getattr(defaults, section), field) and not is_used(settings):
-            found.append(f"{name} {value} has no effect with {why}")
+            found.append(f"{name} {value} has no effect with {why.format(loss=settings.loss)}")
     return found

@@ -23,7 +23,7 @@ def evaluate_sampled(
 ) -> Score:
     """Score a text of word ids, (N,): nats averaged over the samples. Leaves PyTorch's random numbers as they were."""
     total = 0.0
-    with evaluating(model) as device, torch.random.fork_rng():
+    with evaluating(model) as device, torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
         state = model.initial_state(samples)
         for inputs_T1, targets_T1 in batches(ids, 1, steps, eos_id=eos_id, drop=False):

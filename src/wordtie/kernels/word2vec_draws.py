@@ -15,6 +15,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from wordtie.noise import proposals
+
 ALWAYS = 1 << 32
 """A keep threshold that every draw is below."""
 
@@ -29,21 +31,8 @@ def alias_table(weight_V: NDArray[np.float64]) -> tuple[NDArray[np.uint32], NDAr
 
     Column v is drawn uniformly and stands for v below its threshold (of 2^32), for its alias from there on.
     """
-    words = len(weight_V)
-    share_V = weight_V * (words / weight_V.sum())
-    threshold_V = np.full(words, ALWAYS - 1, np.uint32)
-    alias_V = np.arange(words, dtype=np.int32)
-    shares = share_V.tolist()
-    small = [v for v, share in enumerate(shares) if share < 1]
-    large = [v for v, share in enumerate(shares) if share >= 1]
-    while small and large:
-        low, high = small.pop(), large[-1]
-        threshold_V[low] = min(int(shares[low] * ALWAYS), ALWAYS - 1)
-        alias_V[low] = high
-        shares[high] -= 1 - shares[low]
-        if shares[high] < 1:
-            small.append(large.pop())
-    return threshold_V, alias_V
+    own_V, alias_V = proposals.alias_table(weight_V * (len(weight_V) / weight_V.sum()))
+    return np.minimum(own_V * ALWAYS, ALWAYS - 1).astype(np.uint32), alias_V.astype(np.int32)
 
 
 def generator(*place: int) -> NDArray[np.uint64]:

@@ -38,6 +38,6 @@ def build_loss(settings: LossSettings, fused: bool, precision: torch.dtype) -> L
     if settings.kind == "interpolated":
         return Interpolated(settings.temperature, settings.beta, settings.gradient_through_target)
     temperature = 1.0 if settings.kind == "augmented_2016" else settings.temperature
-    how = temperature, settings.gamma, settings.gradient_through_target, settings.form
+    how = temperature, settings.weight, settings.gradient_through_target, settings.form
     loss: Loss = FusedLoss(Pull(*how), precision) if fused else AugmentedLoss(*how)
     return Augmented2016(loss) if settings.kind == "augmented_2016" else loss

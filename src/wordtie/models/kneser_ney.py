@@ -114,28 +114,6 @@ class KneserNey:
         logs_N: Floats = np.log(probability_M[ids_M != self.vocabulary_size])
         return logs_N
 
-    def next_word(self, context_N: Ids) -> Floats:
-        """Probabilities (V,) of the word after these tokens, which may be none: the start of a sentence.
-
-        Raises `ValueError` for ids outside the vocabulary.
-        """
-        if len(context_N):
-            check_ids(context_N, self.vocabulary_size)
-        ids_M = _with_starts(context_N, self.vocabulary_size, self.eos_id)
-        if self.eos_id is not None and len(context_N) and context_N[-1] == self.eos_id:
-            ids_M = np.array([self.vocabulary_size])
-        label_M = ids_M
-        probability_V = self.unigram.copy()
-        for weights in self.higher:
-            table, context = weights.table, label_M[-1]
-            if context < 0:
-                break
-            first, end = np.searchsorted(table.keys, [context * table.words, (context + 1) * table.words])
-            probability_V *= weights.backoff[context]
-            probability_V[table.keys[first:end] - context * table.words] += weights.discounted[first:end]
-            label_M = table.find(np.concatenate((np.array([-1]), label_M[:-1])), ids_M)
-        return probability_V
-
 
 def _with_starts(ids_N: Ids, start_id: int, eos_id: int | None) -> Int64s:
     """The stream with a start before each sentence."""

@@ -18,7 +18,6 @@ Shapes: V words.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -53,7 +52,8 @@ class Proposal:
         if not total > 0:
             raise DataError("the training text is too short to draw replacements from: it has no two words in a row")
         share_V = weight_V / total
-        threshold_V, alias_V = _alias_table(share_V)
+        own_V, alias_V = alias_table(share_V * len(share_V))
+        threshold_V = np.rint(own_V * (1 << CELL_BITS)).astype(np.int64)
         return cls(*(torch.from_numpy(np.asarray(each)) for each in (gamma_V, share_V, threshold_V, alias_V)))
 
     def to(self, device: torch.device) -> Proposal:
@@ -76,10 +76,8 @@ class Proposal:
         return torch.where(replaced, self.draw(words), words), replaced
 
 
-def build_proposal(settings: NoiseSettings, counts: NeighbourCounts, blank_id: int) -> Proposal | None:
-    """What the settings ask for; None where no word is ever replaced. Raises `DataError` for too short a text."""
-    if settings.kind == "none":
-        return None
+def build_proposal(settings: NoiseSettings, counts: NeighbourCounts, blank_id: int) -> Proposal:
+    """What settings of some kind of noise ask for. Raises `DataError` for too short a text."""
     words = len(counts.count)
     gamma_V = np.full(words, settings.gamma)
     if settings.kind in ("absolute_discounting", "kneser_ney"):
@@ -92,10 +90,13 @@ def build_proposal(settings: NoiseSettings, counts: NeighbourCounts, blank_id: i
     return Proposal.of(gamma_V, weight_V)
 
 
-def _alias_table(share_V: NDArray[np.float64]) -> tuple[Any, Any]:
-    """Vose's construction: V cells of equal weight, each shared by at most two words."""
+def alias_table(share_V: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Vose's construction: V cells of equal weight, each shared by at most two words; the shares' mean is one.
+
+    Returns how much of each cell its own word has, (V,), and which word has the rest, (V,).
+    """
     words = len(share_V)
-    left = (share_V * words).tolist()
+    left = share_V.tolist()
     own, alias = [1.0] * words, list(range(words))
     small = [v for v in range(words) if left[v] < 1]
     large = [v for v in range(words) if left[v] >= 1]
@@ -108,5 +109,4 @@ def _alias_table(share_V: NDArray[np.float64]) -> tuple[Any, Any]:
     for cell in small:  # what rounding left over; a word without any share must stay impossible
         if share_V[cell] == 0:
             own[cell], alias[cell] = 0.0, int(share_V.argmax())
-    threshold = np.rint(np.array(own) * (1 << CELL_BITS)).astype(np.int64)
-    return threshold, np.array(alias, dtype=np.int64)
+    return np.array(own), np.array(alias, dtype=np.int64)

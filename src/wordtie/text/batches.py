@@ -38,18 +38,9 @@ def stream_length(words: int, streams: int, drop: bool = True) -> int:
     return length
 
 
-def window_count(words: int, streams: int, steps: int, drop: bool = True) -> int:
-    """How many windows `batches` gives: L / T, the last one short where T does not divide L."""
-    return -(-stream_length(words, streams, drop) // steps)
-
-
-def streams(ids: Ids, streams: int, drop: bool = True) -> Ids:
-    """The text as columns, (L, B): column b holds the words from b * L on; `PADDING` where the text has ended."""
-    length = stream_length(len(ids), streams, drop)
-    columns_LB = np.full((streams, length), PADDING, np.int64).reshape(-1)
-    kept = min(len(ids), length * streams)
-    columns_LB[:kept] = ids[:kept]
-    return columns_LB.reshape(streams, length).T
+def window_count(words: int, streams: int, steps: int) -> int:
+    """How many windows `batches` gives in training: L / T, the last one short where T does not divide L."""
+    return -(-stream_length(words, streams) // steps)
 
 
 def batches(ids: Ids, streams: int, steps: int, *, eos_id: int, drop: bool = True, start: int = 0) -> Iterator[Window]:

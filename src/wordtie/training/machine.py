@@ -28,10 +28,10 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 @contextmanager
-def process_of_its_own(threads: int | None) -> Iterator[None]:
-    """torch as training needs it, and afterwards as it was: random numbers, dtype, threads (None: as many as it has).
+def process_of_its_own(threads: int | None, device: torch.device) -> Iterator[None]:
+    """torch as training on the device needs it, and afterwards as it was: random numbers, dtype, threads.
 
-    Raises `RunFolderError` where another training is under way in this process.
+    `threads` None: as many as it has. Raises `RunFolderError` where another training is under way in this process.
     """
     if not _ONE_AT_A_TIME.acquire(blocking=False):
         raise RunFolderError("another training is under way in this process: wait, or train in a process of its own")
@@ -39,7 +39,7 @@ def process_of_its_own(threads: int | None) -> Iterator[None]:
     try:
         torch.set_num_threads(threads or own_threads)
         torch.set_default_dtype(torch.float32)
-        with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
             yield
     finally:
         torch.set_num_threads(own_threads)

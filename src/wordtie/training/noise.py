@@ -16,5 +16,4 @@ def build_noise(settings: NoiseSettings, data: PreparedData, device: torch.devic
     if settings.kind == "none":
         return Noise(settings)
     counts = training_counts(data.train, len(data.vocabulary))
-    proposal = build_proposal(settings, counts, data.vocabulary.unk_id)
-    return Noise(settings, None if proposal is None else proposal.to(device))
+    return Noise(settings, build_proposal(settings, counts, data.vocabulary.unk_id).to(device))

@@ -14,6 +14,8 @@ def resolve_device(name: str) -> torch.device:
     device = torch.device(name)
     if device.type == "cuda" and not torch.cuda.is_available():
         raise SettingsError("training.device is cuda, but PyTorch sees no CUDA card here: use cpu or auto")
+    if device.type == "cuda" and (device.index or 0) >= (cards := torch.cuda.device_count()):
+        raise SettingsError(f"training.device is {name}, but here are {cards} CUDA cards, counted from cuda:0")
     return device
 
 
@@ -35,6 +37,6 @@ def resolve_precision(name: str, device: torch.device) -> torch.dtype:
     if name != "auto":
         return {"fp32": torch.float32, "bf16": torch.bfloat16}[name]
     if device.type == "cuda":
-        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float32
+        return torch.bfloat16 if torch.cuda.get_device_capability(device) >= (8, 0) else torch.float32
     fast = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
     return torch.bfloat16 if fast else torch.float32

@@ -10,11 +10,18 @@ import math
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from wordtie.text.files import saving
+
+
+def tell(line: str, end: str = "\n") -> None:
+    """Print on stderr. Where nobody reads any more, the terminal or the pipe gone, the work goes on."""
+    with suppress(OSError):
+        print(line, end=end, file=sys.stderr, flush=True)
 
 
 class Metrics:
@@ -86,7 +93,8 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self.live is not None:
-            self.live.__exit__(kind, error, trace)
+            with suppress(OSError):
+                self.live.__exit__(kind, error, trace)
 
     def window(self, epoch: int, done: int, nats: float, tokens: int, words: int) -> None:
         """Show where training is: `nats` over `tokens` in this epoch so far; `words` more were just read."""
@@ -112,10 +120,11 @@ class Progress:
 
     def say(self, line: str) -> None:
         """A line that stays."""
-        if self.live is not None:
+        if self.live is None:
+            tell(line)
+            return
+        with suppress(OSError):
             self.live.console.print(line, highlight=False, markup=False)
-        else:
-            print(line, file=sys.stderr, flush=True)
 
 
 def clock(seconds: float) -> str:
@@ -139,4 +148,4 @@ class Stages:
         self.shown = now
         share = f"{100 * done / total:.0f} %" if total else f"{done / 1e6:.0f} MB"
         end = "\r" if sys.stderr.isatty() else "\n"
-        print(f"{stage} {share}      ", end=end, file=sys.stderr, flush=True)
+        tell(f"{stage} {share}      ", end)

@@ -9,12 +9,15 @@ import platform
 import subprocess
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import wordtie
 from wordtie.errors import RunFolderError
 from wordtie.text.files import saving
 from wordtie.training.run_folder import CONFIG, LOG
+
+if TYPE_CHECKING:
+    import torch
 
 
 def cores() -> int:
@@ -22,11 +25,13 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def machine() -> dict[str, Any]:
-    """CPU model, cores, GPU (None where there is none), system."""
-    import torch
+def machine(device: torch.device | None = None) -> dict[str, Any]:
+    """CPU model, cores, the GPU (None where the `device` that computes is none), system."""
+    gpu = None
+    if device is not None and device.type == "cuda":
+        import torch
 
-    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+        gpu = torch.cuda.get_device_name(device)
     return {"cpu": _cpu_model(), "cores": cores(), "gpu": gpu, "system": f"{platform.system()} {platform.machine()}"}
 
 
@@ -73,14 +78,14 @@ def versions() -> dict[str, str]:
     return {"code_version": code_version(), "torch": torch.__version__, "python": platform.python_version()}
 
 
-def begin_session(folder: Path, fresh: bool, where: dict[str, int]) -> None:
-    """Add this call, and where in the text it begins. To be called under the folder's lock. Raises `SaveError`.
+def begin_session(folder: Path, fresh: bool, device: torch.device, where: dict[str, int]) -> None:
+    """Add this call, what computes it, and where in the text it begins. To be called under the folder's lock.
 
     Of a run that is `fresh` nothing before counts. What went before in a run whose version kept no count is known by
-    the version alone.
+    the version alone. Raises `SaveError`.
     """
     path = folder / LOG
-    lines = [{**versions(), "machine": machine(), **where}]
+    lines = [{**versions(), "machine": machine(device), **where}]
     if not fresh and not path.exists():
         lines.insert(0, {"code_version": made_by(folder), "machine": None})
     with saving(path):

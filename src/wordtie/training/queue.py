@@ -23,12 +23,11 @@ from typing import IO, Literal, TypeAlias
 from wordtie.errors import RunFolderError
 from wordtie.training.lock import hold, is_locked
 from wordtie.training.queue_table import Progress, show
+from wordtie.training.stop_signals import STOPPING
 
 State: TypeAlias = Literal["waiting", "running", "running elsewhere", "stopped", "ended", "failed"]
 SMALLEST_TURN = 10.0
 """Seconds below which no further job is started."""
-STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-"""Signals that stop the queue; Windows has no SIGHUP."""
 
 
 @dataclass

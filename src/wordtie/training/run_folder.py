@@ -7,7 +7,6 @@ settings.yaml  metrics.jsonl  sessions.jsonl  checkpoints/   how it came about
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import shutil
@@ -28,7 +27,7 @@ from wordtie.text.files import replace_files, saving
 from wordtie.text.tokenizer import Tokenizer
 from wordtie.training.checkpoint import save_tensors
 from wordtie.training.leftovers import remove_leftovers
-from wordtie.training.lock import LOCK
+from wordtie.training.lock import LOCK, hold
 
 VERSION = 2
 CONFIG, MODEL, TOKENIZER, MANIFEST = "config.json", "model.safetensors", "tokenizer.json", "manifest.json"
@@ -137,11 +136,10 @@ def locked(folder: Path) -> Iterator[None]:
     with saving(folder):
         folder.mkdir(parents=True, exist_ok=True)
         handle = (folder / LOCK).open("w")
+        free = hold(handle)
     with handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise RunFolderError(f"{folder}: another process is training it: wait, or train elsewhere") from error
+        if not free:
+            raise RunFolderError(f"{folder}: another process is training it: wait, or train elsewhere")
         remove_leftovers(folder, ".model-", ".settings.yaml-", ".result.json-")
         remove_leftovers((folder / CHECKPOINT).parent, f".{CHECKPOINT.name}-")
         yield

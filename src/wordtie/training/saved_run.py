@@ -55,7 +55,7 @@ class SavedRun:
         if not fresh:
             self.restore(path, now)
         (self.folder / "result.json").unlink(missing_ok=True)  # is of what was there; `finish` writes it anew
-        begin_session(self.folder, fresh, {"epoch": now.position.epoch, "window": now.position.window})
+        begin_session(self.folder, fresh, now.device, {"epoch": now.position.epoch, "window": now.position.window})
         write_text(self.folder / "settings.yaml", yaml.safe_dump(to_dict(self.settings), sort_keys=False))
         self.metrics = Metrics(self.folder, now.position.metrics_length)
         if fresh:

@@ -14,7 +14,7 @@ from wordtie.text.tokenizer import Tokenizer
 from wordtie.training import checkpoint
 from wordtie.training.noise import build_noise
 from wordtie.training.prepared import prepared_data
-from wordtie.training.run_folder import CHECKPOINT, read_model, read_settings
+from wordtie.training.run_folder import read_model, read_settings
 from wordtie.training.run_state import Tensors
 
 
@@ -33,7 +33,7 @@ def start(settings: Settings, model: LanguageModel, data: PreparedData) -> str:
     """
     if settings.training.start_from is None:
         return ""
-    before, tensors, words = _read(settings)
+    before, tensors, words, text = _read(settings)
     exported = checkpoint.tensors_sha256(tensors)
     if words.vocabulary != data.tokenizer.vocabulary:
         raise RunFolderError(
@@ -42,17 +42,17 @@ def start(settings: Settings, model: LanguageModel, data: PreparedData) -> str:
         )
     noise = settings.noise
     if before.noise.predicts_with == "mean" and (noise.smooths or noise.predicts_with == "mean"):
-        tensors = _before_the_mean(before, tensors, words, Path(settings.training.start_from))
+        tensors = _before_the_mean(before, tensors, words, text, Path(settings.training.start_from))
     model.load_state_dict(tensors)
     model.constrain()
     return exported
 
 
-def _before_the_mean(before: Settings, tensors: Tensors, words: Tokenizer, folder: Path) -> Tensors:
+def _before_the_mean(before: Settings, tensors: Tensors, words: Tokenizer, text: str, folder: Path) -> Tensors:
     """The parameters that a run trained, from the means that it exported: by its own noise, on its own text."""
     try:
         data = prepared_data(before)
-        if data.tokenizer.vocabulary != words.vocabulary or not _same_training_text(folder, data):
+        if data.tokenizer.vocabulary != words.vocabulary or data.info["splits"]["train"]["sha256"] != text:
             raise DataError(f"{before.data.corpus} has changed since")
         return build_noise(before.noise, data, torch.device("cpu")).for_training(tensors)
     except (DataError, ValueError) as error:
@@ -62,16 +62,8 @@ def _before_the_mean(before: Settings, tensors: Tensors, words: Tokenizer, folde
         ) from error
 
 
-def _same_training_text(folder: Path, data: PreparedData) -> bool:
-    """Whether the run was trained on this text, as far as its checkpoint tells."""
-    path = folder / CHECKPOINT
-    if not path.exists():
-        return True
-    _, record = checkpoint.load(path)
-    return bool(record["identity"]["texts"]["train"] == data.info["splits"]["train"]["sha256"])
-
-
-def _read(settings: Settings) -> tuple[Settings, Tensors, Tokenizer]:
+def _read(settings: Settings) -> tuple[Settings, Tensors, Tokenizer, str]:
+    """What the run had: settings, weights, words, and the SHA-256 of the text that it was trained on."""
     folder = Path(settings.training.start_from or "")
     config, tensors, tokenizer = read_model(folder, "language_model")
     with torch.device("meta"):
@@ -82,4 +74,4 @@ def _read(settings: Settings) -> tuple[Settings, Tensors, Tokenizer]:
         raise RunFolderError(
             f"{folder}: training.start_from holds a model of other model settings: give those of its settings.yaml"
         ) from error
-    return read_settings(config, folder), tensors, tokenizer
+    return read_settings(config, folder), tensors, tokenizer, config.get("texts", {}).get("train", "")

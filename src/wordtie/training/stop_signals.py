@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: end the window that is being computed, save, and only then leave."""
+"""Ctrl-C, SIGTERM and SIGHUP (a lost connection): end the window that is being computed, save, and only then leave."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import signal
 import threading
 from types import FrameType, TracebackType
 from typing import Any, NoReturn
+
+STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""Windows has no SIGHUP."""
 
 
 class StopSignals:
@@ -17,7 +20,7 @@ class StopSignals:
 
     def __enter__(self) -> StopSignals:
         if threading.current_thread() is threading.main_thread():  # others may not set handlers
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in STOPPING:
                 if signal.getsignal(number) not in (signal.SIG_IGN, None):
                     self._before[number] = signal.signal(number, self._hear)
         return self
@@ -36,7 +39,7 @@ class StopSignals:
             signal.signal(*self._before.popitem())
 
     def leave(self) -> NoReturn:
-        """End the program as the signal would have: 130 after Ctrl-C, 143 after SIGTERM."""
-        if self.heard == signal.SIGTERM:
-            raise SystemExit(128 + signal.SIGTERM)
-        raise KeyboardInterrupt
+        """End the program as the signal would have: 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP."""
+        if self.heard in (signal.SIGINT, None):
+            raise KeyboardInterrupt
+        raise SystemExit(128 + self.heard)

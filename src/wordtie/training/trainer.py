@@ -47,8 +47,8 @@ def train(settings: Settings, out: str | Path, resume: bool = False, overwrite: 
 
     Raises `RunFolderError` where a run is there already and neither `resume` nor `overwrite` is given, or both are,
     `SettingsError` for what are no settings, `DataError` for a text that cannot be used, `DivergedError` where the loss
-    stops being a number, `SaveError` where something cannot be written. Ctrl-C and SIGTERM save a checkpoint, then
-    raise `KeyboardInterrupt` and `SystemExit(143)`.
+    stops being a number, `SaveError` where something cannot be written. Ctrl-C, SIGTERM
+    and SIGHUP save a checkpoint, then raise `KeyboardInterrupt`, `SystemExit(143)` and `SystemExit(129)`.
     """
     require(isinstance(settings, Settings), f"train takes Settings(data=..., ...), got a {type(settings).__name__}")
     out = Path(out)
@@ -60,10 +60,11 @@ def train(settings: Settings, out: str | Path, resume: bool = False, overwrite: 
     if resume:
         check_begun_alike(out, settings)
     data = prepared_data(settings)
-    with process_of_its_own(settings.training.threads), run_folder.locked(out):
+    device = resolve_device(settings.training.device)
+    with process_of_its_own(settings.training.threads, device), run_folder.locked(out):
         run_folder.check_free(out, resume, overwrite)
-        run = _Run(settings, out, data, overwrite, resume)  # refuses what cannot be trained, before anything is removed
-        if overwrite:
+        run = _Run(settings, out, data, device, overwrite, resume)
+        if overwrite:  # only now that what cannot be trained has been refused
             run_folder.clear(out)
         return run.run()
 
@@ -71,14 +72,15 @@ def train(settings: Settings, out: str | Path, resume: bool = False, overwrite: 
 class _Run:
     """One call of `train`: the run's state, and what it writes."""
 
-    def __init__(self, settings: Settings, out: Path, data: PreparedData, anew: bool, resume: bool) -> None:
+    def __init__(
+        self, settings: Settings, out: Path, data: PreparedData, device: torch.device, anew: bool, resume: bool
+    ) -> None:
         self.settings = settings
         self.data = data
         self.to_go_on = "" if resume else "with --resume "
         self.saved = SavedRun(out, settings, data)
         training = settings.training
         keep_freed_memory()
-        device = resolve_device(training.device)
         self.precision = precision_of(settings, device)
         self.noise = build_noise(settings.noise, data, device)
         self.measuring = Measuring(settings, data, self.noise)
@@ -163,6 +165,7 @@ class _Run:
 
     def finish_epoch(self, lr: float) -> None:
         """Validate, keep the model if it is to be kept, write it all down."""
+        self.checkpoint()  # measuring takes long, and a kill in it would cost what was trained since the last one
         now, position = self.now, self.now.position
         valid = self.validate()
         position.seconds = self.seconds()

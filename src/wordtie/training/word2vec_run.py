@@ -26,6 +26,7 @@ from wordtie.text.files import write_text
 from wordtie.text.token_file import PreparedData
 from wordtie.training import checkpoint, run_folder
 from wordtie.training.prepared import prepared_data
+from wordtie.training.progress import tell
 from wordtie.training.word2vec import fit
 
 KIND = "word2vec"
@@ -112,4 +113,4 @@ class _Lines:
         if live or done == self.words:
             share = f"{100 * done / self.words:3.0f} %" if live else ""
             line = f"epoch {epoch}/{self.epochs} {share} loss {nats / max(predictions, 1):.4f}  {rate:,.0f} words/s  "
-            print(line, end="\r" if live else "\n", file=sys.stderr, flush=True)
+            tell(line, end="\r" if live else "\n")
