@@ -44,6 +44,7 @@ EXIT_CODES: dict[int, str] = {
     5: "training diverged; the last good model of the run is kept",
     6: "a file could not be read or written; what was there before is untouched",
     7: "some runs of `wordtie reproduce` failed; the others stand",
+    129: "lost the connection (SIGHUP); a training run has saved a checkpoint",
     130: "interrupted (Ctrl-C)",
     141: "whoever read the output stopped reading",
     143: "asked to stop (SIGTERM); a training run has saved a checkpoint",

@@ -227,7 +227,7 @@ def cards(monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int]) -> None:
 def test_a_card_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     cards(monkeypatch, (9, 0))
     assert resolve_device("cuda:0") == torch.device("cuda:0")
-    with pytest.raises(SettingsError, match="cuda:3, but here are 1 CUDA cards"):
+    with pytest.raises(SettingsError, match="cuda:3, but the last CUDA card here is cuda:0"):
         resolve_device("cuda:3")
 
 

@@ -15,7 +15,7 @@ def resolve_device(name: str) -> torch.device:
     if device.type == "cuda" and not torch.cuda.is_available():
         raise SettingsError("training.device is cuda, but PyTorch sees no CUDA card here: use cpu or auto")
     if device.type == "cuda" and (device.index or 0) >= (cards := torch.cuda.device_count()):
-        raise SettingsError(f"training.device is {name}, but here are {cards} CUDA cards, counted from cuda:0")
+        raise SettingsError(f"training.device is {name}, but the last CUDA card here is cuda:{cards - 1}")
     return device
 
 
