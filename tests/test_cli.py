@@ -128,6 +128,8 @@ def test_a_full_disk_is_said() -> None:
     [
         (["--model.hiden", "3"], "did you mean --model.hidden?"),
         (["--model.hidden", "many"], "model.hidden: expected int"),
+        (["--data.vocabulary_size", "10,000"], "data.vocabulary_size: expected int or null, got 10,000; see"),
+        (["--data", "novel.txt"], "a setting in it is given as --data.NAME VALUE; see"),
         (["--model.hidden", "0"], "model.hidden must be at least 1, got 0"),
         (["--model.head", "loose"], "model.head"),
         (["--model.embedding", "100"], "a tied head needs"),
@@ -276,6 +278,10 @@ def test_a_recipe_for_training_serves_for_its_text_too(tmp_path: Path, capsys: C
     data = yaml.safe_load(capsys.readouterr().out)["data"]
     assert data["lowercase"] is True
     assert data["min_count"] == 5, "a language model leaves it to the text"
+    assert cli.main(["word2vec", "--print_config"]) == 0
+    recipe.write_text(capsys.readouterr().out)
+    assert cli.main(["train", "--config", str(recipe), "--print_config"]) == 0
+    assert "word2vec" not in yaml.safe_load(capsys.readouterr().out)
 
 
 def test_baseline_of_a_text_of_ones_own(tmp_path: Path, capsys: Capture) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -49,6 +52,66 @@ def test_training_does_not_replace_a_file_of_a_runs_names(name: str, tmp_path: P
     message = refused(["train", "novel", "--out", "mine", *SMALL], RunFolderError.exit_code, capsys)
     assert f"mine: has a {name} already: --overwrite replaces it" in message
     assert Path("mine", name).read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "settings.yaml"])
+def test_going_on_replaces_nothing_where_no_run_is(name: str, tmp_path: Path, capsys: Capture) -> None:
+    small_text(tmp_path / "novel")
+    Path("web").mkdir()
+    Path("web", name).write_text("a: my only copy")
+    says = refused(["train", "novel", *SMALL, "--out", "web", "--resume"], RunFolderError.exit_code, capsys)
+    assert ("cannot be read as settings" if name == "settings.yaml" else f"has a {name}, but not") in says
+    assert Path("web", name).read_text() == "a: my only copy"
+    assert [path.name for path in Path("web").iterdir()] == [name]
+
+
+@pytest.mark.parametrize("command", ["train", "word2vec"])
+def test_the_folder_that_we_are_in_is_no_default(command: str, tmp_path: Path, capsys: Capture) -> None:
+    small_text(tmp_path / "novel")
+    before = sorted(Path().iterdir())
+    assert "has no name" in refused([command, "novel", "--out", ""], RunFolderError.exit_code, capsys)
+    assert sorted(Path().iterdir()) == before
+
+
+def test_a_folder_that_may_not_be_read_is_not_called_damaged(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(path: Path, *arguments: object, **options: object) -> NoReturn:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(Path, "read_text", forbidden)  # root may read everything
+    with pytest.raises(RunFolderError, match=r"manifest\.json: cannot be read \(Permission denied\)"):
+        run_folder.read_model(run, "language_model")
+
+
+def test_a_text_may_come_from_a_pipe_where_it_is_read_once(run: Path, capsys: Capture) -> None:
+    Path("text.txt").write_text("w1 w2\n")
+    expected = json.loads(output(["evaluate", str(run), "text.txt", "--json"], capsys))
+    for command, code in (("evaluate", 0), ("compare", DataError.exit_code)):
+        read, write = os.pipe()
+        os.write(write, b"w1 w2\n")
+        os.close(write)
+        pipe = f"/dev/fd/{read}"
+        arguments = [str(run), pipe, "--json"] if command == "evaluate" else [str(run), str(run), "--text", pipe]
+        assert cli.main([command, *arguments]) == code
+        os.close(read)
+        told = capsys.readouterr()
+        if command == "evaluate":
+            assert json.loads(told.out)["nats"] == expected["nats"]
+        else:
+            assert "a pipe cannot: save it to a file" in told.err
+
+
+def test_too_little_memory_is_no_bug(tmp_path: Path, capsys: Capture) -> None:
+    small_text(tmp_path / "novel")
+    says = refused(["train", "novel", *SMALL, "--model.hidden", "99999999"], WordtieError.exit_code, capsys)
+    assert "not enough memory: take a smaller model" in says
+
+
+def test_a_name_that_is_not_utf8_is_a_name(tmp_path: Path) -> None:
+    small_text(tmp_path / "novel")
+    text = (Path("novel") / "train.txt").read_bytes()
+    Path(os.fsdecode(b"rom\xe1n.txt")).write_bytes(text)
+    assert cli.main(["train", os.fsdecode(b"rom\xe1n.txt"), *SMALL, "--out", "run"]) == 0
+    assert cli.main(["evaluate", "run"]) == 0
 
 
 def test_overwriting_leaves_what_is_not_the_runs(run: Path) -> None:

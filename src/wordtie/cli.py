@@ -10,6 +10,7 @@ import difflib
 import errno
 import importlib
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -53,6 +54,9 @@ EXIT_CODES: dict[int, str] = {
 
 NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENOTDIR, errno.EEXIST)
 """What the system says of a file that is not to be read or written as it is."""
+NO_MEMORY = """\
+error: not enough memory: take a smaller model (--model.hidden), vocabulary (--data.vocabulary_size) or window \
+(--training.streams, --training.steps)"""
 
 
 def usage() -> str:
@@ -119,7 +123,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _report(f"error: {error.filename}: {error.strerror}", SaveError.exit_code, debug)
         return _report_bug(error, debug)
     except Exception as error:
-        return _report_bug(error, debug)
+        return _report(NO_MEMORY, 2, debug) if _is_out_of_memory(error) else _report_bug(error, debug)
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """Of Python, of torch on a card, or of torch on the CPU, which has no kind of error for it."""
+    of_torch = isinstance(error, RuntimeError) and re.search("allocate memory|out of memory", str(error))
+    return isinstance(error, MemoryError) or bool(of_torch)
 
 
 def _exit_code_of(arguments: list[str]) -> int:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.reference.kneser_ney import LiteralKneserNey
-from wordtie.errors import DataError
+from wordtie.errors import DataError, SettingsError
 from wordtie.models import unigram
 from wordtie.models.kneser_ney import KneserNey, discounts
 from wordtie.models.unigram import Unigram
@@ -102,18 +102,18 @@ def test_unigram() -> None:
     model = Unigram.fit(np.array([2, 2, 0]), 4, unseen_count=0.5)
     assert model.probability.tolist() == [0.25, 0.125, 0.5, 0.125]
     assert model.log_probabilities(np.array([2, 3])).tolist() == pytest.approx([math.log(0.5), math.log(0.125)])
-    with pytest.raises(ValueError, match="positive"):
+    with pytest.raises(SettingsError, match="positive"):
         Unigram.fit(np.array([0]), 1, unseen_count=0)
 
 
 def test_refuses_what_it_cannot_fit() -> None:
     with pytest.raises(DataError, match="empty"):
         KneserNey.fit(np.array([], dtype=np.int64), 3, eos_id=0)
-    with pytest.raises(ValueError, match="vocabulary has 3"):
+    with pytest.raises(DataError, match="vocabulary has 3"):
         KneserNey.fit(np.array([1, 0]), 3, eos_id=0).log_probabilities(np.array([3]))
-    with pytest.raises(ValueError, match="minimum_counts"):
+    with pytest.raises(SettingsError, match="minimum_counts"):
         KneserNey.fit(np.array([1, 0]), 3, 2, eos_id=0, minimum_counts=[1])
-    with pytest.raises(ValueError, match="order"):
+    with pytest.raises(SettingsError, match="order"):
         KneserNey.fit(np.array([1, 0]), 3, 0, eos_id=0)
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from wordtie.errors import DataError
+from wordtie.errors import DataError, SettingsError
 from wordtie.noise import ngram_counts
 from wordtie.noise.ngram_counts import NgramTable, count_ngrams, neighbour_counts
 
@@ -68,9 +68,9 @@ def test_find_labels_what_was_counted_and_nothing_else() -> None:
 def test_refuses_what_it_cannot_count() -> None:
     with pytest.raises(DataError, match="empty"):
         neighbour_counts(np.array([], dtype=np.int64), 3)
-    with pytest.raises(ValueError, match="vocabulary has 3"):
+    with pytest.raises(DataError, match="vocabulary has 3"):
         neighbour_counts(np.array([0, 3]), 3)
-    with pytest.raises(ValueError, match="one row"):
+    with pytest.raises(DataError, match="one row"):
         count_ngrams(np.zeros((2, 2), dtype=np.int64), 3, order=2)
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(SettingsError, match="at least 1"):
         count_ngrams(np.array([0]), 3, order=0)

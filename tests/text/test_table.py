@@ -12,7 +12,7 @@ from wordtie.text.table import column
     "lines",
     [
         ["id,text", '1,"The cat, ""sat""."', "2,", "3,A dog"],
-        ["id;text", '1;"The cat, ""sat""."', "2;", "3;A dog;more"],
+        ["id;text", '1;"The cat, ""sat""."', "2;", "3;A dog"],
         ["id\ttext", '1\t"The cat, ""sat""."', "", "3\tA dog"],
     ],
     ids=["comma", "semicolon", "tab"],
@@ -30,7 +30,13 @@ def test_a_cell_of_several_lines_is_one_row() -> None:
     [
         (["id,text", "1,a"], "items, line 1: has no column sentence, only id, text"),
         ([], "items, line 1: has no column sentence"),
-        (["id,sentence", "1,a", "2"], "items, line 3: has 1 of 2 columns"),
+        (["id,sentence", "1,a", "2"], "items, line 3: has 1 cells where line 1 has 2"),
+        (["id,sentence", "1,The, old king"], "items, line 2: has 3 cells where line 1 has 2"),
+        (
+            ["id\tsentence\tms", '1\t"Why, she said.\t200', "2\tThe king.\t210", '3\t"No.\t220'],
+            "line 4: .* written twice",
+        ),
+        (["id,sentence", '1,"The old king', "2,A queen"], "items, line 3: .*is a quotation mark left open"),
         (["id,sentence", '1,"' + "a" * 200_000], "items, line 2: field larger"),
     ],
 )

@@ -162,7 +162,7 @@ def test_newer_folders_and_checkpoints(run: Path, capsys: Capture) -> None:
 
 def test_other_settings_and_other_text_are_not_gone_on_with(run: Path, capsys: Capture) -> None:
     err = refused(train("--resume", "--training.lr", "0.5"), capsys)
-    assert "started with other training.lr (1.0, now 0.5): go on with what it was started with, --config" in err
+    assert "started with other training.lr (1.0, now 0.5): go on with --config" in err
     both = refused(train("--resume", "--training.lr", "0.5", "--model.hidden", "9"), capsys)
     assert "model.hidden (8, now 9), training.lr (1.0, now 0.5): go on" in both
     nowhere = ["train", "nowhere", "--out", "run", "--resume", "--model.hidden", "9"]
@@ -171,7 +171,9 @@ def test_other_settings_and_other_text_are_not_gone_on_with(run: Path, capsys: C
     assert "model.hidden (8, now 9)" in refused(train("--resume", "--model.hidden", "9"), capsys)
     with (run.parent / "text" / "valid.txt").open("a") as file:
         file.write("w1 w2\n")
-    assert "text of valid (SHA-256 " in refused(train("--resume"), capsys)
+    err = refused(train("--resume"), capsys)
+    assert "text of valid (SHA-256 " in err
+    assert "put the text back" in err
     assert "has changed since training" not in refused(train("--resume", "--model.hidden", "9"), capsys)
     assert cli.main(["predict", "run", "w1"]) == 0
 

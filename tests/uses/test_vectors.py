@@ -133,8 +133,13 @@ def test_a_packed_file_may_be_much_smaller_than_its_numbers(tmp_path: Path) -> N
 
 def test_a_bad_npy_is_named(tmp_path: Path) -> None:
     path = tmp_path / "bad.npy"
-    path.write_bytes(b"no")
-    with pytest.raises(DataError, match=r"not an \.npy file"):
+    for content in (b"no", b""):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r"not an \.npy file"):
+            read_vectors(path)
+    with path.open("wb") as file:
+        np.savez(file, np.eye(3))
+    with pytest.raises(DataError, match="an archive of arrays"):
         read_vectors(path)
     np.save(path, np.arange(6))
     with pytest.raises(DataError, match="must be a matrix of floats"):

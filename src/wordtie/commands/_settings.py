@@ -46,7 +46,8 @@ class SettingsParser(jsonargparse.ArgumentParser):
         self.add_argument("--config", action="config", help="A YAML recipe; options after it win.")
         for name, section in self.sections.items():
             self.add_class_arguments(section, name)
-        for name in SECTIONS.keys() - self.sections.keys():  # so that any recipe can be given: the others pass
+        others = (SECTIONS.keys() | {"word2vec"}) - self.sections.keys()
+        for name in others:  # so that any recipe can be given
             self.add_argument(f"--{name}", type=dict | None, default=None, help=argparse.SUPPRESS)
 
     def parse_args(self, args: Sequence[str]) -> jsonargparse.Namespace:  # type: ignore[override]
@@ -70,6 +71,14 @@ class SettingsParser(jsonargparse.ArgumentParser):
         """Raise a `UsageError` of one line; an unknown option is told the nearest one."""
         line = " ".join(re.sub(r"<class '(\w+)'>|typing\.", r"\1", message).split()).replace("Expected a ", "expected ")
         line = re.sub(r'Parser key "([\w.]+)":', r"\1:", line)
+        line = re.sub(
+            r"Does not validate .*Subtypes: \[(.+), NoneType\].*Given value: ", r"expected \1 or null, got ", line
+        )
+        line = re.sub(
+            r"^(\w+): Unable to load config ('.*?') .*",
+            r"--\1 takes a recipe of that section, got \2; a setting in it is given as --\1.NAME VALUE",
+            line,
+        )
         line += "; give it as '[0.9,0.05,0.05]'" if line.startswith("data.split") else ""
         for option in re.findall(r"--[\w.]+", line) if line.startswith("unrecognized") else []:
             known = [string for action in self._actions for string in action.option_strings]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -104,4 +105,4 @@ def _cell(value: object) -> str:
         return str(int(value))
     if value is None:
         return ""
-    return f"{value:.6f}" if isinstance(value, float) else str(value)
+    return f"{value:.6f}" if isinstance(value, float) else re.sub(r"[\t\r\n]+", " ", str(value))

@@ -103,6 +103,8 @@ def show_text(models: dict[str, LoadedModel], arguments: argparse.Namespace) -> 
     from wordtie.evaluation.word_mass import text_mass
     from wordtie.text.token_file import encode_file
 
+    if arguments.text == "-" or (Path(arguments.text).exists() and not Path(arguments.text).is_file()):
+        raise DataError(f"{arguments.text}: is read once for each model, which a pipe cannot: save it to a file")
     rows: list[dict[str, object]] = []
     for name, loaded in models.items():
         ids, _ = encode_file(Path(arguments.text), loaded.tokenizer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wordtie.commands._shared import Parser, UsageError, print_json, read_lines, say, stdin, text_name
@@ -44,7 +45,7 @@ def main(argv: list[str]) -> None:
         result = evaluate_split(model, arguments.run, arguments.split or "test")
     else:
         text = stdin() if arguments.file == "-" else arguments.file
-        if arguments.file != "-":  # which is read once
+        if Path(arguments.file).is_file():  # stdin and other pipes are read once
             say(hanging_marks(model.tokenizer, list(islice(read_lines(arguments.file), SAMPLE))))
         result = {"text": text_name(arguments.file), **dataclasses.asdict(model.evaluate(text))}
     if arguments.json:

@@ -36,6 +36,8 @@ def main(argv: list[str]) -> None:
 
     if arguments.second:
         sets = [open_vectors(arguments.first), open_vectors(arguments.second)]
+    elif not Path(arguments.first).exists():
+        raise UsageError(f"{arguments.first}: no such run folder")
     elif not Path(arguments.first).is_dir():
         raise UsageError("one run folder, or two sources to hold against each other; see `wordtie subspace --help`")
     elif len(sets := sides(Path(arguments.first))) < 2:

@@ -58,7 +58,7 @@ def main(argv: list[str]) -> None:
     if parsed.print_config:
         print(as_yaml(settings), end="")
         return
-    out = default_folder(settings.data.corpus) if parsed.out is None else Path(parsed.out)
+    out = default_folder(settings.data.corpus) if parsed.out is None else parsed.out
 
     from wordtie.config.without_effect import without_effect
     from wordtie.training.prepared import prepared_data

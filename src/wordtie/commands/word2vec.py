@@ -47,7 +47,7 @@ def main(argv: list[str]) -> None:
         print(yaml.safe_dump(sections, sort_keys=False, allow_unicode=True), end="")
         return
     name = Path(data.corpus).resolve().name.removesuffix(".txt")
-    out = Path("runs") / f"{name}-word2vec" if parsed.out is None else Path(parsed.out)
+    out = Path("runs") / f"{name}-word2vec" if parsed.out is None else parsed.out
 
     from wordtie.training.word2vec_run import train_word2vec
 

@@ -5,6 +5,7 @@ A choice that is misspelt must not train something else.
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Callable
 from functools import lru_cache
@@ -37,7 +38,7 @@ def _fits(hint: Any, value: object) -> bool:
         parts = get_args(hint)
         return isinstance(value, tuple) and len(value) == len(parts) and all(map(_fits, parts, value))
     if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
 
 

@@ -28,7 +28,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from wordtie.noise.ngram_counts import Ids, Int64s, NgramTable, check_ids, count_ngrams
+from wordtie.errors import require
+from wordtie.noise.ngram_counts import Ids, Int64s, NgramTable, checked_ids, count_ngrams
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -75,15 +76,16 @@ class KneserNey:
         stream as one sentence, in which `<eos>` is a word like another. `minimum_counts` drops, for each order from
         1, n-grams counted less often (all are kept by default). An order whose discounts cannot be estimated takes
         `FALLBACK_DISCOUNTS`.
-        Raises `DataError` for an empty text; `ValueError` for ids outside the vocabulary, an order below 1 or
+        Raises `DataError` for an empty text and ids outside the vocabulary; `SettingsError` for an order below 1 or
         minimum counts that are not one positive number an order.
         """
-        check_ids(ids_N, vocabulary_size)
-        if order < 1:
-            raise ValueError(f"order must be at least 1, got {order}")
+        ids_N = checked_ids(ids_N, vocabulary_size)
+        require(order >= 1, f"order must be at least 1, got {order}")
         minimum_counts = [1] * order if minimum_counts is None else minimum_counts
-        if len(minimum_counts) != order or min(minimum_counts) < 1:
-            raise ValueError(f"minimum_counts must be {order} numbers of at least 1, got {list(minimum_counts)}")
+        require(
+            len(minimum_counts) == order and min(minimum_counts) >= 1,
+            f"minimum_counts must be {order} numbers of at least 1, got {list(minimum_counts)}",
+        )
         start_id = vocabulary_size
         tables = count_ngrams(_with_starts(ids_N, start_id, eos_id), vocabulary_size + 1, order, start_id)
         counts = _adjusted_counts(tables, start_id)
@@ -100,9 +102,9 @@ class KneserNey:
     def log_probabilities(self, ids_N: Ids) -> Floats:
         """Natural log (N,) of each token's probability given the tokens before it in its sentence, in nats.
 
-        Raises `DataError` for an empty text and `ValueError` for ids outside the vocabulary.
+        Raises `DataError` for an empty text and for ids outside the vocabulary.
         """
-        check_ids(ids_N, self.vocabulary_size)
+        ids_N = checked_ids(ids_N, self.vocabulary_size)
         ids_M = _with_starts(ids_N, self.vocabulary_size, self.eos_id)
         label_M = ids_M
         probability_M = np.append(self.unigram, 1.0)[ids_M]  # the starts are never predicted, and dropped below

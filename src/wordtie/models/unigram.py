@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wordtie.noise.ngram_counts import Ids, check_ids
+from wordtie.errors import require
+from wordtie.noise.ngram_counts import Ids, checked_ids
 
 
 @dataclass(frozen=True)
@@ -28,15 +29,14 @@ class Unigram:
     def fit(cls, ids_N: Ids, vocabulary_size: int, *, unseen_count: float = 1.0) -> Unigram:
         """Count one stream of token ids.
 
-        Raises `DataError` for an empty text and `ValueError` for ids outside the vocabulary or an `unseen_count`
+        Raises `DataError` for an empty text and for ids outside the vocabulary, `SettingsError` for an `unseen_count`
         that is not positive.
 
         >>> Unigram.fit(np.array([0, 0, 1]), vocabulary_size=3).probability.tolist()
         [0.5, 0.25, 0.25]
         """
-        check_ids(ids_N, vocabulary_size)
-        if unseen_count <= 0:
-            raise ValueError(f"unseen_count must be positive, got {unseen_count}")
+        ids_N = checked_ids(ids_N, vocabulary_size)
+        require(unseen_count > 0, f"unseen_count must be positive, got {unseen_count}")
         count_V = np.bincount(ids_N, minlength=vocabulary_size).astype(np.float64)
         count_V[count_V == 0] = unseen_count
         return cls(count_V / count_V.sum())
@@ -44,8 +44,8 @@ class Unigram:
     def log_probabilities(self, ids_N: Ids) -> NDArray[np.float64]:
         """Natural log (N,) of each token's probability, in nats.
 
-        Raises `DataError` for an empty text and `ValueError` for ids outside the vocabulary.
+        Raises `DataError` for an empty text and for ids outside the vocabulary.
         """
-        check_ids(ids_N, len(self.probability))
+        ids_N = checked_ids(ids_N, len(self.probability))
         logs_V: NDArray[np.float64] = np.log(self.probability)
         return logs_V[ids_N]

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from wordtie.errors import DataError
+from wordtie.errors import DataError, require
 
 Ids: TypeAlias = NDArray[np.integer[Any]]
 Int64s: TypeAlias = NDArray[np.int64]
@@ -74,14 +74,14 @@ class NgramTable:
 def neighbour_counts(ids_N: Ids, vocabulary_size: int) -> NeighbourCounts:
     """Count words and neighbours in one stream; `<eos>` is a word like another, so neighbours cross it.
 
-    Holds about 24 bytes a token beside the ids. Raises `DataError` for an empty text and `ValueError` for an id
-    that is not below `vocabulary_size`.
+    Holds about 24 bytes a token beside the ids. Raises `DataError` for an empty text and for an id that is not below
+    `vocabulary_size`.
 
     >>> counts = neighbour_counts(np.array([0, 1, 0, 1, 2]), vocabulary_size=3)
     >>> counts.count.tolist(), counts.distinct_left.tolist(), counts.distinct_right.tolist()
     ([2, 2, 1], [1, 1, 1], [1, 2, 0])
     """
-    check_ids(ids_N, vocabulary_size)
+    ids_N = checked_ids(ids_N, vocabulary_size)
     keys = ids_N[:-1].astype(np.int64)
     keys *= vocabulary_size
     keys += ids_N[1:]
@@ -98,11 +98,10 @@ def count_ngrams(ids_N: Ids, vocabulary_size: int, order: int, start_id: int | N
     """Tables of the n-grams of order 1 to `order`; order 1 has a row for every id, seen or not.
 
     With `start_id` (an id below `vocabulary_size`) that word may only open an n-gram: no n-gram reaches back over it.
-    Raises `DataError` for an empty text and `ValueError` for an order below 1 or an id that is not a word's.
+    Raises `DataError` for an empty text or an id that is not a word's and `SettingsError` for an order below 1.
     """
-    check_ids(ids_N, vocabulary_size)
-    if order < 1:
-        raise ValueError(f"order must be at least 1, got {order}")
+    ids_N = checked_ids(ids_N, vocabulary_size)
+    require(order >= 1, f"order must be at least 1, got {order}")
     label_N = ids_N.astype(np.int64)
     every_id = np.arange(vocabulary_size, dtype=np.int64)
     counts = np.bincount(ids_N, minlength=vocabulary_size)
@@ -121,11 +120,15 @@ def count_ngrams(ids_N: Ids, vocabulary_size: int, order: int, start_id: int | N
     return tables
 
 
-def check_ids(ids_N: Ids, vocabulary_size: int) -> None:
-    """Raise `DataError` if there is no token, `ValueError` if one is not an id of the vocabulary."""
+def checked_ids(ids: ArrayLike, vocabulary_size: int) -> Ids:
+    """As an array. Raises `DataError` if there is no token, or one is not an id of the vocabulary."""
+    ids_N = np.asarray(ids)
     if ids_N.ndim != 1:
-        raise ValueError(f"token ids must be one row, got shape {ids_N.shape}")
+        raise DataError(f"token ids must be one row, got shape {ids_N.shape}")
     if not len(ids_N):
         raise DataError("there is no token to count: the text is empty")
+    if ids_N.dtype.kind not in "iu":
+        raise DataError(f"token ids must be whole numbers, got {ids_N.dtype}")
     if int(ids_N.min()) < 0 or int(ids_N.max()) >= vocabulary_size:
-        raise ValueError(f"token ids run from {ids_N.min()} to {ids_N.max()}; the vocabulary has {vocabulary_size}")
+        raise DataError(f"token ids run from {ids_N.min()} to {ids_N.max()}; the vocabulary has {vocabulary_size}")
+    return ids_N

@@ -15,22 +15,24 @@ def column(lines: Iterable[str], name: str, where: str) -> Iterator[str]:
     """The cells of the column `name`, a row each; line ends within a cell become blanks.
 
     The header is the first line; the delimiter is the one of tab, comma and semicolon that stands there most often.
-    `where` is the table's name in messages. Raises `DataError` for a column that is not there and a row without it.
+    `where` is the table's name in messages. Raises `DataError` for a column that is not there, a row that has not as
+    many cells as the header, and quotation marks that do not close.
     """
     rest = iter(lines)
     header = next(rest, "")
     delimiter = max(DELIMITERS, key=header.count)
-    reader = csv.reader((f"{line}\n" for line in chain([header], rest)), delimiter=delimiter)
+    reader = csv.reader((f"{line}\n" for line in chain([header], rest)), delimiter=delimiter, strict=True)
     try:
         names = next(reader)
         if name not in names:
             raise DataError(f"{where}, line 1: has no column {name}, only {', '.join(names)}: name one of these")
         index = names.index(name)
         for row in reader:
-            if row and len(row) <= index:
+            if row and len(row) != len(names):
                 raise DataError(
-                    f"{where}, line {reader.line_num}: has {len(row)} of {len(names)} columns: mend the row"
+                    f"{where}, line {reader.line_num}: has {len(row)} cells where line 1 has {len(names)}: mend the row"
                 )
             yield " ".join(row[index].splitlines()) if row else ""
     except csv.Error as error:
-        raise DataError(f"{where}, line {reader.line_num}: {error}: is a quotation mark left open?") from error
+        mend = "is a quotation mark left open? Within a cell it is written twice, and the cell between two more"
+        raise DataError(f"{where}, line {reader.line_num}: {error}: {mend}") from error

@@ -153,7 +153,7 @@ def _write_all(
         "splits": stats,
         "made_from": made_from,
     }
-    (stage / _INFO).write_text(json.dumps(info, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    (stage / _INFO).write_text(json.dumps(info, indent=2) + "\n", encoding="utf-8")
     return [_TOKENIZER, *(f"{split}.ids" for split in SPLITS), _INFO]
 
 

@@ -97,7 +97,9 @@ def _sealed(folder: Path) -> dict[str, bytes]:
     except FileNotFoundError as error:
         mend = "train it further with --resume" if (folder / CHECKPOINT).exists() else "is this a run folder?"
         raise RunFolderError(f"{path}: missing, so there is no finished model here; {mend}") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except OSError as error:
+        raise RunFolderError(f"{path}: cannot be read ({error.strerror})") from error
+    except (ValueError, KeyError, TypeError) as error:
         raise RunFolderError(f"{path}: damaged: take it from a copy") from error
     if version > VERSION:
         raise RunFolderError(f"{path}: format {version} is newer than this wordtie: update wordtie")
@@ -156,19 +158,29 @@ def clear(folder: Path) -> None:
             emptied.rmdir()
 
 
-def check_free(folder: Path, resume: bool, overwrite: bool) -> None:
-    """Raise `RunFolderError` where training here would lose something that nobody said may be lost."""
+def named(folder: str | Path) -> Path:
+    """The folder of this name. Raises `RunFolderError` for none, which would be the one that we are in."""
+    if folder == "":
+        raise RunFolderError("the run folder has no name: give one with --out")
+    return Path(folder)
+
+
+def check_free(folder: Path, resume: bool | None, overwrite: bool) -> None:
+    """Raise `RunFolderError` where training here would lose something that nobody said may be lost.
+
+    `resume` is None where a training cannot be gone on with.
+    """
     if folder.exists() and not folder.is_dir():
         raise RunFolderError(f"{folder}: is a file, not a folder: choose another --out")
     there = [name for name in (CHECKPOINT, MANIFEST, MODEL, CONFIG, TOKENIZER, *RECORDS) if (folder / name).exists()]
     if overwrite or not there:
         return
-    trained = [name for name in there if name in (CHECKPOINT, MANIFEST, MODEL)]
     if not resume:
-        again = "--resume goes on with it, " if CHECKPOINT in there else ""
+        again = "--resume goes on with it, " if CHECKPOINT in there and resume is not None else ""
+        trained = any(name in (CHECKPOINT, MANIFEST, MODEL) for name in there)
         what = "holds a run already" if trained else f"has a {there[0]} already"
         raise RunFolderError(f"{folder}: {what}: {again}--overwrite replaces it")
-    if trained and CHECKPOINT not in there:
+    if CHECKPOINT not in there and there[0] not in RECORDS:  # a run writes its records before its first checkpoint
         raise RunFolderError(
-            f"{folder}: has a model, but not {CHECKPOINT} to go on from: take it from a copy, or give --overwrite"
+            f"{folder}: has a {there[0]}, but not {CHECKPOINT} to go on from: take it from a copy, or give --overwrite"
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -23,19 +22,21 @@ from wordtie.training.run_state import RunState, Tensors
 
 def check_begun_alike(folder: Path, settings: Settings) -> None:
     """Raise `RunFolderError` for settings that are not the run's, before a text is read for nothing."""
-    other: list[str] = []
-    with suppress(RunFolderError):  # a damaged settings.yaml: the checkpoint knows them too
+    try:
         begun = begun_with(folder)
-        other = [] if begun is None else other_settings(begun, settings)
-    if other:
+    except RunFolderError:
+        if (folder / run_folder.CHECKPOINT).exists():  # which knows them too
+            return
+        raise
+    if begun is not None and (other := other_settings(begun, settings)):
         raise begun_otherwise(folder, ", ".join(other))
 
 
 def begun_otherwise(folder: Path, other: str) -> RunFolderError:
     """What to say of a run that was begun with other settings, or another text."""
+    back = "put the text back" if other.startswith("text of") else f"go on with --config {folder / 'settings.yaml'}"
     return RunFolderError(
-        f"{folder}: this run was started with other {other}: go on with what it was started with, --config "
-        f"{folder / 'settings.yaml'}, or train another with --out or --overwrite"
+        f"{folder}: this run was started with other {other}: {back}, or train another with --out or --overwrite"
     )
 
 

@@ -51,7 +51,7 @@ def train(settings: Settings, out: str | Path, resume: bool = False, overwrite: 
     and SIGHUP save a checkpoint, then raise `KeyboardInterrupt`, `SystemExit(143)` and `SystemExit(129)`.
     """
     require(isinstance(settings, Settings), f"train takes Settings(data=..., ...), got a {type(settings).__name__}")
-    out = Path(out)
+    out = run_folder.named(out)
     if resume and overwrite:
         raise RunFolderError(f"{out}: resume goes on with a run, overwrite replaces it: give one of them")
     run_folder.check_free(out, resume, overwrite)

@@ -51,14 +51,15 @@ class Word2VecResult:
 
 
 def train_word2vec(
-    data_settings: DataSettings, settings: Word2VecSettings, out: Path, overwrite: bool = False
+    data_settings: DataSettings, settings: Word2VecSettings, out: str | Path, overwrite: bool = False
 ) -> Word2VecResult:
     """Train and write the run folder. A `data.min_count` of None is 5 here.
 
     Raises `RunFolderError` where a run is there already and `overwrite` is not given, `DataError` for a text that
     cannot be used, `DivergedError` where the vectors stop being numbers.
     """
-    run_folder.check_free(out, resume=False, overwrite=overwrite)
+    out = run_folder.named(out)
+    run_folder.check_free(out, resume=None, overwrite=overwrite)
     data_settings = with_min_count(data_settings)
     data = prepared_data(Settings(data=data_settings))
     with run_folder.locked(out):

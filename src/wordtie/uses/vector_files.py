@@ -171,8 +171,10 @@ def _matrix(path: Path, words: int, size: int) -> Floats:
 def _read_npy(path: Path) -> WordVectors:
     try:
         matrix_VE = np.load(path, allow_pickle=False)
-    except ValueError as error:
+    except (ValueError, EOFError) as error:
         raise DataError(f"{path}: not an .npy file of numbers; text and binary vectors need another ending") from error
+    if not isinstance(matrix_VE, np.ndarray):
+        raise DataError(f"{path}: an archive of arrays (.npz), not one matrix: save the matrix alone as .npy")
     if matrix_VE.ndim != 2 or matrix_VE.dtype.kind != "f":
         raise DataError(
             f"{path}: must be a matrix of floats, one row a word; it is {matrix_VE.shape} {matrix_VE.dtype}"
