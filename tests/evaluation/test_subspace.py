@@ -89,6 +89,16 @@ def test_unrelated_matrices_are_at_the_root_of_one_less_the_share_of_columns() -
     assert distance == pytest.approx((1 - 60 / 2000) ** 0.5, abs=2e-3)
 
 
+def test_what_lies_outside_counts_by_its_length() -> None:
+    """Of y, 3 along x's one column and 4 along none: 4/5 of its norm; the spaces of its columns are far apart."""
+    x = np.eye(4)[:, :2]
+    y = np.stack([3 * np.eye(4)[0], 4 * np.eye(4)[2]], axis=1)
+    found = compare_subspaces(x, y)
+    assert found.outside == pytest.approx(0.8)
+    assert found.distance == pytest.approx(0.5**0.5)
+    assert compare_subspaces(x, y * [1.0, 1e-3]).outside == pytest.approx(4e-3 / 3, rel=1e-4)
+
+
 def test_dependent_columns_span_nothing_more() -> None:
     x, y = matrices(50, 4, 4)
     doubled = np.hstack([x, x @ np.ones((4, 2))])

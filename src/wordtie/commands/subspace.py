@@ -12,7 +12,8 @@ Measure how far apart the spaces of two word matrices are.
 The distance is 0 where they span the same space and 1 where these are orthogonal (inan-2017, appendix B).
 SOURCE is a run folder, a side of one (runs/ptb:output), or a vectors file. One run folder alone is an untied model,
 whose input and output matrices are held against each other; the words that two sources have in common are compared.
-Unrelated matrices come to about sqrt(1 - size / words), which is printed beside the distance.
+Unrelated matrices come to about sqrt(1 - size / words), which is printed beside the distance. It counts all directions
+alike; `outside` is the share of the second matrix, by its norm, that lies outside the space of the first.
 
 examples:
   wordtie subspace runs/ptb-untied
@@ -56,6 +57,7 @@ def main(argv: list[str]) -> None:
         "rank_first": found.ranks[0],
         "rank_second": found.ranks[1],
         "distance": found.distance,
+        "outside": found.outside,
         "unrelated": max(0.0, 1 - min(found.ranks) / len(shared)) ** 0.5,
         "smallest_angle": float(degrees.min()),
         "largest_angle": float(degrees.max()),

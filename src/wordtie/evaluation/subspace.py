@@ -37,6 +37,9 @@ class Subspaces:
     """Dimensions of the first and of the second space."""
     angles: Doubles
     """Principal angles, smallest first, in radians: as many as the smaller rank."""
+    outside: float
+    """Norm of what of the second matrix lies outside the space of the first, as a share of its norm. Here directions
+    count by how much of the matrix lies along them, in d all alike."""
 
 
 def compare_subspaces(first_VE: NDArray[Any], second_VF: NDArray[Any]) -> Subspaces:
@@ -52,7 +55,9 @@ def compare_subspaces(first_VE: NDArray[Any], second_VF: NDArray[Any]) -> Subspa
     cosine_KL = smaller.T @ larger
     residual = larger - smaller @ cosine_KL
     distance = float(np.linalg.norm(residual)) / max(ranks) ** 0.5
-    return Subspaces(min(distance, 1.0), ranks, _angles(smaller, larger, cosine_KL))
+    whole = np.asarray(second_VF, np.float64)
+    outside = float(np.linalg.norm(whole - first @ (first.T @ whole)) / np.linalg.norm(whole))
+    return Subspaces(min(distance, 1.0), ranks, _angles(smaller, larger, cosine_KL), min(outside, 1.0))
 
 
 def subspace_distance(first_VE: NDArray[Any], second_VF: NDArray[Any]) -> float:

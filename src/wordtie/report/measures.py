@@ -14,7 +14,7 @@ import torch
 from wordtie.errors import DataError, RunFolderError
 from wordtie.evaluation.embedding_agreement import agreement
 from wordtie.evaluation.sampled import evaluate_sampled
-from wordtie.evaluation.subspace import subspace_distance
+from wordtie.evaluation.subspace import Subspaces, compare_subspaces
 from wordtie.evaluation.word_similarity import read_benchmark
 from wordtie.evaluation.word_similarity import similarity as rank_correlation
 from wordtie.models.language_model import LanguageModel
@@ -38,16 +38,21 @@ def predictions(folder: Path) -> dict[str, list[list[Any]]]:
 
 
 def subspace(folder: Path) -> dict[str, float]:
-    """Distance of the spaces of input and output vectors after the last epoch (inan-2017, Figure 1).
+    """Distance of the spaces of input and output vectors (inan-2017, Figure 1)."""
+    return {"distance": round(spaces(folder).distance, 6)}
+
+
+def spaces(folder: Path) -> Subspaces:
+    """Input and output vectors after the last epoch, held against each other.
 
     Not of the exported model: that is the best on the validation text, and this experiment fits the training text.
+    Raises `RunFolderError` for a model of one matrix.
     """
     tensors, _ = checkpoint.load(folder / CHECKPOINT)
     names = [f"model.{side}.weight" for side in ("embedding", "head")]
     if not set(names) <= set(tensors):
         raise RunFolderError(f"{folder}: its model has one word matrix: there is nothing to compare")
-    matrices = (tensors[name].float().cpu().numpy() for name in names)
-    return {"distance": round(subspace_distance(*matrices), 6)}
+    return compare_subspaces(*(tensors[name].float().cpu().numpy() for name in names))
 
 
 def similarity(folder: Path) -> dict[str, dict[str, float]]:

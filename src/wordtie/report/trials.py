@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from wordtie.errors import RunFolderError
-from wordtie.report.measures import subspace
+from wordtie.report.measures import spaces
 from wordtie.report.program import run
 from wordtie.training.identity import begun_with, decisive
 from wordtie.training.queue_table import finished_epochs
@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser("python -m wordtie.report.trials", description=__doc__)
     parser.add_argument("run", nargs="+", type=Path, help="run folders; the first is what the others are held against")
     parser.add_argument(
-        "--subspace", action="store_true", help="instead: epochs, training perplexity and distance of the two spaces"
+        "--subspace", action="store_true", help="instead: how the run ended, and how far its spaces are apart"
     )
     arguments = parser.parse_args(argv)
     rows = trials(arguments.run, _ending if arguments.subspace else _curve)
@@ -70,11 +70,12 @@ def _curve(folder: Path) -> dict[str, str]:
 
 def _ending(folder: Path) -> dict[str, str]:
     """What the last epoch came to."""
-    lines = _finished(folder)
+    lines, found = _finished(folder), spaces(folder)
     return {
         "epochs": str(len(lines)),
         "training perplexity": f"{lines[-1]['train_perplexity']:.2f}",
-        "distance": f"{subspace(folder)['distance']:.3f}",
+        "distance": f"{found.distance:.3f}",
+        "W outside": f"{found.outside:.3f}",
     }
 
 
