@@ -40,9 +40,8 @@ def _run(row: str, entry: Entry) -> Run:
     seconds = sum(session["seconds"] for session in sessions)
     machines = [machine["gpu"] or machine["cpu"] for machine in _ever(entry, "machine") if machine]
     epochs = " + ".join(str(session["epochs"]) for session in sessions)
-    best = " in two sessions" if len(sessions) > 1 else f" (best {entry['best_epoch']})"
-    if entry["epochs"] > 1 and entry["configuration"]["training"].get("keep") == "last":
-        best = ""
+    keeps_last = entry["configuration"].get("training", {}).get("keep") == "last"
+    best = " in two sessions" if len(sessions) > 1 else "" if keeps_last else f" (best {entry['best_epoch']})"
     return Run(
         row,
         entry["seed"],
