@@ -39,16 +39,16 @@ COMMANDS: dict[str, str] = {
 EXIT_CODES: dict[int, str] = {
     0: "done",
     1: "a bug in wordtie: please report it, with the output of --debug",
-    2: "a mistaken argument or setting, or a package that is not installed",
+    2: "a mistaken argument or setting, a package that is not installed, or too little memory",
     3: "a text or data file that cannot be used as it is",
     4: "a run folder that is incomplete, damaged, from a newer version, or already there",
-    5: "training diverged; the last good model of the run is kept",
+    5: "training diverged; `wordtie train` keeps the run's last good model",
     6: "a file could not be read or written; what was there before is untouched",
     7: "some runs of `wordtie reproduce` failed; the others stand",
-    129: "lost the connection (SIGHUP); a training run has saved a checkpoint",
+    129: "lost the connection (SIGHUP); `wordtie train` has saved a checkpoint",
     130: "interrupted (Ctrl-C)",
     141: "whoever read the output stopped reading",
-    143: "asked to stop (SIGTERM); a training run has saved a checkpoint",
+    143: "asked to stop (SIGTERM); `wordtie train` has saved a checkpoint",
 }
 
 

@@ -14,9 +14,10 @@ from wordtie.commands._shared import Parser, UsageError, whole_number
 HELP = """\
 Measure the claims of speed and memory.
 
-Each claim runs ours and its alternative in turn, in one process, and prints the median ratio (how many times
-better, for memory too), its spread (distance of the quartiles over the median), and measured ÷ floor: the time
-taken over that of the multiply-adds alone, at the rate of a matrix product in the same run.
+Each claim runs ours and its alternative in turn, in one process (start-up and memory: in new ones), and prints the
+median ratio (how many times better, for memory too), its spread (distance of the quartiles over the median),
+and measured ÷ floor: the time taken over that of the multiply-adds alone, at the rate of a matrix product in the same
+run.
 
 It needs a checkout, since the measurements are in its folders benchmarks/ and tests/. What came out is kept in
 results/bench/, that of --quick is not. `growth` is a plot and not a claim: it runs only when it is named.

@@ -22,7 +22,11 @@ def main(argv: list[str]) -> None:
     parser.add_argument("run", metavar="RUN", help="the run folder of a trained model")
     parser.add_argument("phrase", metavar="PHRASE", help="the words so far")
     parser.add_argument("--top", type=whole_number, default=10, help="how many words (10)")
-    parser.add_argument("--words_only", action="store_true", help="leave out <unk>, any unknown word, and <eos>")
+    parser.add_argument(
+        "--words_only",
+        action="store_true",
+        help="leave out <unk>, which stands for every unknown word, and <eos>; the others keep their probabilities",
+    )
     parser.add_argument("--json", action="store_true", help="print a JSON list")
     arguments = parser.parse_args(argv)
 

@@ -72,7 +72,10 @@ def _parser() -> Parser:
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where the run folders lie (runs)")
     parser.add_argument("--results", type=Path, default=RESULTS, help="where the ledger lies (results)")
     parser.add_argument(
-        "--document", type=Path, action="append", help="whose tables to keep (two under docs; of other results: none)"
+        "--document",
+        type=Path,
+        action="append",
+        help="the Markdown file whose tables to rewrite (reproduction.md, methods.md in docs; of other results: none)",
     )
     parser.add_argument("--page", type=Path, help="where --report writes the page (RUNS/report.html)")
     parser.add_argument("--one", action="store_true", help="run in this process and leave the document alone")

@@ -41,8 +41,8 @@ def main(argv: list[str]) -> None:
         "--reset",
         choices=["line", "blank", "never"],
         default="line",
-        help="read each line by itself, or in the context of all before it since a blank one, or since the first "
-        "(line)",
+        help="line: every line starts afresh; blank: context is kept up to the next blank line; never: to the end of "
+        "the file (line)",
     )
     parser.add_argument("--column", metavar="NAME", help="FILE is a table, CSV or with tabs: read this column of it")
     parser.add_argument("--json", action="store_true", help="print a JSON list")

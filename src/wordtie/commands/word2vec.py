@@ -15,8 +15,8 @@ from wordtie.models.word2vec_settings import MIN_COUNT, Word2VecSettings, with_m
 HELP = """\
 Train word vectors: skip-gram or CBOW, untied, tied, or tied with a linear map.
 
-CORPUS is what `wordtie train` takes; the settings are named and mean as gensim's. `wordtie vectors` and
-`wordtie similarity` open the run folder that comes out.
+CORPUS is what `wordtie train` takes; the settings, `algorithm` and `head` aside, are named and mean as gensim's.
+`wordtie vectors` and `wordtie similarity` open the run folder that comes out, which is written at the end.
 
 examples:
   wordtie word2vec                                   skip-gram of the default text

@@ -57,8 +57,8 @@ class ModelSettings:
     `gal`: the same, with masks of their own for what recurs and for what goes up. `zaremba`: a new mask at every step,
     for what goes up alone."""
     input_dropout: float = 0.0
-    """Share of a layer-1 input vector that is dropped; masks live as long as `dropout` says. Small tied models do
-    better without; where words have two matrices, or more units than the text fills, it is worth its place."""
+    """Share of a layer-1 input vector that is dropped; masks live as long as `dropout` says. Small tied models
+    learn faster without at first, and end better with it."""
     hidden_dropout: float = 0.3
     """Share of each layer's h that is dropped, where it recurs and where it feeds the next layer or the head."""
     recurrent_dropout: float | None = None

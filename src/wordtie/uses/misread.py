@@ -26,10 +26,10 @@ def hanging_marks(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
 
 
 def several_sentences(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
-    """A note where lines hold several sentences, and a model of one a line expects `<eos>` where they go on."""
+    """A note where lines hold several sentences: a model of one a line expects `<eos>` where they go on."""
     several = [line for line in lines if len(sentences(line)) > 1] if tokenizer.sentences else []
     return [
-        f"{len(several):,} of the first {len(lines):,} lines hold several sentences; the model was trained on one a "
-        "line, and expects <eos> where they go on: put each on a line of its own (--reset blank keeps the context up "
+        f"{len(several):,} of the first {len(lines):,} lines hold several sentences; if the model was trained on one "
+        "a line, it expects <eos> where they go on: put each on a line of its own (--reset blank keeps the context up "
         "to a blank line)"
     ] if several else []  # fmt: skip
