@@ -10,6 +10,7 @@ import pytest
 
 from wordtie import cli
 from wordtie.errors import DataError, WordtieError
+from wordtie.text.reading import LONGEST_LINE
 from wordtie.uses.open_run import load
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -149,3 +150,15 @@ def test_settings_that_mean_nothing(arguments: list[str], says: str, tmp_path: P
 def test_debug_shows_where(capsys: Capture) -> None:
     assert cli.main(["--debug", "train", "nowhere.txt"]) == DataError.exit_code
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_running_text_is_cut_at_tabs_too(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "text.txt").write_bytes(b"a\tb\t" * 400)
+    assert cli.main(["train", "text.txt", "--data.sentences", "false", "--out", "run", *TINY]) == 0
+    (tmp_path / "long.txt").write_bytes(b"bbbbbbbbbbbbbbbb" * 50_000 + b"\t" + b"a\tb\t" * 10)
+    long = (tmp_path / "long.txt").read_bytes() * 14
+    (tmp_path / "long.txt").write_bytes(long)
+    assert len(long) > LONGEST_LINE
+    capsys.readouterr()
+    assert cli.main(["evaluate", "run", "long.txt", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tokens"] == 14 * 21 + 1

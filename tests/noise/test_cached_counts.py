@@ -35,13 +35,13 @@ def test_counted_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert same(training_counts(open_ids(folder), 3), expected)
 
 
-@pytest.mark.parametrize("change", ["prepared anew", "damaged", "other vocabulary"])
+@pytest.mark.parametrize("change", ["prepared anew", "damaged", "empty", "other vocabulary"])
 def test_counted_anew(folder: Path, change: str) -> None:
     training_counts(open_ids(folder), 3)
     if change == "prepared anew":
         (folder / INFO).write_text('{"other": 1}')
-    elif change == "damaged":
-        (folder / COUNTS).write_bytes((folder / COUNTS).read_bytes()[:100])
+    elif change in ("damaged", "empty"):
+        (folder / COUNTS).write_bytes((folder / COUNTS).read_bytes()[: 100 if change == "damaged" else 0])
     words = 4 if change == "other vocabulary" else 3
     before = (folder / COUNTS).read_bytes()
     assert same(training_counts(open_ids(folder), words), neighbour_counts(IDS, words))
@@ -55,3 +55,12 @@ def test_ids_without_a_folder_are_counted() -> None:
 def test_a_folder_that_cannot_be_written_costs_only_time(folder: Path) -> None:
     (folder / COUNTS).mkdir()
     assert same(training_counts(open_ids(folder), 3), neighbour_counts(IDS, 3))
+
+
+def test_a_part_of_the_ids_is_counted_by_itself(folder: Path) -> None:
+    training_counts(open_ids(folder), 3)
+    for part in (slice(2), slice(2, None)):
+        assert same(training_counts(open_ids(folder)[part], 3), neighbour_counts(IDS[part], 3))
+    np.save(folder / "valid.npy", IDS[:2])
+    valid = np.lib.format.open_memmap(folder / "valid.npy", mode="r")
+    assert same(training_counts(valid, 3), neighbour_counts(IDS[:2], 3))

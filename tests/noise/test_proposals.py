@@ -63,6 +63,14 @@ def test_draws_follow_a_long_tail() -> None:
     assert stats.chisquare(drawn, 3e6 * weights / weights.sum()).pvalue > SURE
 
 
+@pytest.mark.parametrize("words", [2, 15, 16, 255])
+def test_draws_among_few_words_are_even(words: int) -> None:
+    torch.manual_seed(3)
+    found = Proposal.of(np.zeros(words), np.ones(words))
+    drawn = np.bincount(found.draw(torch.empty(2_000_000)).numpy(), minlength=words)
+    assert stats.chisquare(drawn).pvalue > SURE
+
+
 @pytest.mark.parametrize("kind", ["linear_interpolation", "kneser_ney"])
 def test_replaces_at_the_rates(kind: str) -> None:
     torch.manual_seed(3)

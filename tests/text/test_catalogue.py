@@ -10,8 +10,9 @@ import pytest
 
 from wordtie.config import DataSettings
 from wordtie.errors import DataError
-from wordtie.text.catalogue import CATALOGUE, cache_folder, locate
+from wordtie.text.catalogue import CATALOGUE, locate
 from wordtie.text.corpus import SplitReader, find_corpus
+from wordtie.text.download import cache_folder
 from wordtie.text.token_file import prepare
 
 
@@ -137,3 +138,9 @@ def test_lines_with_fields(name: str, documents: int | None) -> None:
     assert not any(mark in first for mark in ("\t", "<br />", "<p>"))
     if documents:
         assert sum("".join(SplitReader(of, sentences=False)).count("\n") for of in splits.values()) == documents
+
+
+def test_a_part_is_cut_only_from_the_known_file(nowhere: Path) -> None:
+    put(nowhere / "data" / "ptb", "ptb")
+    with pytest.raises(DataError, match=r"train\.txt: is not the file that this text is a part of"):
+        locate("ptb-20000")

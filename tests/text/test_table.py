@@ -25,6 +25,10 @@ def test_a_cell_of_several_lines_is_one_row() -> None:
     assert list(column(["text,id", '"The cat', 'sat.",1', "A dog,2"], "text", "items")) == ["The cat sat.", "A dog"]
 
 
+def test_a_cell_may_be_long() -> None:
+    assert list(column(["id,text", f'1,"{"a" * 200_000}"'], "text", "items")) == ["a" * 200_000]
+
+
 @pytest.mark.parametrize(
     ("lines", "says"),
     [
@@ -37,7 +41,7 @@ def test_a_cell_of_several_lines_is_one_row() -> None:
             "line 4: .* written twice",
         ),
         (["id,sentence", '1,"The old king', "2,A queen"], "items, line 3: .*is a quotation mark left open"),
-        (["id,sentence", '1,"' + "a" * 200_000], "items, line 2: field larger"),
+        (["id,sentence", '1,"' + "a" * 200_000], "items, line 2: unexpected end of data"),
     ],
 )
 def test_a_bad_table_is_said_by_line(lines: list[str], says: str) -> None:

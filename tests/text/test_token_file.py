@@ -92,6 +92,13 @@ def test_vocabulary_settings(text: Path, out: Path) -> None:
     assert open_prepared(out).info == small.info
 
 
+def test_an_unk_that_is_not_in_the_training_text_teaches_nothing(text: Path, out: Path) -> None:
+    (text / "train.txt").write_text("a b\na b\n")
+    (text / "valid.txt").write_text("c d <unk>\n")
+    data = prepare(DataSettings(str(text), vocabulary_from="all"), out)
+    assert data.info["policy"]["min_count"] == 2
+
+
 def test_running_text(text: Path, out: Path) -> None:
     data = prepare(DataSettings(corpus=str(text), sentences=False), out)
     assert data.tokenizer.decode(data.train) == ["the", "cat", "<unk>", "the", "cat", "sat", "<eos>"]

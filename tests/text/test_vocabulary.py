@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from wordtie.errors import DataError
@@ -27,6 +27,8 @@ def test_the_texts_own_unk_is_the_vocabularys() -> None:
 @given(st.lists(st.text(max_size=3)), st.integers(1, 3))
 def test_whatever_the_words(words: list[str], min_count: int) -> None:
     counts = Counter(words)
+    most = max((count for word, count in counts.items() if word not in (UNK, EOS)), default=0)
+    assume(not most or most >= min_count)
     vocabulary = Vocabulary.from_counts(counts, min_count=min_count)
     shuffled = Vocabulary.from_counts(dict(sorted(counts.items())), min_count=min_count)
     assert vocabulary == shuffled
@@ -43,6 +45,12 @@ def test_larger_than_the_text() -> None:
         Vocabulary.from_counts(COUNTS, size=7)
     with pytest.raises(DataError, match="5 distinct words seen at least 2 times"):
         Vocabulary.from_counts(COUNTS, size=7, min_count=2)
+
+
+def test_none_as_often_as_asked() -> None:
+    with pytest.raises(DataError, match=r"no word comes 50 times: set data\.min_count to at most 3"):
+        Vocabulary.from_counts({"a": 3, "b": 1, EOS: 100}, min_count=50)
+    assert len(Vocabulary.from_counts({UNK: 1, EOS: 4}, min_count=50)) == 2
 
 
 @pytest.mark.parametrize("words", [["a", UNK, EOS, "a"], ["a", UNK], [EOS]])

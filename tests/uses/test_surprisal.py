@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import pickle
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import pytest
 import torch
 
 from wordtie.config import ModelSettings, Settings
-from wordtie.errors import SettingsError
+from wordtie.errors import DataError, SettingsError
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.tokenisation import Tokenisation
 from wordtie.text.tokenizer import Tokenizer
@@ -158,3 +159,36 @@ def test_a_prompt_keeps_its_line_ends(loaded: LoadedModel) -> None:
     more = loaded.generate("the cat\na", words=1, seed=1)
     (word,) = (word for word, p in loaded.predict("the cat\na", top=99) if more == f"the cat\na {word}")
     assert word in loaded.tokenizer.vocabulary
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_an_open_file_is_read_on_from_where_it_is(loaded: LoadedModel, tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("é: a header\n" + "the cat sat\n" * 3000, encoding=encoding)
+    with path.open(encoding=encoding) as file:
+        file.readline()
+        assert loaded.evaluate(file).tokens == 12_000
+    with path.open(encoding=encoding) as file:
+        assert loaded.evaluate(file).oov == 2
+
+
+def test_an_open_file_in_another_encoding_than_it_says(loaded: LoadedModel, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_bytes("the café\n".encode("cp1252"))
+    with (
+        (tmp_path / "text.txt").open(encoding="utf-8") as file,
+        pytest.raises(DataError, match="encoding that it is in"),
+    ):
+        loaded.evaluate(file)
+    with pytest.raises(DataError, match="encoding that it is in"):
+        loaded.evaluate(io.StringIO("the \ud800 cat"))
+
+
+def test_marks_that_begin_a_file(loaded: LoadedModel, tmp_path: Path) -> None:
+    """One is taken off, whether the text comes as a file or as a string; those within are as they are."""
+    assert [r.oov for r in loaded.surprisal("\ufeffthe cat")] == [False, False, False]
+    tokenizer = Tokenizer(Tokenisation("space", lowercase=False, sentences=False), loaded.tokenizer.vocabulary)
+    running = replace(loaded, tokenizer=tokenizer)
+    (tmp_path / "text.txt").write_text("\ufeffthe \ufeffcat", encoding="utf-8")
+    assert running.evaluate(tmp_path / "text.txt").oov == 1
+    text = (tmp_path / "text.txt").read_text(encoding="utf-8")
+    assert sum(r.oov for r in running.surprisal(text, reset="never")) == 1

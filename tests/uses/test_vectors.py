@@ -54,6 +54,17 @@ def test_what_is_written_is_read(form: Format, counts: bool, tmp_path: Path) -> 
     assert back.counts == ([9, 5, 2, 1] if counts else None)
 
 
+@pytest.mark.parametrize(("form", "word"), [("text", "New York"), ("binary", "New York"), ("npy", "a\nb"), ("npy", "")])
+def test_a_word_that_the_format_cannot_hold_is_refused(form: Format, word: str, tmp_path: Path) -> None:
+    vectors = WordVectors(["the", word], np.eye(2, dtype=np.float32), [2, 1])
+    with pytest.raises(DataError, match=f"cannot be written as {form}"):
+        write_vectors(vectors, tmp_path / "v.npy", form)
+    assert not any(tmp_path.iterdir())
+    if word == "New York":
+        write_vectors(vectors, tmp_path / "v.npy", "npy")
+        assert list(read_vectors(tmp_path / "v.npy").words) == ["the", "New York"]
+
+
 @pytest.mark.parametrize("form", ["text", "binary"])
 def test_gensim_reads_them_and_we_read_gensims(form: Format, tmp_path: Path) -> None:
     models = pytest.importorskip("gensim.models")
@@ -198,6 +209,12 @@ def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
         open_vectors(str(tmp_path))
     with pytest.raises(RunFolderError, match="no word vectors that this version knows"):
         open_vectors(str(run_folder(tmp_path / "run", kind="table")))
+
+
+@pytest.mark.parametrize("scale", [1e20, 1, 1e-25])
+def test_likeness_does_not_depend_on_length(scale: float) -> None:
+    vectors = WordVectors(["a", "b"], np.array([[1, 2], [2, 1]], np.float32) * np.float32(scale))
+    assert vectors.neighbours("a", 1)[0][1] == pytest.approx(0.8)
 
 
 def test_neighbours_and_analogies() -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wordtie.commands._shared import Parser, UsageError, print_json, read_lines, say, stdin, text_name
+from wordtie.commands._shared import Parser, UsageError, print_json, say, stdin, text_name
 from wordtie.errors import DataError, RunFolderError
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def main(argv: list[str]) -> None:
     if arguments.file and arguments.split:
         raise UsageError("--split is for the model's own corpus: leave it out, or the FILE")
 
-    from wordtie.uses.misread import SAMPLE, hanging_marks
+    from wordtie.uses.misread import beginning, hanging_marks
     from wordtie.uses.open_run import load
 
     model = load(arguments.run)
@@ -46,7 +45,7 @@ def main(argv: list[str]) -> None:
     else:
         text = stdin() if arguments.file == "-" else arguments.file
         if Path(arguments.file).is_file():  # stdin and other pipes are read once
-            say(hanging_marks(model.tokenizer, list(islice(read_lines(arguments.file), SAMPLE))))
+            say(hanging_marks(model.tokenizer, beginning(Path(arguments.file))))
         result = {"text": text_name(arguments.file), **dataclasses.asdict(model.evaluate(text))}
     if arguments.json:
         print_json(result)

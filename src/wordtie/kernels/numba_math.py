@@ -22,7 +22,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import config, njit, types
 from numba.extending import intrinsic
 
-from wordtie.text.catalogue import cache_folder
+from wordtie.text.download import cache_folder
 
 Compiled: TypeAlias = Callable[..., Any]
 

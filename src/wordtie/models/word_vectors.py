@@ -56,8 +56,9 @@ class WordVectors:
     @cached_property
     def unit_VE(self) -> Floats:
         """Rows of length 1; a row of zeros stays one."""
-        norm_V = np.linalg.norm(self.matrix_VE, axis=1, keepdims=True)
-        unit: Floats = (self.matrix_VE / np.where(norm_V > 0, norm_V, 1)).astype(np.float32)
+        squares_V = np.einsum("ve,ve->v", self.matrix_VE, self.matrix_VE, dtype=np.float64)  # in fp32 they may overflow
+        norm_V1 = np.sqrt(squares_V).astype(np.float32)[:, None]
+        unit: Floats = (self.matrix_VE / np.where(norm_V1 > 0, norm_V1, 1)).astype(np.float32)
         return unit
 
     def row(self, word: str) -> int | None:

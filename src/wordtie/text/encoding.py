@@ -12,6 +12,7 @@ from typing import IO, Any, BinaryIO, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from wordtie.errors import DataError
 from wordtie.text.corpus import SplitReader
 from wordtie.text.reading import Source, pieces
 from wordtie.text.tokenisation import Tokenisation
@@ -114,6 +115,20 @@ def _as_source(source: str | Path | IO[Any]) -> Source:
     if isinstance(source, (str, Path)):
         return Source(Path(source))
     name = Path(str(getattr(source, "name", "text")))
-    if isinstance(source, io.TextIOBase):
-        source = source.buffer if isinstance(source, io.TextIOWrapper) else io.BytesIO(source.read().encode())
-    return Source(name, handle=cast(BinaryIO, source))
+    handle = _Utf8(source, name) if isinstance(source, io.TextIOBase) else source
+    return Source(name, handle=cast(BinaryIO, handle))
+
+
+class _Utf8:
+    """Bytes of a text that someone has opened in an encoding of theirs, from where they have read to."""
+
+    def __init__(self, text: IO[str], name: Path) -> None:
+        self.text = text
+        self.name = name
+
+    def read(self, count: int) -> bytes:
+        """Of so many characters. Raises `DataError` for what is no text in that encoding."""
+        try:
+            return self.text.read(count).encode()
+        except UnicodeError as error:
+            raise DataError(f"{self.name}: {error}: open it in the encoding that it is in") from error

@@ -90,16 +90,17 @@ def byte_blocks(
 ) -> Iterator[tuple[int, bytes]]:
     """Blocks of whole lines, each with the number of its first line; at most `length` bytes in all.
 
-    With `at_spaces`, as in running text, blocks may also end at a blank, so that a line may be of any length.
+    With `at_spaces`, as in running text, blocks may also end at a blank or a tab, so that a line may be of any length.
     `mend` is what to do about a line that is too long.
     Raises `DataError` for a line (or a word) longer than `LONGEST_LINE`, and for old Mac line ends.
     """
-    rest = b""
+    rest, begins = b"", line == 1
     while data := handle.read(BLOCK if length is None else min(BLOCK, length)):
         length = None if length is None else length - len(data)
-        if line == 1 and not rest:
+        if begins:
             refuse_old_mac(data, name)
-        end = data.rfind(b"\n") + 1 or (data.rfind(b" ") + 1 if at_spaces else 0)
+        begins = False
+        end = data.rfind(b"\n") + 1 or (max(data.rfind(b" "), data.rfind(b"\t")) + 1 if at_spaces else 0)
         head = data[:end] if end else data
         if len(rest) + (head.find(b"\n") + 1 or len(head)) > LONGEST_LINE and not (end and at_spaces):
             what = "is one word of more than" if at_spaces else "is longer than"
@@ -116,9 +117,12 @@ def byte_blocks(
         yield line, rest
 
 
-def decoded(data: bytes, name: str, line: int) -> str:
-    r"""The text of a block, with each line end a `\n` alone. Raises `DataError` with the line that is no UTF-8 text."""
-    if line == 1 and data.startswith((b"\xff\xfe", b"\xfe\xff")):
+def decoded(data: bytes, name: str, line: int, begins: bool) -> str:
+    r"""The text of a block, with each line end a `\n` alone, and without the mark that `begins` a file.
+
+    Raises `DataError` with the line that is no UTF-8 text.
+    """
+    if begins and data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DataError(f"{name}, line 1: UTF-16; convert it with `iconv -f utf-16 -t utf-8`")
     where = data.find(b"\0")
     if where >= 0:
@@ -129,7 +133,7 @@ def decoded(data: bytes, name: str, line: int) -> str:
     except UnicodeDecodeError as error:
         number = line + data.count(b"\n", 0, error.start)
         raise DataError(f"{name}, line {number}: {NOT_UTF8}") from error
-    if line == 1:
+    if begins:
         text = text.removeprefix("\ufeff")
     return text.replace("\r\n", "\n")
 

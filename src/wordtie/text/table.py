@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from wordtie.errors import DataError
+from wordtie.text.reading import LONGEST_LINE
 
 DELIMITERS = ("\t", ",", ";")
 
@@ -18,6 +19,7 @@ def column(lines: Iterable[str], name: str, where: str) -> Iterator[str]:
     `where` is the table's name in messages. Raises `DataError` for a column that is not there, a row that has not as
     many cells as the header, and quotation marks that do not close.
     """
+    csv.field_size_limit(LONGEST_LINE)
     rest = iter(lines)
     header = next(rest, "")
     delimiter = max(DELIMITERS, key=header.count)

@@ -133,7 +133,8 @@ def _write_all(
     counts = {split: _count(stage / split, len(words)) for split in SPLITS}
     basis = counts["train"] if settings.vocabulary_from == "train" else np.sum(list(counts.values()), axis=0)
     seen = {word: count for word, count in zip(words, basis.tolist(), strict=True) if count}
-    least = _least_count(settings, seen)
+    has_unk = UNK in words and counts["train"][words.index(UNK)] > 0
+    least = _least_count(settings, seen, has_unk)
     tokenizer = Tokenizer(tokenisation, Vocabulary.from_counts(seen, settings.vocabulary_size, least))
     id_of_number = tokenizer.vocabulary.encode(words)
     stats = {}
@@ -157,11 +158,11 @@ def _write_all(
     return [_TOKENIZER, *(f"{split}.ids" for split in SPLITS), _INFO]
 
 
-def _least_count(settings: DataSettings, seen: Mapping[str, int]) -> int:
+def _least_count(settings: DataSettings, seen: Mapping[str, int], has_unk: bool) -> int:
     """`data.min_count`; where it is left out, 2 where `<unk>` would have nothing else to be learnt from."""
     if settings.min_count is not None:
         return settings.min_count
-    learnt = settings.vocabulary_size is not None or UNK in seen
+    learnt = settings.vocabulary_size is not None or has_unk
     return 1 if learnt or max((count for word, count in seen.items() if word != EOS), default=0) < 2 else 2
 
 

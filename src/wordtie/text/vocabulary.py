@@ -45,10 +45,13 @@ class Vocabulary:
         """Build from word counts: words of at least `min_count`, and of those the `size - 2` most frequent.
 
         `size` includes `<unk>` and `<eos>`, which are never dropped; `<unk>` ranks by all that it stands for.
-        Raises `DataError` where the text has fewer words than `size`.
+        Raises `DataError` where the text has fewer words than `size`, or none as often as `min_count`.
         """
         known = [word for word, count in counts.items() if count >= min_count and word not in (UNK, EOS)]
         known.sort(key=lambda word: (-counts[word], word))
+        most = max((count for word, count in counts.items() if word not in (UNK, EOS)), default=0)
+        if most and not known:
+            raise DataError(f"no word comes {min_count:,} times: set data.min_count to at most {most:,}")
         if size is not None and size > len(known) + 2:
             seen = "" if min_count == 1 else f" seen at least {min_count} times"
             raise DataError(

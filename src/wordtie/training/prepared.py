@@ -11,7 +11,8 @@ from pathlib import Path
 
 from wordtie.config import Settings, to_dict
 from wordtie.errors import SaveError
-from wordtie.text.catalogue import CATALOGUE, cache_folder
+from wordtie.text.catalogue import CATALOGUE
+from wordtie.text.download import cache_folder
 from wordtie.text.token_file import PreparedData, prepare
 from wordtie.training.leftovers import remove_leftovers
 from wordtie.training.progress import Stages

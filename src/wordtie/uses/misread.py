@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from wordtie.text.reading import BLOCK, Source, opened
 from wordtie.text.sentences import sentences
 from wordtie.text.tokenizer import Tokenizer
 
 SAMPLE = 200
 """Lines of a text that are looked at."""
 MARKS = ".,;:?!\"'“”‘’«»()[]…"
+
+
+def beginning(path: Path) -> list[str]:
+    """The first lines of a file; of one without line ends, as much as is read at a time."""
+    with opened(Source(path)) as handle:
+        return handle.read(BLOCK).decode("utf-8", "ignore").split("\n")[:SAMPLE]
 
 
 def hanging_marks(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:

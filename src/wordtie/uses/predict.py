@@ -13,13 +13,14 @@ from wordtie.text.tokenizer import Tokenizer
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text as files have them: ended by a line end, Unix or Windows, and by nothing else.
+    """The lines of a text as files have them: ended by a line end, Unix or Windows, and by nothing else; a byte-order
+    mark before them is taken off.
 
     Raises `SettingsError` for what is not one string.
     """
     require(isinstance(text, str), f"give one string, its lines parted by \\n, got a {type(text).__name__}")
     require("\r" not in text.rstrip() or "\n" in text, r"the text has old Mac line ends, \r: replace them by \n")
-    return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 
 def words_of(tokenizer: Tokenizer, text: str) -> list[str]:

@@ -34,8 +34,13 @@ def write_vectors(vectors: WordVectors, path: Path, form: Format) -> list[Path]:
     """Write the file, and `NAME.vocab` where counts are known or the format has no words: -> what was written.
 
     Raises `SaveError`; what was there before then still is. Where no counts are known, counts of other vectors that lie
-    beside the file, and would be read as its own, are such an error, too.
+    beside the file, and would be read as its own, are such an error, too. Raises `DataError` for a word that the format
+    cannot hold.
     """
+    apart = "\n" if form == "npy" else " \n"
+    if bad := [word for word in vectors.words if not word or any(mark in word for mark in apart)]:
+        mend = "" if form == "npy" else ": write .npy, or rename it"
+        raise DataError(f"{vectors.name}: the word {bad[0]!r} cannot be written as {form}, where a blank ends it{mend}")
     names = [f"{path.name}.vocab", path.name] if vectors.counts is not None or form == "npy" else [path.name]
     if len(names) == 1 and (beside := path.with_name(f"{path.name}.vocab")).exists():
         raise SaveError(
@@ -197,12 +202,12 @@ def _counts(path: Path, names: list[str]) -> list[int] | None:
 def _vocab(path: Path) -> tuple[list[str], list[int]]:
     names, counts = [], []
     try:
-        lines = decoded(path.read_bytes(), str(path), 1).splitlines()
+        lines = decoded(path.read_bytes(), str(path), 1, begins=True).splitlines()
     except FileNotFoundError as error:
         raise DataError(f"{path}: missing; it holds the words of the matrix beside it, a line a row") from error
     for number, line in enumerate(lines, 1):
         word, _, count = line.rpartition(" ")
-        if not word or not count.isdigit():
+        if not word or not count.isdecimal():
             raise DataError(f"{path}, line {number}: must be a word, a blank and its count")
         names.append(word)
         counts.append(int(count))
