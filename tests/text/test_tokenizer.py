@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import tokenizers
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wordtie.errors import RunFolderError
@@ -63,6 +63,7 @@ def hugging_face(kind: Kind, lowercase: bool, sentences: bool) -> tokenizers.Tok
 
 
 @given(*TEXTS_AND_MODES)
+@example("😀\u200d<unk>", "words", False, True)
 def test_agrees_with_hugging_face(text: str, kind: Kind, lowercase: bool, sentences: bool) -> None:
     ours, theirs = tokenizer_of(kind, lowercase, sentences), hugging_face(kind, lowercase, sentences)
     assert ours.encode(text).tolist() == theirs.encode(text).ids

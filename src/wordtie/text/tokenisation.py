@@ -35,7 +35,7 @@ _BEYOND_BMP = "\U00010000-\U0001cfff\U0001d400-\U0001d7ff\U0001e000-\U0001efff\U
 SPACE_PATTERN = f"[^{_SPACE}]+"
 INVISIBLE = {"[\u00ad\u2060\ufeff]": "", "\u200b": " "}
 """What `words` puts in the place of characters that nobody sees."""
-_JOINED = f"(?:[\ufe00-\ufe0f\u20e3\U0001f3fb-\U0001f3ff]|\u200d[^{_SPACE}])*"
+_JOINED = f"(?:[\ufe00-\ufe0f\u20e3\U0001f3fb-\U0001f3ff]|\u200d(?!{UNK}|{EOS})[^{_SPACE}])*"
 """What belongs to the emoji before it."""
 
 
