@@ -52,6 +52,14 @@ def test_every_gamma_is_in_view(place: Place) -> None:
     assert "view" not in figure.title
 
 
+def test_the_model_without_noise_stands_beside_the_gammas(place: Place) -> None:
+    assert list(gamma_figure(place, worst=500.0).lines) == ["ours"]
+    enter(place, "kong-2019/table-2/ptb-512-tied", [80.0])
+    figure = drawn(place.results)["kong-2019-figure-1"]
+    assert figure.lines[plots.WITHOUT_NOISE] == ([0.0], [80.0])
+    assert in_view(figure, 80.0)
+
+
 def test_a_much_worse_gamma_is_in_view_by_powers_of_ten(place: Place) -> None:
     figure = gamma_figure(place, worst=9000.0)
     assert figure.is_logarithmic

@@ -20,6 +20,7 @@ from wordtie.report.status import RowState
 Lines: TypeAlias = dict[str, tuple[list[float], list[float]]]
 PUBLISHED = "published, about"
 """The line of points that a paper tells of, where it prints no numbers."""
+WITHOUT_NOISE = "tied, without noise"
 COLOURS = {
     "VD-LSTM": "#4c566a",
     "VD-LSTM+AL": "#d55e00",
@@ -42,9 +43,10 @@ def figures(rows: Sequence[RowState]) -> list[Figure]:
                        "Subspace distance of input and output vectors against β, τ = 10 (inan-2017, Figure 1a)"),
         subspace_curve(rows, "figure-1b", "inan-2017/figure-1/b-tau-", "τ",
                        "Subspace distance of input and output vectors against τ, β = 1 (inan-2017, Figure 1b)"),
-        gamma_curve(rows, "figure-1", "kong-2019/figure-1/gamma-",
+        gamma_curve(rows, "figure-1", "kong-2019/figure-1/gamma-", "kong-2019/table-2/ptb-512-tied",
                     "Validation perplexity against γ, VS: Kneser-Ney, 512 units (kong-2019, Figure 1)"),
         gamma_curve(rows, "figure-1-scaled-down", "kong-2019/scaled-down/figure-1-gamma-",
+                    "kong-2019/scaled-down/ptb-200-tied",
                     "Validation perplexity against γ, VS: Kneser-Ney, 200 units (kong-2019, Figure 1, scaled down)"),
     ]  # fmt: skip
     return [cut_off(figure) for figure in drawn if figure.lines]
@@ -88,15 +90,14 @@ def _line(label: str, points: Sequence[tuple[float, float]], fewest: int = 2) ->
     return {label: ([x for x, _ in ordered], [y for _, y in ordered])} if len(points) >= fewest else {}
 
 
-def gamma_curve(rows: Sequence[RowState], name: str, prefix: str, title: str) -> Figure:
-    """One line: the validation perplexity that each gamma came to."""
-    found = [
-        (_setting(state, prefix), mean.mean)
-        for state in rows
-        if state.row.name.startswith(prefix) and (mean := state.ours("valid"))
-    ]
+def gamma_curve(rows: Sequence[RowState], name: str, prefix: str, tied: str, title: str) -> Figure:
+    """The validation perplexity that each gamma came to, and at 0 that of the tied model, which has no noise."""
+    found = [(state.row.name, mean.mean) for state in rows if (mean := state.ours("valid"))]
+    lines = _line("ours", [(float(row.removeprefix(prefix)), y) for row, y in found if row.startswith(prefix)])
+    if lines:
+        lines |= _line(WITHOUT_NOISE, [(0.0, y) for row, y in found if row == tied], fewest=1)
     table = prefix.rpartition("/")[0]
-    return Figure(f"kong-2019-{name}", table, title, "γ", "validation perplexity", _line("ours", found))
+    return Figure(f"kong-2019-{name}", table, title, "γ", "validation perplexity", lines)
 
 
 def svg(figure: Figure) -> str:
@@ -131,11 +132,12 @@ def svg(figure: Figure) -> str:
 
 
 def _draw_line(axes: Any, figure: Figure, label: str) -> None:
-    """With a gap and a triangle where a second session begins; what a paper tells of are points alone."""
+    """With a gap and a triangle where a second session begins; what a paper tells of are points alone, and so is what
+    was run without noise."""
     x, y = figure.lines[label][0], [min(each, 10 * MEANS_NOTHING) for each in figure.lines[label][1]]
     colour = COLOURS.get(label, OTHER_COLOUR)
-    if label == PUBLISHED:
-        axes.plot(x, y, "D", label=label, color=colour, fillstyle="none", markersize=7)
+    if label in (PUBLISHED, WITHOUT_NOISE):
+        axes.plot(x, y, "D" if label == PUBLISHED else "o", label=label, color=colour, fillstyle="none", markersize=7)
         return
     first = figure.second_sessions.get(label, len(x))
     marker = "o" if len(x) < 20 else ""
