@@ -133,15 +133,16 @@ def _write_all(
     counts = {split: _count(stage / split, len(words)) for split in SPLITS}
     basis = counts["train"] if settings.vocabulary_from == "train" else np.sum(list(counts.values()), axis=0)
     seen = {word: count for word, count in zip(words, basis.tolist(), strict=True) if count}
-    has_unk = UNK in words and counts["train"][words.index(UNK)] > 0
-    least = _least_count(settings, seen, has_unk)
+    number = words.index(UNK) if UNK in words else None
+    unks = {split: 0 if number is None else int(counts[split][number]) for split in SPLITS}
+    least = _least_count(settings, seen, unks["train"] > 0)
     tokenizer = Tokenizer(tokenisation, Vocabulary.from_counts(seen, settings.vocabulary_size, least))
     id_of_number = tokenizer.vocabulary.encode(words)
     stats = {}
     for split, reader in readers.items():
         _write_ids(stage / f"{split}.ids", stage / split, id_of_number, partial(progress, f"write {split}"))
         of_id = np.bincount(id_of_number, counts[split], len(tokenizer.vocabulary)).astype(int).tolist()
-        unk = int(counts[split][words.index(UNK)]) if UNK in words else 0
+        unk = unks[split]
         oov, eos = of_id[tokenizer.vocabulary.unk_id] - unk, of_id[tokenizer.vocabulary.eos_id]
         stats[split] = asdict(TextStats(sum(of_id), oov, unk, eos, reader.bytes, reader.sha256))
     tokenizer.save(stage / _TOKENIZER)

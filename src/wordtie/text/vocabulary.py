@@ -49,8 +49,7 @@ class Vocabulary:
         """
         known = [word for word, count in counts.items() if count >= min_count and word not in (UNK, EOS)]
         known.sort(key=lambda word: (-counts[word], word))
-        most = max((count for word, count in counts.items() if word not in (UNK, EOS)), default=0)
-        if most and not known:
+        if not known and (most := max((n for word, n in counts.items() if word not in (UNK, EOS)), default=0)):
             raise DataError(f"no word comes {min_count:,} times: set data.min_count to at most {most:,}")
         if size is not None and size > len(known) + 2:
             seen = "" if min_count == 1 else f" seen at least {min_count} times"

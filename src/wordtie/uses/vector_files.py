@@ -37,10 +37,10 @@ def write_vectors(vectors: WordVectors, path: Path, form: Format) -> list[Path]:
     beside the file, and would be read as its own, are such an error, too. Raises `DataError` for a word that the format
     cannot hold.
     """
-    apart = "\n" if form == "npy" else " \n"
-    if bad := [word for word in vectors.words if not word or any(mark in word for mark in apart)]:
-        mend = "" if form == "npy" else ": write .npy, or rename it"
-        raise DataError(f"{vectors.name}: the word {bad[0]!r} cannot be written as {form}, where a blank ends it{mend}")
+    ends, what = ("\n", "a line end ends it") if form == "npy" else (" \n", "a blank ends it: write .npy, or rename it")
+    bad = next((word for word in vectors.words if not word or not set(ends).isdisjoint(word)), None)
+    if bad is not None:
+        raise DataError(f"{vectors.name}: the word {bad!r} cannot be written as {form}, where {what}")
     names = [f"{path.name}.vocab", path.name] if vectors.counts is not None or form == "npy" else [path.name]
     if len(names) == 1 and (beside := path.with_name(f"{path.name}.vocab")).exists():
         raise SaveError(
