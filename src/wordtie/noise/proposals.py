@@ -64,7 +64,8 @@ class Proposal:
     def draw(self, like: Tensor) -> Tensor:
         """Word ids from the proposal, independent of one another, in the shape of `like`."""
         words = len(self.alias_V)
-        spare = 8 if words < 256 else 0  # from a range below 2 ** 32 torch draws 32 bits and takes an uneven remainder
+        # from a range below 2 ** 32 torch draws 32 bits and takes an uneven remainder
+        spare = 8 if words << CELL_BITS < 1 << 32 else 0
         draws = torch.randint(words << (CELL_BITS + spare), (like.numel(),), device=like.device) >> spare
         cell = draws >> CELL_BITS
         own = (draws & ((1 << CELL_BITS) - 1)) < self.threshold_V.index_select(0, cell)

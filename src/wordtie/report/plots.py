@@ -92,10 +92,10 @@ def _line(label: str, points: Sequence[tuple[float, float]], fewest: int = 2) ->
 
 def gamma_curve(rows: Sequence[RowState], name: str, prefix: str, tied: str, title: str) -> Figure:
     """The validation perplexity that each gamma came to, and at 0 that of the tied model, which has no noise."""
-    found = [(state.row.name, mean.mean) for state in rows if (mean := state.ours("valid"))]
-    lines = _line("ours", [(float(row.removeprefix(prefix)), y) for row, y in found if row.startswith(prefix)])
+    found = [(state, mean.mean) for state in rows if (mean := state.ours("valid"))]
+    lines = _line("ours", [(_setting(state, prefix), y) for state, y in found if state.row.name.startswith(prefix)])
     if lines:
-        lines |= _line(WITHOUT_NOISE, [(0.0, y) for row, y in found if row == tied], fewest=1)
+        lines |= _line(WITHOUT_NOISE, [(0.0, y) for state, y in found if state.row.name == tied], fewest=1)
     table = prefix.rpartition("/")[0]
     return Figure(f"kong-2019-{name}", table, title, "γ", "validation perplexity", lines)
 
