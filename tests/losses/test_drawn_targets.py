@@ -13,7 +13,7 @@ TEMPERATURE, GAMMA = 2.0, 0.7
 
 
 def by_hand(query: Tensor, output: Tensor, bias: Tensor | None, targets: Tensor, words: Tensor, drawn: Tensor,
-            augmented: bool, through: bool) -> Tensor:  # fmt: skip
+            augmented: bool, through: bool, of_2016: bool) -> Tensor:  # fmt: skip
     """Token by token, each with an output matrix of its own in which the target's row is the drawn one."""
     total = query.new_zeros(())
     for q, target, vector in zip(query, targets.tolist(), drawn, strict=True):
@@ -23,19 +23,20 @@ def by_hand(query: Tensor, output: Tensor, bias: Tensor | None, targets: Tensor,
         total = total - logits[target] + torch.logsumexp(logits, 0)
         if augmented:
             base = words if through else words.detach()
-            similar = torch.softmax(base @ base[target] / TEMPERATURE, 0)
-            predicted = F.log_softmax(scores / TEMPERATURE, 0)
-            total = total + GAMMA * TEMPERATURE * (similar * (similar.log() - predicted)).sum()
+            temperature, held = (1.0, logits) if of_2016 else (TEMPERATURE, scores)
+            similar = torch.softmax(base @ base[target] / temperature, 0)
+            predicted = F.log_softmax(held / temperature, 0)
+            total = total + GAMMA * temperature * (similar * (similar.log() - predicted)).sum()
     return total
 
 
 @pytest.mark.parametrize("fused", [False, True], ids=["readable", "fused"])
 @pytest.mark.parametrize("bias", [False, True], ids=["no bias", "bias"])
 @pytest.mark.parametrize("tied", [False, True], ids=["untied", "tied"])
-@pytest.mark.parametrize("kind", ["cross_entropy", "augmented", "augmented, target fixed"])
+@pytest.mark.parametrize("kind", ["cross_entropy", "augmented", "augmented, target fixed", "augmented_2016"])
 def test_equals_the_definition(kind: str, tied: bool, bias: bool, fused: bool) -> None:
     torch.manual_seed(1)
-    augmented, through = kind != "cross_entropy", kind == "augmented"
+    augmented, through, of_2016 = kind != "cross_entropy", kind.endswith(("augmented", "2016")), kind.endswith("2016")
 
     def leaf(*shape: int) -> Tensor:
         return torch.randn(*shape).requires_grad_()
@@ -44,14 +45,14 @@ def test_equals_the_definition(kind: str, tied: bool, bias: bool, fused: bool) -
     words = output if tied else leaf(V, E)
     targets = torch.randint(V, (N,))
     settings = LossSettings(
-        kind="augmented" if augmented else "cross_entropy",
+        kind="augmented_2016" if of_2016 else "augmented" if augmented else "cross_entropy",
         temperature=TEMPERATURE,
         gamma=GAMMA,
         gradient_through_target=through,
     )
     loss = build_loss(settings, fused, torch.float32)
     found = loss(query, output, offsets if bias else None, targets, words, drawn)
-    expected = by_hand(query, output, offsets if bias else None, targets, words, drawn, augmented, through)
+    expected = by_hand(query, output, offsets if bias else None, targets, words, drawn, augmented, through, of_2016)
     torch.testing.assert_close(found.total, expected, rtol=1e-4, atol=1e-4)
     leaves = [query, output, drawn, *([offsets] if bias else []), *([words] if through and not tied else [])]
     ours = torch.autograd.grad(found.total * 1.5, leaves)

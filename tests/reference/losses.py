@@ -92,17 +92,20 @@ def slow_loss(
 def literal_loss(
     query: Tensor, output: Tensor, bias: Tensor | None, targets: Tensor, words: Tensor,
     temperature: float = 1.0, gamma: float = 0.0, through_target: bool = True, form: str = "kl",
+    biased: bool = False,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """(total, cross-entropy) by equation, a token at a time, for autograd in whatever dtype comes in.
 
-    `form`: the divergence of the similar words from the prediction, or the `cross_entropy` between them.
+    `form`: the divergence of the similar words from the prediction, or the `cross_entropy` between them; `biased`: the
+    bias is part of that prediction.
     """
     total = cross_entropy = query.new_zeros(())
     for q, target in zip(query, targets, strict=True):
         scores = output @ q
         logits = scores if bias is None else scores + bias
         nats = torch.logsumexp(logits, 0) - logits[target]
-        soft = scores / temperature - torch.logsumexp(scores / temperature, 0)
+        held = (logits if biased else scores) / temperature
+        soft = held - torch.logsumexp(held, 0)
         similarity = (words if through_target else words.detach()) @ (words if through_target else words.detach())[
             target
         ]

@@ -43,6 +43,8 @@ class Pull:
     through_target: bool
     form: Literal["kl", "cross_entropy"] = "kl"
     """The divergence, or the cross-entropy between similar words and prediction."""
+    biased: bool = False
+    """Whether the output bias is part of the prediction that is held against the similar words."""
 
 
 def _rows_for(operand: Tensor, precision: torch.dtype) -> Any:
@@ -120,7 +122,7 @@ class _Chunks:
         if self.drawn is not None:
             self.drawn.put(rows, self.query, targets, here)
         nats, divergence, predicted = self.kernels.augmented_rows(
-            rows, self.bias, targets, word_of_N, pull.temperature, pull.gamma, pull.form == "kl"
+            rows, self.bias, targets, word_of_N, pull.temperature, pull.gamma, pull.form == "kl", pull.biased
         )
         self.nats += nats
         self.divergence += divergence

@@ -110,20 +110,21 @@ def _token_row_twenty(row: Any, target: Any, similar: Any, rest: Any, soft: Any,
 
 @inlined
 def _token_row(
-    row: Any, bias: Any, target: Any, similar: Any, rest: Any, soft: Any, sharp: Any, inverse_temperature: Any,
-    gamma: Any, gamma_similar: Any, predicted: Any,
+    row: Any, bias: Any, biased: Any, target: Any, similar: Any, rest: Any, soft: Any, sharp: Any,
+    inverse_temperature: Any, gamma: Any, gamma_similar: Any, predicted: Any,
 ) -> Any:  # fmt: skip
     """A token at any temperature: -> (cross-entropy, log-normaliser at temperature tau)."""
-    best = _highest(row, None)
     best_logit = _highest(row, bias)
+    best = _highest(row, None) if biased == 0 else best_logit
     target_logit = np.float64(load(row[target]) + bias[target])
     total = np.float32(0)
     total_soft = np.float32(0)
     for v in range(row.shape[0]):
         z = load(row[v])
-        e = exp((z - best) * inverse_temperature)
+        held = z + biased * bias[v]
+        e = exp((held - best) * inverse_temperature)
         soft[v] = e
-        rest[v] -= z
+        rest[v] -= held
         total_soft += e
         p = exp(z + bias[v] - best_logit)
         sharp[v] = p
@@ -133,7 +134,7 @@ def _token_row(
     for v in range(row.shape[0]):
         row[v] = store(sharp[v] * inverse + gamma_soft * soft[v] - gamma_similar * similar[v], row)
     for v in range(predicted.shape[0]):
-        predicted[v] += sharp[v] * inverse
+        predicted[v] += sharp[v] * inverse + biased * (gamma_soft * soft[v] - gamma_similar * similar[v])
     soft_normaliser = np.float64(best) * inverse_temperature + np.log(np.float64(total_soft))
     return np.log(np.float64(total)) + np.float64(best_logit) - target_logit, soft_normaliser
 
@@ -154,14 +155,15 @@ def _word_row(row: Any, similar: Any, rest: Any, total: Any, inverse_temperature
 @compiled
 def augmented_rows(
     rows: Any, bias: Any, targets: Any, first: Any, begin: Any, end: Any, temperature: Any, gamma: Any, divergent: Any,
-    out: Any, predicted: Any,
+    biased: Any, out: Any, predicted: Any,
 ) -> None:  # fmt: skip
     """`rows`: N token rows, then a row for each word. Words `begin` to `end`; word m owns tokens first[m : m + 2].
 
     On return token rows hold d(total)/d(score) less the target's own -1, word rows d(total)/d(similarity score), and
     out[m] is (cross-entropy, divergence) summed over the word's tokens; where `divergent` is 0 and not 1, the second is
-    the cross-entropy between similarities and prediction. predicted[m], where it has columns, is the
-    sum of their softmax(scores + bias): what the bias learns from (it takes no part in the rest, equation 3.1).
+    the cross-entropy between similarities and prediction. predicted[m], where it has columns, is what the bias learns
+    from, less the targets' own -1: the sum of softmax(scores + bias) and, where `biased` is 1 and not 0, of what pulls
+    the scores.
     `bias` is None where there is none and the temperature is 20, which leaves `_token_row` uncompiled; zeros where
     there is none at other temperatures.
     """
@@ -180,8 +182,8 @@ def augmented_rows(
                 ce, log_soft = _token_row_twenty(rows[n], targets[n], similar, rest, soft, gamma, gamma_similar)
             else:
                 ce, log_soft = _token_row(
-                    rows[n], bias, targets[n], similar, rest, soft, sharp, inverse_temperature, gamma, gamma_similar,
-                    predicted[m],
+                    rows[n], bias, biased, targets[n], similar, rest, soft, sharp, inverse_temperature, gamma,
+                    gamma_similar, predicted[m],
                 )  # fmt: skip
             nats += ce
             divergence += log_soft

@@ -39,28 +39,33 @@ def augmented_rows(
     temperature: float,
     gamma: float,
     divergent: bool = True,
+    biased: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`rows`: N token rows, then M word rows; token n aims at word `word_of_N[n]` of the M.
 
     On return token rows hold d(total)/d(score) less the target's own -1, word rows d(total)/d(similarity score).
-    -> (summed cross-entropy, summed divergence, softmax(scores + bias) summed over the tokens (V,)). Where not
-    `divergent`, the second is the cross-entropy between similarities and prediction.
+    -> (summed cross-entropy, summed divergence, what the bias learns from but for the targets' own -1 (V,)). Where not
+    `divergent`, the second is the cross-entropy between similarities and prediction; where `biased`, the bias takes
+    part in it.
     """
     tokens = len(targets_N)
     scores_NV, similarity_MV = wide(rows[:tokens]), wide(rows[tokens:])
     own_M = torch.zeros_like(similarity_MV[:, 0])
     if divergent:  # as often as the word is a target
         own_M.index_add_(0, word_of_N, torch.ones_like(scores_NV[:, 0]))
-    rest_MV = (similarity_MV * own_M[:, None]).index_add_(0, word_of_N, scores_NV, alpha=-1)
+    held_NV = scores_NV + bias_V if biased and bias_V is not None else scores_NV
+    rest_MV = (similarity_MV * own_M[:, None]).index_add_(0, word_of_N, held_NV, alpha=-1)
     normaliser_M = (similarity_MV / temperature).logsumexp(dim=1, keepdim=True)
     similar_MV = (similarity_MV / temperature - normaliser_M).exp_()
     mean_M = (similar_MV * rest_MV).sum(dim=1, keepdim=True)
 
     nats, predicted_NV = _predicted(scores_NV, bias_V, targets_N)
-    predicted_V = predicted_NV.sum(0)
-    soft_NV = scores_NV / temperature
+    learnt_V = predicted_NV.sum(0)
+    soft_NV = held_NV / temperature
     soft_normaliser_N = soft_NV.logsumexp(dim=1, keepdim=True)
     soft_NV = soft_NV.sub_(soft_normaliser_N).exp_().sub_(similar_MV[word_of_N])
+    if biased:
+        learnt_V += gamma * soft_NV.sum(0)
     divergence = (
         mean_M.sum(dtype=torch.float64) / temperature
         + soft_normaliser_N.sum(dtype=torch.float64)
@@ -68,4 +73,4 @@ def augmented_rows(
     )
     rows[:tokens] = predicted_NV.add_(soft_NV, alpha=gamma)
     rows[tokens:] = similar_MV.mul_(rest_MV.sub_(mean_M)).mul_(gamma / temperature)
-    return nats, divergence, predicted_V
+    return nats, divergence, learnt_V

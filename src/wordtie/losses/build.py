@@ -9,7 +9,6 @@ import torch
 from wordtie.config import LossSettings
 from wordtie.kernels.softmax_loss import Pull, softmax_loss
 from wordtie.losses.augmented import AugmentedLoss
-from wordtie.losses.augmented_2016 import Augmented2016
 from wordtie.losses.cross_entropy import CrossEntropy
 from wordtie.losses.interpolated import Interpolated
 from wordtie.losses.loss import Loss, LossSum, Scoring
@@ -37,7 +36,7 @@ def build_loss(settings: LossSettings, fused: bool, precision: torch.dtype) -> L
         return FusedLoss(None, precision) if fused else CrossEntropy()
     if settings.kind == "interpolated":
         return Interpolated(settings.temperature, settings.beta, settings.gradient_through_target)
-    temperature = 1.0 if settings.kind == "augmented_2016" else settings.temperature
-    how = temperature, settings.weight, settings.gradient_through_target, settings.form
-    loss: Loss = FusedLoss(Pull(*how), precision) if fused else AugmentedLoss(*how)
-    return Augmented2016(loss) if settings.kind == "augmented_2016" else loss
+    of_2016 = settings.kind == "augmented_2016"
+    temperature = 1.0 if of_2016 else settings.temperature
+    how = temperature, settings.weight, settings.gradient_through_target, settings.form, of_2016
+    return FusedLoss(Pull(*how), precision) if fused else AugmentedLoss(*how)
