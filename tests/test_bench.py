@@ -27,7 +27,7 @@ from wordtie.config import LossSettings, ModelSettings, TrainingSettings
 from wordtie.evaluation.perplexity import evaluate, token_scores
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
-from wordtie.nn.lstm import Masks
+from wordtie.nn.masks import Masks
 from wordtie.text.batches import batches
 from wordtie.training.optim import build_optimiser, clip_global_norm
 

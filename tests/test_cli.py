@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import io
 import json
@@ -20,6 +21,7 @@ from wordtie.commands._shared import read_lines
 from wordtie.config import DataSettings, LossSettings, ModelSettings, NoiseSettings, Settings
 from wordtie.config.without_effect import without_effect
 from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, WordtieError
+from wordtie.models.word2vec_settings import Word2VecSettings
 
 Capture = pytest.CaptureFixture[str]
 
@@ -267,8 +269,24 @@ def test_settings_without_effect_are_named() -> None:
         "loss.gamma 1.5 has no effect with loss.kind interpolated",
         "loss.form cross_entropy has no effect with loss.kind interpolated",
     ]
+    one_layer = ModelSettings(layers=1, dropout="zaremba", hidden_dropout=0.4, between_dropout=0.1, output_dropout=0.2)
+    assert without_effect(Settings(model=one_layer)) == [
+        "model.between_dropout 0.1 has no effect with model.layers 1",
+        "model.hidden_dropout 0.4 has no effect with a share of its own for each place",
+    ]
+    assert without_effect(Settings(model=dataclasses.replace(one_layer, dropout="gal", layers=2))) == []
     used = NoiseSettings(kind="kneser_ney", gamma=0.4)
     assert without_effect(Settings(noise=used, loss=LossSettings(kind="augmented", gamma=1.0))) == []
+
+
+def test_settings_of_word2vec_without_effect_are_named() -> None:
+    assert Word2VecSettings().without_effect() == []
+    assert Word2VecSettings(cbow_mean=False, linear_rate=3.0, precision="fp32").without_effect() == [
+        "word2vec.cbow_mean False has no effect with word2vec.algorithm skipgram",
+        "word2vec.linear_rate 3.0 has no effect with word2vec.head untied",
+        "word2vec.precision fp32 has no effect with word2vec.head untied",
+    ]
+    assert Word2VecSettings("cbow", "tied_linear", cbow_mean=False, linear_rate=3.0).without_effect() == []
 
 
 def test_a_recipe_for_training_serves_for_its_text_too(tmp_path: Path, capsys: Capture) -> None:

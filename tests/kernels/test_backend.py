@@ -65,7 +65,17 @@ def test_machine_code_is_found_again() -> None:
     run(CACHED)
 
 
-def test_a_broken_numba_counts_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "body", ["raise OSError('libllvmlite.so')", "raise SystemError('numpy')", "class config: DISABLE_JIT = 1"]
+)
+def test_a_broken_numba_counts_as_none(body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "numba.py").write_text(body)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    assert backend.have_numba.__wrapped__() is False
+
+
+def test_no_numba_counts_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numba", None)
     assert backend.have_numba.__wrapped__() is False
 
@@ -102,3 +112,17 @@ def test_machine_code_is_kept_by_the_content_of_all_kernels(tmp_path: Path, monk
     assert numba_math.digest.__wrapped__() == numba_math.digest()
     (tmp_path / "small_product.py").write_text("changed")
     assert numba_math.digest.__wrapped__() != numba_math.digest()
+
+
+@needs_numba
+def test_machine_code_that_cannot_be_kept_by_content_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the folder of the source, where numba would keep it, nothing tells it from that of another version."""
+    from wordtie.kernels import numba_math
+
+    (tmp_path / "file").touch()
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path / "file" / "below"))
+    made = numba_math.compiled(lambda x: x + 1)
+    assert made(1) == 2
+    assert made.stats.cache_path is None  # type: ignore[attr-defined]

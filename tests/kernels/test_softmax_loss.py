@@ -214,6 +214,14 @@ def test_only_the_total_is_differentiable(form: str) -> None:
     assert not nats.requires_grad
 
 
+def test_a_second_derivative_is_refused(form: str) -> None:
+    """It would silently leave out what the first derivative, which is ready made, owes to the query."""
+    query, output, bias, targets, words = Case().operands()
+    total, _ = softmax_loss.softmax_loss(query, output, bias, targets, words, None, torch.float32)
+    with pytest.raises(RuntimeError, match="readable form"):
+        torch.autograd.grad(total, query, create_graph=True)
+
+
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("pull", PULLS[:2], ids=["ce", "augmented"])
 @pytest.mark.parametrize("bias", [False, True], ids=["no-bias", "bias"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from wordtie.commands._settings import SettingsParser
-from wordtie.commands._shared import print_json
+from wordtie.commands._shared import print_json, say
 from wordtie.config import DataSettings, Settings, to_dict
 from wordtie.models.word2vec_settings import MIN_COUNT, Word2VecSettings, with_min_count
 
@@ -51,6 +51,7 @@ def main(argv: list[str]) -> None:
 
     from wordtie.training.word2vec_run import train_word2vec
 
+    say(settings.without_effect())
     result = train_word2vec(data, settings, out, parsed.overwrite)
     if parsed.json:
         print_json({**dataclasses.asdict(result), "folder": str(result.folder)})

@@ -18,6 +18,17 @@ def _loss_is(*kinds: str) -> tuple[Condition, str]:
     return lambda s: s.loss.kind in kinds, "loss.kind {loss.kind}"
 
 
+def _some_place_is_left_to_it(settings: Settings) -> bool:
+    """Whether a place where `hidden_dropout` serves has no share of its own."""
+    model = settings.model
+    own = [model.output_dropout]
+    if model.layers > 1:
+        own.append(model.between_dropout)
+    if model.dropout == "gal":
+        own.append(model.recurrent_dropout)
+    return model.dropout == "inan" or None in own
+
+
 USED: dict[str, tuple[Condition, str]] = {
     **dict.fromkeys(("noise.scheme", "noise.gamma"), (lambda s: s.noise.kind != "none", "noise.kind none")),
     "noise.samples": (lambda s: s.noise.predicts_with == "sampling", "a noise.prediction that is not sampling"),
@@ -28,6 +39,8 @@ USED: dict[str, tuple[Condition, str]] = {
     "loss.beta": _loss_is("interpolated"),
     "loss.gradient_through_target": _loss_is(*AUGMENTED, "interpolated"),
     "model.projection_form": (lambda s: s.model.projection_penalty > 0, "model.projection_penalty 0"),
+    "model.between_dropout": (lambda s: s.model.layers > 1, "model.layers 1"),
+    "model.hidden_dropout": (_some_place_is_left_to_it, "a share of its own for each place"),
     "model.forget_bias": (lambda s: s.model.core == "lstm", "a core that is no lstm"),
     **dict.fromkeys(
         ("model.depth", "model.coupled_gates", "model.transform_bias"),

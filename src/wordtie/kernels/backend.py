@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,17 +18,27 @@ from torch import Tensor
 
 @cache
 def have_numba() -> bool:
-    """Whether numba can be imported; a broken installation counts as none."""
+    """Whether numba can be imported and compiles; a broken installation counts as none, whatever it raises."""
     try:
-        import numba  # noqa: F401
-    except ImportError:
+        from numba import config
+    except Exception:
         return False
-    return True
+    settings: Any = config  # whose stubs do not know its settings
+    return not settings.DISABLE_JIT
 
 
 def numba_serves(operand: Tensor) -> bool:
     """Whether numba's form can work on tensors such as this one."""
     return operand.device.type == "cpu" and operand.dtype == torch.float32 and have_numba()
+
+
+def refuse_second_derivatives() -> None:
+    """For a backward pass that is written out by hand, which would silently leave out terms of the next.
+
+    Raises `RuntimeError` under `create_graph=True`.
+    """
+    if torch.is_grad_enabled():
+        raise RuntimeError("a fast twin gives first derivatives alone: take the readable form (fused=False) for others")
 
 
 @cache

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from wordtie.kernels import lstm_steps_torch
-from wordtie.kernels.backend import numba_serves
+from wordtie.kernels.backend import numba_serves, refuse_second_derivatives
 from wordtie.kernels.lstm_reading import read_layer
 from wordtie.nn.lstm import LSTMWeights
 from wordtie.nn.masks import LayerMasks
@@ -81,6 +81,7 @@ class LSTMLayerFunction(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, d_outputs: Tensor, d_hidden: Tensor, d_cell: Tensor) -> Any:
         """Gradients in the order of `forward`'s arguments."""
+        refuse_second_derivatives()
         inputs, input_weight, recurrent_weight, mask, dropped, gates, cells, squashed, masked = ctx.saved_tensors
         size, units = inputs.shape[2], mask.shape[1]
         d_gates, d_next = torch.empty_like(gates), torch.zeros_like(mask)

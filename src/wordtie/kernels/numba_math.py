@@ -1,6 +1,6 @@
 """What numba lacks for vectorised softmaxes: exp without a library call, and bfloat16 held as uint16.
 
-`exp` is a polynomial after range reduction (minimax of degree 6, within 2 units in the last place of float32);
+`exp` is a polynomial after range reduction (minimax of degree 6, within 5 units in the last place of float32);
 LLVM vectorises it, which it cannot do with a call to libm. The order of a float is that of an integer made from
 its bits: so a row's maximum vectorises without fast-math flags that would let a NaN slip through.
 
@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Lock
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,6 +33,8 @@ FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
 
 _SETTINGS: dict[str, Any] = {"fastmath": FASTMATH, "error_model": "numpy", "nogil": True}
+_SETTING = Lock()
+"""Held while numba's setting, which is the whole process's, is another."""
 
 
 def compiled(function: Compiled) -> Compiled:
@@ -43,20 +47,29 @@ def compiled(function: Compiled) -> Compiled:
     try:
         with _folder_of_these_kernels():
             made: Compiled = njit(cache=True, **_SETTINGS)(function)
-    except RuntimeError:  # numba found no writable folder
+    except (OSError, RuntimeError):  # no folder that can be written
         made = njit(**_SETTINGS)(function)
     return made
 
 
 @contextmanager
 def _folder_of_these_kernels() -> Iterator[None]:
+    """Where numba keeps machine code, while a function is being declared. Raises `OSError` where it cannot be written.
+
+    numba would then take the folder of the source, which no digest names.
+    """
     of_numba: Any = config  # whose stubs do not know its settings
-    before = of_numba.CACHE_DIR
-    try:
-        of_numba.CACHE_DIR = str(Path(before or cache_folder() / "kernels") / digest())
-        yield
-    finally:
-        of_numba.CACHE_DIR = before
+    with _SETTING:
+        before = of_numba.CACHE_DIR
+        folder = Path(before or cache_folder() / "kernels") / digest()
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+        try:
+            of_numba.CACHE_DIR = str(folder)
+            yield
+        finally:
+            of_numba.CACHE_DIR = before
 
 
 @cache

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from wordtie.kernels import softmax_rows_torch
-from wordtie.kernels.backend import numba_serves
+from wordtie.kernels.backend import numba_serves, refuse_second_derivatives
 from wordtie.kernels.drawn_targets import DrawnTargets
 
 CHUNK_ELEMENTS = 7_200_000
@@ -158,7 +158,10 @@ class _Chunks:
 
 
 def _bounds(tokens: int, words: int, augmented: bool) -> list[slice]:
-    """Even pieces of the tokens, whose rows of scores stay within `CHUNK_ELEMENTS`."""
+    """Even pieces of the tokens, whose rows of scores stay within `CHUNK_ELEMENTS`, or are `FEWEST_ROWS`.
+
+    Where they are `augmented`, a row for each distinct target joins them.
+    """
     rows = max(FEWEST_ROWS, CHUNK_ELEMENTS // words)
     chunk = max(1, rows * 2 // 3) if augmented else rows
     pieces = -(-tokens // chunk)
@@ -214,6 +217,7 @@ class SoftmaxLossFunction(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, d_total: Tensor, d_nats: Tensor) -> Any:
         """Gradients in the order of `forward`'s arguments."""
+        refuse_second_derivatives()
         d_query, d_output, d_bias, d_words, d_drawn = (_scaled(gradient, d_total) for gradient in ctx.saved_tensors)
         return d_query, d_output, d_bias, None, d_words, None, None, d_drawn
 
@@ -230,7 +234,7 @@ def softmax_loss(
 ) -> tuple[Tensor, Tensor]:
     """(total, cross-entropy), summed nats. `words is output` means tied; `drawn` (N, E) stands for the targets' rows.
 
-    A score, bias or vector that is not finite gives NaN.
+    A score or vector that is not finite gives NaN, and so does a bias, unless it is -inf where plain torch serves.
     """
     separate = None if words is output or pull is None else words
     total, nats = SoftmaxLossFunction.apply(query, output, bias, targets, separate, pull, precision, drawn)  # type: ignore[no-untyped-call]

@@ -22,9 +22,9 @@ from torch import Tensor
 
 from wordtie.config import NoiseSettings
 from wordtie.models.language_model import LanguageModel
+from wordtie.nn.core import State
 from wordtie.nn.drawn_rows import drawn_rows
 from wordtie.nn.element_mask import element_mask
-from wordtie.nn.lstm import State
 from wordtie.noise.data_noising import noised_window
 from wordtie.noise.proposals import Proposal
 from wordtie.noise.smoothed_l2 import l2_coefficients

@@ -75,6 +75,14 @@ class Word2VecSettings:
             return self.alpha
         return 0.01 if (self.algorithm, self.head) == ("cbow", "tied_linear") else 0.025
 
+    def without_effect(self) -> list[str]:
+        """A line for each setting that differs from its default and is not used."""
+        why = {"cbow_mean": "word2vec.algorithm skipgram"} if self.algorithm == "skipgram" else {}
+        if self.head != "tied_linear":
+            why |= dict.fromkeys(("linear_rate", "precision"), f"word2vec.head {self.head}")
+        set_here = [name for name in why if getattr(self, name) != getattr(Word2VecSettings, name)]
+        return [f"word2vec.{name} {getattr(self, name)} has no effect with {why[name]}" for name in set_here]
+
     @property
     def mean(self) -> bool:
         """`cbow_mean`, with the default resolved."""

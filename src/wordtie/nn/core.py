@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import torch
 from torch import Tensor, nn
 
 from wordtie.nn.masks import Dropouts, LayerMasks, Masks, draw_masks
@@ -80,6 +79,3 @@ class Core(nn.Module):
         """One layer; a core with fast twins chooses among them here."""
         outputs_TBH, new_state = layer(inputs_TBE, state, masks)
         return outputs_TBH, new_state
-
-    def use(self, fused: bool, precision: torch.dtype) -> None:
-        """Choose the fast twins and the precision of their large products, where the core has any."""

@@ -19,9 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from wordtie.nn.core import Core, Layer, LayerState
-from wordtie.nn.core import State as State
 from wordtie.nn.masks import NONE, Dropouts, LayerMasks
-from wordtie.nn.masks import Masks as Masks
 
 
 class LSTMLayer(Layer):

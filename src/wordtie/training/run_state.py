@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from wordtie.models.language_model import LanguageModel
-from wordtie.nn.lstm import State
+from wordtie.nn.core import State
 from wordtie.training.averaging import Average
 from wordtie.training.result import Position
 

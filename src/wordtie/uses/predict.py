@@ -8,7 +8,7 @@ from torch import Tensor
 from wordtie.errors import require
 from wordtie.evaluation.perplexity import evaluating
 from wordtie.models.language_model import LanguageModel
-from wordtie.nn.lstm import State
+from wordtie.nn.core import State
 from wordtie.text.tokenizer import Tokenizer
 
 
