@@ -21,7 +21,9 @@ def token_row() -> Any:
 
     def compute(row: Any, similar: Any, rest: Any, soft: Any, sharp: Any, bias: Any) -> Any:
         third, gamma, none = np.float32(1 / 3), np.float32(0.65), np.zeros(0, np.float32)
-        return softmax_rows._token_row(row, bias, 0, similar, rest, soft, sharp, third, gamma, gamma, none)
+        return softmax_rows._token_row(
+            row, bias, np.float32(0), 0, similar, rest, soft, sharp, third, gamma, gamma, none
+        )
 
     return numba.njit(fastmath=numba_math.FASTMATH, error_model="numpy", nogil=True)(compute)
 
