@@ -44,7 +44,10 @@ def test_vectors_do_not_replace_a_text_of_the_runs_name(run: Path, capsys: Captu
     assert output(["vectors", str(run), "--out", "novel.vectors.txt"], capsys)
 
 
-@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "settings.yaml", "metrics.jsonl", "result.json"])
+RECORDS = ["settings.yaml", "metrics.jsonl", "result.json", "sessions.jsonl"]
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", *RECORDS])
 def test_training_does_not_replace_a_file_of_a_runs_names(name: str, tmp_path: Path, capsys: Capture) -> None:
     small_text(tmp_path / "novel")
     Path("mine").mkdir()
@@ -54,13 +57,13 @@ def test_training_does_not_replace_a_file_of_a_runs_names(name: str, tmp_path: P
     assert Path("mine", name).read_text() == "mine"
 
 
-@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "settings.yaml"])
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", *RECORDS])
 def test_going_on_replaces_nothing_where_no_run_is(name: str, tmp_path: Path, capsys: Capture) -> None:
     small_text(tmp_path / "novel")
     Path("web").mkdir()
     Path("web", name).write_text("a: my only copy")
     says = refused(["train", "novel", *SMALL, "--out", "web", "--resume"], RunFolderError.exit_code, capsys)
-    assert ("cannot be read as settings" if name == "settings.yaml" else f"has a {name}, but not") in says
+    assert f"has a {name}, but not" in says
     assert Path("web", name).read_text() == "a: my only copy"
     assert [path.name for path in Path("web").iterdir()] == [name]
 

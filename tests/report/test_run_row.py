@@ -16,9 +16,11 @@ from wordtie.errors import DivergedError, RunFolderError
 from wordtie.evaluation.embedding_agreement import agreement
 from wordtie.papers.row import Published, Row
 from wordtie.report import run_row
-from wordtie.report.ledger import Entry, LedgerError, is_stale, read_entry
+from wordtie.report.ledger import DIVERGED, Entry, LedgerError, is_stale, read_entry
 from wordtie.report.measures import MEASURES
+from wordtie.report.run_notes import runs
 from wordtie.report.run_row import Place
+from wordtie.report.status import states
 from wordtie.training import checkpoint, provenance, run_folder, trainer
 from wordtie.uses.vectors import vectors_of
 
@@ -97,8 +99,11 @@ def test_out_of_time_it_stops_and_goes_on_to_the_same_bits(row: Row, place: Plac
     elsewhere = dataclasses.replace(place, runs=Path("elsewhere"), results=Path("other-results"))
     assert run_row.run_row(row, 1, elsewhere) == "done"
     in_haste = dataclasses.replace(place, max_seconds=0.2)
+    stops = 0
     while run_row.run_row(row, 1, in_haste) == "stopped":
         assert not (place.results / f"{row.name}.seed-1.json").exists()
+        stops += 1
+    assert stops > 0
     assert entry_of(row, place)["weights_sha256"] == entry_of(row, elsewhere)["weights_sha256"]
 
 
@@ -276,6 +281,35 @@ def test_a_row_that_diverges_says_where_other_settings_go(row: Row, place: Place
     wild = dataclasses.replace(row, changes={**row.changes, "training.lr": 1e38, "training.clip": 0.0})
     with pytest.raises(DivergedError, match=r"is not a number.*Try --training\.lr.*`wordtie train --config .*settings"):
         run_row.run_row(wild, 1, place)
+
+
+def test_a_row_that_diverged_is_listed_so(row: Row, place: Place) -> None:
+    wild = dataclasses.replace(row, changes={**row.changes, "training.lr": 1e38, "training.clip": 0.0})
+    with pytest.raises(DivergedError):
+        run_row.run_row(wild, 1, place)
+    (state,) = states([], place.runs, [wild])
+    assert (state.status, state.why) == ("diverged", "diverged at epoch 1, window 2; epoch 1")
+
+
+def test_a_second_session_that_diverges_leaves_the_first(
+    row: Row, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wild = {"training.lr": 1e38, "training.clip": 0.0}
+    twice = dataclasses.replace(row, second_session=wild, published=Published(1.01, 1.01))
+    assert run_row.run_row(twice, 1, place) == "done"
+    entry = entry_of(row, place)
+    assert (entry["epochs"], entry[DIVERGED]) == (2, wild)
+    assert "sessions" not in entry
+    (state,) = states([entry], place.runs, [twice])
+    assert str(runs([state])[0]).startswith("seed 1, 2 epochs (best 2), a second session diverged")
+    assert run_row.run_row(twice, 1, place) == "already"
+    tamer = dataclasses.replace(twice, second_session={"training.epochs": 3})
+    with monkeypatch.context() as patched:
+        patched.setattr(run_row, "entered", lambda *_: None)  # the folder is of the other session
+        with pytest.raises(RunFolderError, match="--again trains it anew"):
+            run_row.run_row(tamer, 1, place)
+    assert run_row.run_row(tamer, 1, dataclasses.replace(place, again=True)) == "done"
+    assert len(entry_of(row, place)["sessions"]) == 2
 
 
 def test_a_curve_that_is_not_whole_is_refused(row: Row, place: Place) -> None:

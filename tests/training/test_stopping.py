@@ -107,6 +107,27 @@ def test_a_full_disk_loses_nothing(text: Path) -> None:
     assert sha256(folder / "run") == sha256(folder / "whole")
 
 
+@pytest.mark.parametrize("command", ["train", "word2vec"])
+def test_a_full_disk_while_a_run_is_replaced(text: Path, command: str) -> None:
+    """What is asked to be replaced is there until there is something in its place."""
+    folder = text.parent
+    call = train("run", *LARGER) if command == "train" else ["word2vec", text.name, "--out", "run"]
+    assert run(call, folder)[0] == 0
+    before = {path.name: path.read_bytes() for path in (folder / "run").iterdir() if path.is_file()}
+    code, output = run([*call, "--overwrite"], folder, no_room)
+    assert code == SaveError.exit_code, output
+    assert {name: (folder / "run" / name).read_bytes() for name in before} == before
+    assert run([*call, "--overwrite"], folder)[0] == 0
+
+
+def test_time_is_over_between_epochs_too(text: Path) -> None:
+    """A short text is an epoch of one window, after which nobody looked at the clock."""
+    whole = ["--training.streams", "100", "--training.steps", "1000", "--training.epochs", "9999"]
+    code, output = run(train("run", *whole, "--training.patience", "0", "--training.max_time", "0.5s"), text.parent)
+    assert code == 0, output
+    assert json.loads((text.parent / "run" / "result.json").read_text())["stopped"] == "max_time"
+
+
 def test_a_full_disk_while_the_model_is_exported(text: Path) -> None:
     folder = text.parent
     stop = ["--training.epochs", "1"]

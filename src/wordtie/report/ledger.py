@@ -19,6 +19,8 @@ from wordtie.text.files import saving, write_text
 
 Entry: TypeAlias = dict[str, Any]
 VERSION = 1
+DIVERGED = "second_session_diverged"
+"""Where an entry keeps the changes of a second session that came to nothing."""
 MEND = "take it from a copy, or run the row with --again"
 _NO_PART_OF_A_CONFIGURATION = ("max_time", "threads", "checkpoint_every")
 """Training settings that decide when and where a run computes, not what it comes to."""

@@ -21,7 +21,7 @@ th:first-child, td:first-child { position: sticky; left: 0; background: var(--pa
   min-width: 10.5rem; max-width: 22rem; overflow-wrap: break-word; }
 td small { display: block; color: var(--muted); }
 .reached { color: var(--good); font-weight: 600; } .not-reached { color: var(--bad); font-weight: 600; }
-.not-run, p.note, details { color: var(--muted); } .running, .stopped { font-style: italic; }
+.not-run, p.note, details { color: var(--muted); } .running, .stopped, .diverged { font-style: italic; }
 figure { margin: 1rem 0 1.5rem; background: #ffffff; color: #2e3440; padding: .5rem; width: fit-content;
   max-width: 100%; box-sizing: border-box; }
 figure svg { width: 40rem; max-width: 100%; height: auto; } figcaption { font-size: 14px; max-width: 40rem; }

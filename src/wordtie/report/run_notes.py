@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from wordtie.report.formats import number
-from wordtie.report.ledger import Entry
+from wordtie.report.ledger import DIVERGED, Entry
 from wordtie.report.status import RowState
 
 
@@ -42,6 +42,8 @@ def _run(row: str, entry: Entry) -> Run:
     epochs = " + ".join(str(session["epochs"]) for session in sessions)
     keeps_last = entry["configuration"].get("training", {}).get("keep") == "last"
     best = " in two sessions" if len(sessions) > 1 else "" if keeps_last else f" (best {entry['best_epoch']})"
+    if DIVERGED in entry:
+        best += ", a second session diverged"
     return Run(
         row,
         entry["seed"],

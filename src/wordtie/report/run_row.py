@@ -18,13 +18,14 @@ from wordtie.config import Settings
 from wordtie.errors import DivergedError, RunFolderError
 from wordtie.papers.row import Changes, Row
 from wordtie.report import counting, ledger
-from wordtie.report.ledger import Entry
+from wordtie.report.ledger import DIVERGED, Entry
 from wordtie.report.measures import MEASURES, is_measured
 from wordtie.report.status import SECOND_SESSION_ENDING
 from wordtie.report.taken_over import gone_on_with
 from wordtie.text.token_file import PreparedData
 from wordtie.training.identity import begun_with
 from wordtie.training.prepared import prepared_data
+from wordtie.training.progress import tell
 from wordtie.training.provenance import code_version, machine, made_by, sessions, versions
 from wordtie.training.queue_table import finished_epochs
 from wordtie.training.result import TrainingResult
@@ -79,6 +80,7 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
         ledger.write_entry(place.results, content | counting.kneser_ney(data))
         return "done"
     stages: list[Entry] = []
+    diverged: Changes = {}
     for stage in (1, 2) if row.second_session else (1,):
         left = place.max_seconds - (time.monotonic() - started)
         if left <= 0:
@@ -90,13 +92,22 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
             settings = row.settings(seed, row.second_session)
             first = Start(place.folder(row, seed), stages[0]["weights_sha256"])
         folder = place.folder(row, seed, stage)
-        result = trained(settings, data, folder, dataclasses.replace(place, max_seconds=left), first)
+        try:
+            result = trained(settings, data, folder, dataclasses.replace(place, max_seconds=left), first)
+        except DivergedError as error:
+            if stage == 1:
+                raise
+            tell(f"{row.name}: its first session stands alone, the second diverged: {error}")
+            diverged = dict(row.second_session)
+            break
         if result.stopped == "max_time":
             return "stopped"
         stages.append(stage_entry(result, folder))
     best = min(stages, key=lambda each: float(each["valid_perplexity"]))
     folder = place.folder(row, seed, stages.index(best) + 1)
     content = about(row, row.settings(seed), data) | best
+    if diverged:
+        content[DIVERGED] = diverged
     if len(stages) > 1:
         stages[1]["started_from"] = stages[0]["weights_sha256"]
         changes: tuple[Changes, Changes] = ({}, row.second_session)
@@ -121,7 +132,8 @@ def entered(row: Row, settings: Settings, data: PreparedData, place: Place) -> E
         raise
     if ledger.is_stale(entry, row) or entry["data"] != texts(settings, data):
         return None
-    waiting = row.second_session and "sessions" not in entry and falls_short(row, entry)
+    tried = "sessions" in entry or entry.get(DIVERGED) == dict(row.second_session)
+    waiting = row.second_session and not tried and falls_short(row, entry)
     folder = place.folder(row, settings.training.seed)
     unmeasured = not all(is_measured(name, entry["measures"].get(name), folder) for name in row.measures)
     still_there = (folder / MANIFEST).exists()

@@ -16,11 +16,12 @@ from wordtie.report.ledger import Entry, is_stale
 from wordtie.training.identity import begun_with, other_settings
 from wordtie.training.lock import is_locked
 from wordtie.training.progress import clock
+from wordtie.training.provenance import sessions
 from wordtie.training.queue_table import finished_epochs
 
-Status: TypeAlias = Literal["reached", "not reached", "run", "running", "stopped", "not run"]
+Status: TypeAlias = Literal["reached", "not reached", "run", "running", "stopped", "diverged", "not run"]
 """`run`: there is no published number to hold it against, or it is of another text. `stopped`: begun, and to be gone on
-with."""
+with; `diverged`: it would end in the same way again."""
 SECOND_SESSION_ENDING = ".second-session"
 """What the name of a run folder ends in that goes on from the one without it."""
 TOLERANCE = 0.02
@@ -123,8 +124,20 @@ def _state(row: Row, of_row: dict[str, list[Entry]], runs: Path | None) -> RowSt
     if runs is not None and row.kind == "train" and (folder := _begun(row, runs)):
         if other := _begun_otherwise(folder, row):
             return RowState(row, (), "not run", f"{folder} was begun with other {other}: --again trains it anew")
-        return RowState(row, (), "running" if is_locked(folder) else "stopped", _progress(folder))
+        return _begun_state(row, folder)
     return RowState(row, (), "not run", why_not(row))
+
+
+def _begun_state(row: Row, folder: Path) -> RowState:
+    """Of a row in training, and of one that no longer is."""
+    if is_locked(folder):
+        return RowState(row, (), "running", _progress(folder))
+    try:
+        ended = sessions(folder)[-1].get("ended", "")
+    except (RunFolderError, IndexError):  # nobody kept count, or it is damaged, which the next call says
+        ended = ""
+    why = f"{ended}; {_progress(folder)}" if ended else _progress(folder)
+    return RowState(row, (), "diverged" if ended else "stopped", why)
 
 
 def shown_values(row: Row, entries: Sequence[Entry]) -> dict[str, Mean]:

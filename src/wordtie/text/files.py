@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def replace_file(new: Path, path: Path) -> None:
     sync(path.parent)
 
 
-def replace_files(stage: Path, folder: Path, names: list[str]) -> None:
+def replace_files(stage: Path, folder: Path, names: Sequence[str]) -> None:
     """Move the files from the stage, which lies on the same disk, into the folder; the last name is the seal.
 
     The old seal goes first and the new one comes last, so that a folder with a seal has all its files, of one make.

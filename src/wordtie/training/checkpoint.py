@@ -65,7 +65,8 @@ def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            # a copy: where in the file a tensor lies decides how products with it round
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
         version, text = int(metadata["version"]), metadata["record"]
     except (OSError, SafetensorError, ValueError, KeyError) as error:
         raise RunFolderError(f"{path}: missing or damaged ({error}): take it from a copy, or train anew") from error

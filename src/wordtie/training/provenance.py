@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import wordtie
 from wordtie.errors import RunFolderError
-from wordtie.text.files import saving
+from wordtie.text.files import saving, write_text
 from wordtie.training.run_folder import CONFIG, LOG
 
 if TYPE_CHECKING:
@@ -94,6 +94,13 @@ def begin_session(folder: Path, fresh: bool, device: torch.device, where: dict[s
             os.truncate(path, len(before))
         with path.open("a", encoding="utf-8") as file:
             file.writelines(f"{json.dumps(line)}\n" for line in lines)
+
+
+def end_session(folder: Path, how: str) -> None:
+    """Add to the last call how it ended, which is said where nothing more is to be expected. Raises `SaveError`."""
+    calls = [json.loads(line) for line in _whole_lines(folder / LOG).splitlines()]
+    calls[-1]["ended"] = how
+    write_text(folder / LOG, "".join(f"{json.dumps(call)}\n" for call in calls))
 
 
 def _whole_lines(path: Path) -> bytes:

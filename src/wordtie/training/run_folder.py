@@ -11,7 +11,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +31,8 @@ from wordtie.training.lock import LOCK, hold
 
 VERSION = 2
 CONFIG, MODEL, TOKENIZER, MANIFEST = "config.json", "model.safetensors", "tokenizer.json", "manifest.json"
+MODEL_FILES = (CONFIG, MODEL, TOKENIZER, MANIFEST)
+"""The model; the last seals it."""
 CHECKPOINT = Path("checkpoints") / "last.safetensors"
 LOG = "sessions.jsonl"
 RECORDS = ("settings.yaml", "metrics.jsonl", "result.json", LOG)
@@ -55,10 +57,10 @@ def write_model(
             save_tensors(tensors, stage / MODEL, {"format": "pt"})
             shutil.copymode(stage / CONFIG, stage / MODEL)  # safetensors makes files for their owner alone
             tokenizer.save(stage / TOKENIZER)
-            names = [CONFIG, MODEL, TOKENIZER]
-            manifest = {"version": VERSION, "sha256": {each: file_sha256(stage / each) for each in names}}
+            digests = {name: file_sha256(stage / name) for name in MODEL_FILES[:-1]}
+            manifest = {"version": VERSION, "sha256": digests}
             (stage / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
-            replace_files(stage, folder, [*names, MANIFEST])
+            replace_files(stage, folder, MODEL_FILES)
 
 
 def file_sha256(path: Path) -> str:
@@ -147,10 +149,12 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def clear(folder: Path) -> None:
-    """Remove what a run wrote, and nothing else that may lie there."""
-    for name in (MANIFEST, CONFIG, MODEL, TOKENIZER, *RECORDS, CHECKPOINT):
-        (folder / name).unlink(missing_ok=True)
+def clear(folder: Path, but: Sequence[str | Path] = ()) -> None:
+    """Remove what a run wrote, and nothing else that may lie there; `but`: what has been replaced already."""
+    everything: list[str | Path] = [*reversed(MODEL_FILES), *RECORDS, CHECKPOINT]
+    for name in everything:
+        if name not in but:
+            (folder / name).unlink(missing_ok=True)
     for events in (folder / "tensorboard").glob("events.out.tfevents.*"):
         events.unlink()
     for emptied in (folder / CHECKPOINT.parent, folder / "tensorboard"):
@@ -180,7 +184,7 @@ def check_free(folder: Path, resume: bool | None, overwrite: bool) -> None:
         trained = any(name in (CHECKPOINT, MANIFEST, MODEL) for name in there)
         what = "holds a run already" if trained else f"has a {there[0]} already"
         raise RunFolderError(f"{folder}: {what}: {again}--overwrite replaces it")
-    if CHECKPOINT not in there and there[0] not in RECORDS:  # a run writes its records before its first checkpoint
+    if CHECKPOINT not in there:  # the first that a run writes
         raise RunFolderError(
             f"{folder}: has a {there[0]}, but not {CHECKPOINT} to go on from: take it from a copy, or give --overwrite"
         )

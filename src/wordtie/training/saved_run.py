@@ -43,8 +43,9 @@ def begun_otherwise(folder: Path, other: str) -> RunFolderError:
 class SavedRun:
     """The folder of one run; to be used under its lock."""
 
-    def __init__(self, folder: Path, settings: Settings, data: PreparedData) -> None:
+    def __init__(self, folder: Path, settings: Settings, data: PreparedData, overwrite: bool) -> None:
         self.folder = folder
+        self.overwrite = overwrite
         self.settings = settings
         self.tokenizer = data.tokenizer
         self.identity = identity(settings, data)
@@ -52,19 +53,24 @@ class SavedRun:
     def begin(self, now: RunState) -> None:
         """Bring the run to where its checkpoint is, or save its start. Raises `RunFolderError`, `SaveError`."""
         path = self.folder / run_folder.CHECKPOINT
-        fresh = not path.exists()
-        if not fresh:
+        fresh = self.overwrite or not path.exists()
+        if fresh:
+            self._save(now)
+        else:
             self.restore(path, now)
+        if self.overwrite:  # not before there was room for the new run
+            run_folder.clear(self.folder, but=(run_folder.CHECKPOINT,))
         (self.folder / "result.json").unlink(missing_ok=True)  # is of what was there; `finish` writes it anew
         begin_session(self.folder, fresh, now.device, {"epoch": now.position.epoch, "window": now.position.window})
         write_text(self.folder / "settings.yaml", yaml.safe_dump(to_dict(self.settings), sort_keys=False))
         self.metrics = Metrics(self.folder, now.position.metrics_length)
-        if fresh:
-            self.checkpoint(now)
 
     def checkpoint(self, now: RunState) -> None:
         """Save everything that decides what comes next."""
         now.position.metrics_length = self.metrics.length
+        self._save(now)
+
+    def _save(self, now: RunState) -> None:
         record = {"position": asdict(now.position), "identity": self.identity}
         checkpoint.save(self.folder / run_folder.CHECKPOINT, now.tensors(), record)
 

@@ -32,6 +32,7 @@ from wordtie.training.optim import build_optimiser
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.prepared import prepared_data
 from wordtie.training.progress import Progress
+from wordtie.training.provenance import end_session
 from wordtie.training.result import Position, Stopped, TrainingResult
 from wordtie.training.run_state import RunState, Tensors
 from wordtie.training.saved_run import SavedRun, check_begun_alike
@@ -63,22 +64,19 @@ def train(settings: Settings, out: str | Path, resume: bool = False, overwrite: 
     device = resolve_device(settings.training.device)
     with process_of_its_own(settings.training.threads, device), run_folder.locked(out):
         run_folder.check_free(out, resume, overwrite)
-        run = _Run(settings, out, data, device, overwrite, resume)
-        if overwrite:  # only now that what cannot be trained has been refused
-            run_folder.clear(out)
-        return run.run()
+        return _Run(settings, out, data, device, overwrite, resume).run()
 
 
 class _Run:
     """One call of `train`: the run's state, and what it writes."""
 
     def __init__(
-        self, settings: Settings, out: Path, data: PreparedData, device: torch.device, anew: bool, resume: bool
+        self, settings: Settings, out: Path, data: PreparedData, device: torch.device, overwrite: bool, resume: bool
     ) -> None:
         self.settings = settings
         self.data = data
         self.to_go_on = "" if resume else "with --resume "
-        self.saved = SavedRun(out, settings, data)
+        self.saved = SavedRun(out, settings, data, overwrite)
         training = settings.training
         keep_freed_memory()
         self.precision = precision_of(settings, device)
@@ -89,7 +87,7 @@ class _Run:
         self.max_seconds = parse_time(training.max_time) if training.max_time else math.inf
         torch.manual_seed(training.seed)
         model = LanguageModel(settings.model, len(data.vocabulary)).to(device)
-        fresh = anew or not (out / run_folder.CHECKPOINT).exists()
+        fresh = overwrite or not (out / run_folder.CHECKPOINT).exists()
         position = Position(started_from=start(settings, model, data) if fresh else "")
         optimiser = build_optimiser(training, model.parameters())
         self.now = RunState(model, optimiser, model.initial_state(training.streams), position)
@@ -122,12 +120,17 @@ class _Run:
     def epochs(self) -> Stopped:
         """Train until there is a reason to stop."""
         training, position = self.settings.training, self.now.position
+        first = position.epoch
         while position.epoch <= training.epochs and not self.signals.heard:
             if position.window == 0 and out_of_patience(position.history, training.patience, training.average_patience):
                 return "patience"
-            if not self.epoch():
+            if (position.epoch > first and self.out_of_time()) or not self.epoch():
                 return "max_time"
         return "finished"
+
+    def out_of_time(self) -> bool:
+        """Whether this call has taken as long as it may."""
+        return time.monotonic() - self.started >= self.max_seconds
 
     def epoch(self) -> bool:
         """The rest of the current epoch, then validation; False where time or a signal ended it before."""
@@ -143,7 +146,7 @@ class _Run:
                 self.diverged(f"window {position.window + 1}")
             self.progress.window(position.epoch, position.window, position.nats, position.tokens, targets_TB.size)
             if position.window < self.windows:
-                if self.signals.heard or time.monotonic() - self.started >= self.max_seconds:
+                if self.signals.heard or self.out_of_time():
                     return False
                 if position.window % training.checkpoint_every == 0:
                     self.checkpoint()
@@ -156,6 +159,7 @@ class _Run:
         epoch = position.best_epoch if training.keep == "best" else position.epoch - 1
         if epoch:
             self.saved.export(self.now.kept)  # the folder may have a provisional one, of a stop by time
+        end_session(self.saved.folder, f"diverged at epoch {position.epoch}, {where}")
         kept = f"the model of epoch {epoch} is kept" if epoch else "no epoch was finished"
         clip = f"--training.clip {training.clip / 2:g}" if training.clip else "--training.clip 5"
         raise DivergedError(

@@ -83,9 +83,9 @@ def train_word2vec(
             weights_sha256=checkpoint.tensors_sha256(tensors),
         )
         kept = {"data": to_dict(Settings(data=data_settings))["data"], "word2vec": asdict(settings)}
-        if overwrite:  # not before there is something to put in its place
-            run_folder.clear(out)
         run_folder.write_model(out, KIND, {"words": len(data.vocabulary), "settings": kept}, tensors, data.tokenizer)
+        if overwrite:
+            run_folder.clear(out, but=run_folder.MODEL_FILES)
         write_text(out / "settings.yaml", yaml.safe_dump(kept, sort_keys=False))
         write_text(out / "result.json", json.dumps({**asdict(result), "folder": str(out)}, indent=2) + "\n")
     return result
