@@ -307,6 +307,9 @@ def test_list_names_every_claim(capsys: Capture) -> None:
     assert len(set(names)) == len(names)
     assert {"small-real", "small-real-fp32", "loss-memory", "scoring", "vocabulary", "gpu-large-real"} <= set(names)
     assert names[-1] == "growth"
+    assert cli.main(["bench", "--list", "--json"]) == 0
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [each["name"] for each in told] == names[:-1]
 
 
 def test_without_a_checkout_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Capture) -> None:

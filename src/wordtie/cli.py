@@ -54,6 +54,8 @@ EXIT_CODES: dict[int, str] = {
 
 NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENOTDIR, errno.EEXIST)
 """What the system says of a file that is not to be read or written as it is."""
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What it says where a disk, or what one may have of it, is full."""
 NO_MEMORY = """\
 error: not enough memory: take a smaller model (--model.hidden), vocabulary (--data.vocabulary_size) or window \
 (--training.streams, --training.steps)"""
@@ -116,7 +118,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _report_bug(error, debug)
         return _report(f"error: this needs a package that is not installed: pip install {error.name}", 2, debug)
     except OSError as error:
-        if error.errno == errno.ENOSPC:
+        if error.errno in NO_ROOM:
             _silence_stdout()
             return _report(f"error: could not write: {_one_line(error)}", SaveError.exit_code, debug)
         if error.errno in NOT_ALLOWED and error.filename is not None:

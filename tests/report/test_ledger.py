@@ -238,6 +238,8 @@ def test_what_does_not_go_together_is_refused(row: Row, place: Place, capsys: py
     assert cli.main(["reproduce", "--one", "inan-2017/table-1/ptb-small"]) == 2
     assert "--one runs a single row" in capsys.readouterr().err
     assert cli.main(["reproduce", "--list", "--report"]) == 2
+    assert cli.main(["reproduce", "--check", "--json"]) == 2
+    assert "leave it out with --check" in capsys.readouterr().err
     assert cli.main(["reproduce", "--report", row.name]) == 2
     assert f"--report is of all rows: leave out {row.name}" in capsys.readouterr().err
 

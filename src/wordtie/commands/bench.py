@@ -48,10 +48,7 @@ def main(argv: list[str]) -> None:
     runner = load_benchmarks("runner")
     claims = runner.chosen(arguments.names)
     if arguments.list:
-        for claim in claims:
-            goal = "no goal" if claim.goal is None else f">= {claim.goal:g}x"
-            print(f"{claim.name:24} {goal:8} {claim.what}")
-        print(f"{runner.GROWTH:24} {'plot':8} seconds per million words and peak memory against V, H and corpus length")
+        _list(claims, runner.GROWTH, arguments.json)
         return
     load_benchmarks("memory").set_threads(arguments.threads)
     how = runner.effort(arguments.quick)
@@ -67,6 +64,16 @@ def main(argv: list[str]) -> None:
         load_benchmarks("growth").run(how, arguments.json)
     if arguments.write_docs:
         page.write(runner.saved(runner.all_claims()))
+
+
+def _list(claims: Any, growth: str, as_json: bool) -> None:
+    """The claims and their goals; for a person also what draws a plot in place of a claim."""
+    for claim in claims:
+        told = {name: getattr(claim, name) for name in ("name", "goal", "what")}
+        goal = "no goal" if claim.goal is None else f">= {claim.goal:g}x"
+        print(json.dumps(told, ensure_ascii=False) if as_json else f"{claim.name:24} {goal:8} {claim.what}")
+    if not as_json:
+        print(f"{growth:24} {'plot':8} seconds per million words and peak memory against V, H and corpus length")
 
 
 def load_benchmarks(name: str) -> Any:

@@ -42,9 +42,11 @@ def main(argv: list[str]) -> None:
     if arguments.rows and (arguments.check or arguments.report):
         raise UsageError(f"--{'check' if arguments.check else 'report'} is of all rows: leave out {arguments.rows[0]}")
     chosen = select(arguments.rows)
+    if arguments.json and (arguments.check or arguments.report):
+        raise UsageError("--json prints rows: leave it out with --check and --report, or take --list")
     if arguments.check:
         _check(arguments)
-    elif arguments.list or (arguments.json and not arguments.rows and not arguments.report):
+    elif arguments.list or (arguments.json and not arguments.rows):
         _list(chosen, arguments)
     elif arguments.report:
         _report(arguments)
@@ -142,7 +144,7 @@ def _run(chosen: list[Row], arguments: Namespace) -> None:
     from wordtie.report.many import run_many, runnable
     from wordtie.report.run_row import Place, run_row
 
-    seconds = parse_time(arguments.max_time) if arguments.max_time else math.inf
+    seconds = parse_time(arguments.max_time, "--max_time") if arguments.max_time else math.inf
     place = Place(arguments.runs, arguments.results, arguments.threads, seconds, arguments.again)
     rows = runnable(chosen, named_in_full=arguments.rows, results=arguments.results)
     if arguments.one and len(rows) > 1:

@@ -63,7 +63,7 @@ class TrainingSettings:
     """CPU threads; None leaves PyTorch's choice."""
     device: str = "auto"
     """`auto`, `cpu` or `cuda`."""
-    max_time: str | None = None
+    max_time: str | float | None = None
     """Stop cleanly after this long (`90s`, `9m`, `2h`); the same command with `--resume` goes on."""
     checkpoint_every: int = 500
     """Windows between checkpoints; each epoch's end has one too."""
@@ -87,7 +87,7 @@ class TrainingSettings:
             value = getattr(self, name)
             require(value is None or 0 <= value < 1, f"training.{name} must be in [0, 1), got {value}")
         if self.max_time is not None:
-            parse_time(self.max_time)
+            parse_time(str(self.max_time))
         require(self.threads is None or self.threads >= 1, f"training.threads must be >= 1, got {self.threads}")
 
 
@@ -95,11 +95,11 @@ MAY_CHANGE_ON_RESUME = ("epochs", "patience", "max_time", "threads", "checkpoint
 """Training settings that decide when and where a run computes, not what."""
 
 
-def parse_time(text: str) -> float:
-    """Seconds of `90s`, `9m`, `2h` or `1h30m`; a bare number is seconds. Raises `SettingsError`."""
-    match = re.fullmatch(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?", text.strip())
-    seconds = (
-        sum(float(part or 0) * unit for part, unit in zip(match.groups(), (3600, 60, 1), strict=True)) if match else 0
-    )
-    require(seconds > 0, f"training.max_time must be a time such as 90s, 9m or 1h30m, got {text!r}")
+def parse_time(text: str, name: str = "training.max_time") -> float:
+    """Seconds of `90s`, `9m`, `2h` or `1h30m`; a number alone is seconds. Raises `SettingsError`."""
+    number = r"(\d+(?:\.\d+)?)"
+    match = re.fullmatch(rf"(?:{number}h)?(?:{number}m)?(?:{number}s)?|{number}", text.strip())
+    parts = match.groups() if match else ()
+    seconds = sum(float(part or 0) * unit for part, unit in zip(parts, (3600, 60, 1, 1), strict=False))
+    require(seconds > 0, f"{name} must be a time such as 90s, 9m or 1h30m, got {text!r}")
     return seconds

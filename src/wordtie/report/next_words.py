@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from wordtie.papers.inan_2017_table_4 import PHRASES, PUBLISHED
+from wordtie.report.page_style import wide
 from wordtie.report.status import RowState
 
 TEN = 10
@@ -21,7 +22,8 @@ def next_words(rows: Sequence[RowState]) -> Iterator[str]:
         if state.row.kind == "train" and state.entries and "predictions" in state.entries[0].get("measures", {})
     }
     for phrase, following in PHRASES.items():
-        yield f"<p>{escape(phrase)} <b class=next>{escape(following)}</b></p><div class=wide tabindex=0><table>"
+        yield f"<p>{escape(phrase)} <b class=next>{escape(following)}</b></p>"
+        yield f"{wide(f'Next words after: {phrase}')}<table>"
         for label, words in PUBLISHED.items():
             rest = f" {ILLEGIBLE}" if len(words[phrase]) < TEN else ""
             yield _line(f"published: {label}", words[phrase], following, rest)

@@ -11,7 +11,7 @@ from wordtie.report.captions import paper_title, table_title
 from wordtie.report.columns import Column, columns
 from wordtie.report.figure import Figure
 from wordtie.report.next_words import next_words
-from wordtie.report.page_style import STYLE
+from wordtie.report.page_style import STYLE, wide
 from wordtie.report.run_notes import notes, runs
 from wordtie.report.status import RowState
 from wordtie.report.tables import by_table, summary
@@ -76,20 +76,21 @@ def _tables(rows: Sequence[RowState], drawn: Sequence[Figure]) -> Iterator[str]:
         if of_table[0].row.paper != shown:
             shown = of_table[0].row.paper
             yield f'<h2 id="{shown}">{escape(paper_title(shown))}</h2>'
-        title = escape(table_title(table))
-        yield f'<h3 id="{table}">{title}</h3>'
+        title = table_title(table)
+        yield f'<h3 id="{table}">{escape(title)}</h3>'
         yield from _table(title, of_table, {figure.name for figure in drawn})
         for figure in drawn:
             if figure.group == table:
-                yield f'<figure id="{figure.name}">{plots.svg(figure)}'
+                named = f'<svg role="img" aria-label="{escape(figure.title)}" '
+                yield f'<figure id="{figure.name}">{plots.svg(figure).replace("<svg ", named, 1)}'
                 yield f"<figcaption>{escape(figure.title)}.</figcaption></figure>"
         yield from (f"<p class=note>{escape(note)}</p>" for note in notes(of_table))
-        yield from _runs(of_table)
+        yield from _runs(title, of_table)
 
 
 def _table(title: str, rows: Sequence[RowState], drawn: set[str]) -> Iterator[str]:
     shape = [column for column in columns(rows) if column.title != "model"]  # it stands below the row's name
-    yield f'<div class=wide tabindex=0 role=region aria-label="{title}"><table>'
+    yield f"{wide(title)}<table>"
     yield f"<tr>{''.join(f'<th{_kind(column)}>{escape(column.title)}</th>' for column in shape)}</tr>"
     for state in rows:
         filled = "".join(f"<td{_kind(column)}>{_text(column, state, drawn)}</td>" for column in shape[:-1])
@@ -114,13 +115,13 @@ def _text(column: Column, state: RowState, drawn: set[str]) -> str:
     return escape(column.text(state))
 
 
-def _runs(rows: Sequence[RowState]) -> Iterator[str]:
+def _runs(title: str, rows: Sequence[RowState]) -> Iterator[str]:
     """How the runs went, folded away."""
     found = runs(rows)
     if not found:
         return
     yield f"<details><summary>{len(found)} run{'s' if len(found) > 1 else ''}: epochs, time, machine, code</summary>"
-    yield "<div class=wide tabindex=0><table>"
+    yield f"{wide(f'Runs of {title}')}<table>"
     yield "<tr><th>row</th><th>seed</th><th>epochs</th><th>time</th><th>machine</th><th>code</th></tr>"
     for run in found:
         texts = (run.row, str(run.seed), run.epochs or "–", run.time, run.machine, run.code)
@@ -134,7 +135,7 @@ def _from_markdown(text: str) -> Iterable[str]:
         if not block.startswith("|"):
             yield f"<p>{escape(block)}</p>"
             continue
-        yield "<div class=wide tabindex=0><table>"
+        yield f"{wide('Word vectors')}<table>"
         lines = [line for line in block.split("\n") if set(line) - set("| -")]
         for line, tag in zip(lines, ["th", *["td"] * len(lines)], strict=False):
             filled = "".join(f"<{tag}>{escape(cell.strip())}</{tag}>" for cell in line.strip("|").split("|"))

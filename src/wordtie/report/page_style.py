@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import escape
+
 STYLE = """
 :root { color-scheme: light dark; --ink: #2e3440; --paper: #ffffff; --line: #d8dee9; --muted: #5c6470;
   --good: #2f6b2f; --bad: #a8442f; --link: #1f5fa8; }
@@ -31,3 +33,8 @@ b.next { color: var(--good); }
   th:first-child, td:first-child { min-width: 6rem; max-width: 7rem; }
   h1, h2 { line-height: 1.2; } nav a { display: block; margin: .3rem 0; } }
 """
+
+
+def wide(label: str) -> str:
+    """The opening of a part that scrolls by itself where it is wider than the screen, with the keyboard too."""
+    return f'<div class=wide tabindex=0 role=region aria-label="{escape(label)}">'

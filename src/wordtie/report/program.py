@@ -13,6 +13,8 @@ def run(main: Callable[[], None]) -> None:
     try:
         main()
     except WordtieError as error:
-        sys.exit(f"error: {error}")
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        sys.exit("interrupted; the same command goes on")
+        print("interrupted; the same command goes on", file=sys.stderr)
+        sys.exit(130)

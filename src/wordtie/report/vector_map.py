@@ -91,7 +91,7 @@ def map_of(vectors: WordVectors, words: Sequence[str], named: frozenset[str]) ->
         for word, (x, y) in places
     )
     title = f"<h2>{html.escape(vectors.name)}</h2><p>The {len(words)} most frequent words, {how}.</p>"
-    return f"{title}<svg viewBox='0 0 {SIZE} {SIZE}' role='img'>{texts}</svg>"
+    return f"{title}<svg viewBox='0 0 {SIZE} {SIZE}' role='group' aria-label='map of words'>{texts}</svg>"
 
 
 def two_dimensions(points_NE: Floats) -> tuple[NDArray[np.float64], str]:
