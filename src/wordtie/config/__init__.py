@@ -16,6 +16,7 @@ from wordtie.config.loss import LossSettings as LossSettings
 from wordtie.config.model import ModelSettings as ModelSettings
 from wordtie.config.noise import NoiseSettings as NoiseSettings
 from wordtie.config.training import MAY_CHANGE_ON_RESUME as MAY_CHANGE_ON_RESUME
+from wordtie.config.training import NO_PART_OF_A_RESULT as NO_PART_OF_A_RESULT
 from wordtie.config.training import TrainingSettings as TrainingSettings
 from wordtie.config.training import parse_time as parse_time
 from wordtie.errors import SettingsError as SettingsError

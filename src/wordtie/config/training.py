@@ -91,8 +91,10 @@ class TrainingSettings:
         require(self.threads is None or self.threads >= 1, f"training.threads must be >= 1, got {self.threads}")
 
 
-MAY_CHANGE_ON_RESUME = ("epochs", "patience", "max_time", "threads", "checkpoint_every")
-"""Training settings that decide when and where a run computes, not what."""
+NO_PART_OF_A_RESULT = ("max_time", "threads", "checkpoint_every")
+"""Training settings that decide when and where a run computes, not what it comes to."""
+MAY_CHANGE_ON_RESUME = ("epochs", "patience", *NO_PART_OF_A_RESULT)
+"""These, and how far it goes."""
 
 
 def parse_time(text: str, name: str = "training.max_time") -> float:

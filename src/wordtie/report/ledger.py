@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from wordtie.config import Settings, SettingsError, from_dict, to_dict
+from wordtie.config import NO_PART_OF_A_RESULT, Settings, SettingsError, from_dict, to_dict
 from wordtie.errors import DataError
 from wordtie.papers.row import Row
 from wordtie.text.files import saving, write_text
@@ -22,8 +22,6 @@ VERSION = 1
 DIVERGED = "second_session_diverged"
 """Where an entry keeps the changes of a second session that came to nothing."""
 MEND = "take it from a copy, or run the row with --again"
-_NO_PART_OF_A_CONFIGURATION = ("max_time", "threads", "checkpoint_every")
-"""Training settings that decide when and where a run computes, not what it comes to."""
 
 
 class LedgerError(DataError):
@@ -107,7 +105,7 @@ def _is_entry(path: Path) -> bool:
 def configuration(settings: Settings) -> dict[str, Any]:
     """What decides the numbers of a run, as plain values."""
     values = to_dict(settings)
-    for name in _NO_PART_OF_A_CONFIGURATION:
+    for name in NO_PART_OF_A_RESULT:
         values["training"].pop(name, None)
     return values
 
