@@ -27,6 +27,7 @@ KINDS: tuple[Kind, ...] = ("space", "words")
         ("soft\u00adhyphen \ufeffa\u2060b c\u200bd", ["softhyphen", "ab", "c", "d"]),
         ("Vie\u0323\u0302t Việt", ["Việt", "Việt"]),
         ("I ❤️ you ❤️love 👍🏽 👩\u200d👧", ["I", "❤️", "you", "❤️", "love", "👍🏽", "👩\u200d👧"]),
+        ("می\u200cخواهم ක්\u200dෂ", ["می\u200cخواهم", "ක්\u200dෂ"]),  # joiners belong to their letters
         ("😀\u200d<unk>", ["😀", "\u200d", "<unk>"]),
         ("🇫🇷🇩🇪 1️⃣", ["🇫🇷", "🇩🇪", "1️⃣"]),
     ],
