@@ -15,6 +15,7 @@ from wordtie.config import (
     Settings,
     SettingsError,
     TrainingSettings,
+    parse_time,
 )
 from wordtie.models.word2vec_settings import Word2VecSettings
 
@@ -67,3 +68,26 @@ def test_a_whole_number_is_a_number() -> None:
 def test_a_section_is_made_with_its_own_class(wrong: Any) -> None:
     with pytest.raises(SettingsError, match="data must be made with DataSettings"):
         Settings(wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90s", 90),
+        ("9m", 540),
+        ("2h", 7200),
+        ("1h30m", 5400),
+        ("1h1m1s", 3661),
+        ("90", 90),
+        ("0.5m", 30),
+        (" 2.5 ", 2.5),
+    ],
+)
+def test_times(text: str, seconds: float) -> None:
+    assert parse_time(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "0s", "1m30", "1h30", "30m1h", "-5s", "9 m", "abc"])
+def test_what_is_no_time(text: str) -> None:
+    with pytest.raises(SettingsError, match="--max_time must be a time such as 90s"):
+        parse_time(text, "--max_time")
