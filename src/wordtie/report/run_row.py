@@ -79,13 +79,36 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
         content["configuration"] = {"data": content["configuration"]["data"]}
         ledger.write_entry(place.results, content | counting.kneser_ney(data))
         return "done"
+    found = sessions_trained(row, seed, data, place, started)
+    if found is None:
+        return "stopped"
+    stages, diverged = found
+    best = min(stages, key=lambda each: float(each["valid_perplexity"]))
+    folder = place.folder(row, seed, stages.index(best) + 1)
+    content = about(row, row.settings(seed), data) | best
+    if diverged:
+        content[DIVERGED] = dict(diverged)
+    if len(stages) > 1:
+        stages[1]["started_from"] = stages[0]["weights_sha256"]
+        changes: tuple[Changes, Changes] = ({}, row.second_session)
+        content["sessions"] = [
+            {**each, "changed": dict(changed)} for each, changed in zip(stages, changes, strict=True)
+        ]
+    content["measures"] = {name: MEASURES[name](folder) for name in row.measures}
+    ledger.write_entry(place.results, content)
+    return "done"
+
+
+def sessions_trained(
+    row: Row, seed: int, data: PreparedData, place: Place, started: float
+) -> tuple[list[Entry], Changes] | None:
+    """An entry for each session, and what a second one changed that diverged; None where the time is over."""
     stages: list[Entry] = []
-    diverged: Changes = {}
     for stage in (1, 2) if row.second_session else (1,):
         left = place.max_seconds - (time.monotonic() - started)
         if left <= 0:
-            return "stopped"
-        first: Start | None = None
+            return None
+        settings, first = row.settings(seed), None
         if stage == 2:
             if not falls_short(row, stages[0]):
                 break
@@ -98,25 +121,11 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
             if stage == 1:
                 raise
             tell(f"{row.name}: its first session stands alone, the second diverged: {error}")
-            diverged = dict(row.second_session)
-            break
+            return stages, row.second_session
         if result.stopped == "max_time":
-            return "stopped"
+            return None
         stages.append(stage_entry(result, folder))
-    best = min(stages, key=lambda each: float(each["valid_perplexity"]))
-    folder = place.folder(row, seed, stages.index(best) + 1)
-    content = about(row, row.settings(seed), data) | best
-    if diverged:
-        content[DIVERGED] = diverged
-    if len(stages) > 1:
-        stages[1]["started_from"] = stages[0]["weights_sha256"]
-        changes: tuple[Changes, Changes] = ({}, row.second_session)
-        content["sessions"] = [
-            {**each, "changed": dict(changed)} for each, changed in zip(stages, changes, strict=True)
-        ]
-    content["measures"] = {name: MEASURES[name](folder) for name in row.measures}
-    ledger.write_entry(place.results, content)
-    return "done"
+    return stages, {}
 
 
 def entered(row: Row, settings: Settings, data: PreparedData, place: Place) -> Entry | None:
