@@ -1,0 +1,70 @@
+"""What an entry of the ledger says of a run: how its numbers came about, and the numbers.
+
+`wordtie.report.ledger` seals and keeps it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from wordtie.config import Settings
+from wordtie.errors import RunFolderError
+from wordtie.papers.row import Row
+from wordtie.report import ledger
+from wordtie.report.ledger import Entry
+from wordtie.text.token_file import PreparedData
+from wordtie.training.provenance import code_version, machine, made_by, sessions, versions
+from wordtie.training.queue_table import finished_epochs
+from wordtie.training.result import TrainingResult
+
+RESULT = ("precision", "epochs", "best_epoch", "seconds")
+SCORES = tuple(f"{split}_{unit}" for split in ("valid", "test") for unit in ("perplexity", "nats", "tokens"))
+
+
+def about(row: Row, settings: Settings, data: PreparedData) -> Entry:
+    """What an entry says of how its numbers came about."""
+    return {
+        "row": row.name,
+        "seed": settings.training.seed,
+        "label": row.label,
+        "configuration": ledger.configuration(settings),
+        "data": texts(settings, data),
+        **versions(),
+        "machine": machine(),
+    }
+
+
+def texts(settings: Settings, data: PreparedData) -> dict[str, str]:
+    """The corpus, and the SHA-256 of each split's text."""
+    return {"corpus": settings.data.corpus} | {split: each["sha256"] for split, each in data.info["splits"].items()}
+
+
+def stage_entry(result: TrainingResult, folder: Path) -> Entry:
+    """The numbers of one training session, and the machines and versions it was computed with."""
+    calls = sessions(folder)
+    used = sorted({call["code_version"] for call in calls})
+    machines = list({json.dumps(call["machine"]): call["machine"] for call in calls if call["machine"]}.values())
+    trained_with = (
+        {name: calls[-1][name] for name in ("code_version", "torch", "python", "machine")}
+        if calls
+        else {"code_version": made_by(folder), "entered_with": code_version(), "trained_by": "wordtie train"}
+    )
+    return {
+        **trained_with,
+        **({"code_versions": used} if len(used) > 1 else {}),
+        **({"machines": machines} if len(machines) > 1 else {}),
+        **{name: getattr(result, name) for name in (*RESULT, *SCORES, "parameters", "weights_sha256")},
+        "curve": curve(folder, result.epochs),
+    }
+
+
+def curve(folder: Path, epochs: int) -> dict[str, list[float]]:
+    """Training and validation perplexity of each epoch. Raises `RunFolderError` where not all of them are there."""
+    lines = finished_epochs(folder)
+    if [line["epoch"] for line in lines] != list(range(1, epochs + 1)):
+        raise RunFolderError(
+            f"{folder / 'metrics.jsonl'}: does not have a line for each of the {epochs} epochs: take the file from a "
+            "copy, or train anew with --again"
+        )
+    return {name: [round(line[f"{name}_perplexity"], 4) for line in lines] for name in ("train", "valid")}
