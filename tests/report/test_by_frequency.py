@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests import commands
+from tests.training.conftest import TINY, write_text
+from wordtie.cli import main
+from wordtie.errors import DataError
+from wordtie.report import by_frequency
+
+Capture = pytest.CaptureFixture[str]
+
+
+def trained(text: Path, run: Path, *more: str) -> Path:
+    assert main(["train", str(text), "--out", str(run), *TINY, *more]) == 0
+    return run
+
+
+def test_the_lines_add_up_to_the_perplexity(tmp_path: Path, capsys: Capture) -> None:
+    text = write_text(tmp_path / "text")
+    runs = [trained(text, tmp_path / "one"), trained(text, tmp_path / "other", "--training.seed", "2")]
+    capsys.readouterr()
+    by_frequency.main([str(run) for run in runs])
+    rows = commands.rows(capsys.readouterr().out)
+    for split in ("valid", "test"):
+        of_text = [row for row in rows if row["text"] == split]
+        shares = np.array([float(row["share"]) for row in of_text])
+        assert shares.sum() == pytest.approx(1, abs=1e-3)
+        for run in runs:
+            nats = float(shares @ [float(row[run.name]) for row in of_text])
+            result = json.loads((run / "result.json").read_text())
+            assert nats == pytest.approx(math.log(result[f"{split}_perplexity"]), abs=2e-3)
+
+
+def test_a_line_holds_the_words_from_its_count_to_the_next() -> None:
+    counts = np.array([0, 9, 10, 99, 100, 20_000])
+    found = list(by_frequency.lines(counts, [np.arange(6.0)]))
+    assert found == [(0, 2 / 6, [0.5]), (10, 2 / 6, [2.5]), (100, 1 / 6, [4.0]), (10_000, 1 / 6, [5.0])]
+
+
+def test_models_of_other_words_are_not_compared(tmp_path: Path, capsys: Capture) -> None:
+    text = write_text(tmp_path / "text")
+    runs = [trained(text, tmp_path / "one"), trained(text, tmp_path / "fewer", "--data.vocabulary_size", "9")]
+    with pytest.raises(DataError, match=r"fewer: has other words than .*one"):
+        by_frequency.main([str(run) for run in runs])
