@@ -291,9 +291,7 @@ def test_a_row_that_diverged_is_listed_so(row: Row, place: Place) -> None:
     assert (state.status, state.why) == ("diverged", "diverged at epoch 1, window 2; epoch 1")
 
 
-def test_a_second_session_that_diverges_leaves_the_first(
-    row: Row, place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_second_session_that_diverges_leaves_the_first(row: Row, place: Place) -> None:
     wild = {"training.lr": 1e38, "training.clip": 0.0}
     twice = dataclasses.replace(row, second_session=wild, published=Published(1.01, 1.01))
     assert run_row.run_row(twice, 1, place) == "done"
@@ -304,10 +302,8 @@ def test_a_second_session_that_diverges_leaves_the_first(
     assert str(runs([state])[0]).startswith("seed 1, 2 epochs (best 2), a second session diverged")
     assert run_row.run_row(twice, 1, place) == "already"
     tamer = dataclasses.replace(twice, second_session={"training.epochs": 3})
-    with monkeypatch.context() as patched:
-        patched.setattr(run_row, "entered", lambda *_: None)  # the folder is of the other session
-        with pytest.raises(RunFolderError, match="--again trains it anew"):
-            run_row.run_row(tamer, 1, place)
+    with pytest.raises(RunFolderError, match="--again trains it anew"):
+        run_row.run_row(tamer, 1, place)
     assert run_row.run_row(tamer, 1, dataclasses.replace(place, again=True)) == "done"
     assert len(entry_of(row, place)["sessions"]) == 2
 

@@ -87,7 +87,7 @@ class TrainingSettings:
             value = getattr(self, name)
             require(value is None or 0 <= value < 1, f"training.{name} must be in [0, 1), got {value}")
         if self.max_time is not None:
-            parse_time(str(self.max_time))
+            parse_time(self.max_time)
         require(self.threads is None or self.threads >= 1, f"training.threads must be >= 1, got {self.threads}")
 
 
@@ -97,11 +97,11 @@ MAY_CHANGE_ON_RESUME = ("epochs", "patience", *NO_PART_OF_A_RESULT)
 """These, and how far it goes."""
 
 
-def parse_time(text: str, name: str = "training.max_time") -> float:
+def parse_time(time: str | float, name: str = "training.max_time") -> float:
     """Seconds of `90s`, `9m`, `2h` or `1h30m`; a number alone is seconds. Raises `SettingsError`."""
     number = r"(\d+(?:\.\d+)?)"
-    match = re.fullmatch(rf"(?:{number}h)?(?:{number}m)?(?:{number}s)?|{number}", text.strip())
+    match = re.fullmatch(rf"(?:{number}h)?(?:{number}m)?(?:{number}s)?|{number}", str(time).strip())
     parts = match.groups() if match else ()
     seconds = sum(float(part or 0) * unit for part, unit in zip(parts, (3600, 60, 1, 1), strict=False))
-    require(seconds > 0, f"{name} must be a time such as 90s, 9m or 1h30m, got {text!r}")
+    require(seconds > 0, f"{name} must be a time such as 90s, 9m or 1h30m, got {str(time)!r}")
     return seconds

@@ -5,7 +5,7 @@ They are not refused: a recipe whose loss or noise is replaced may keep the numb
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from wordtie.config import Settings
@@ -59,13 +59,18 @@ USED: dict[str, tuple[Condition, str]] = {
 """`section.name` to when it is used, and what leaves it unused."""
 
 
+def unused(section: str, settings: object, why: Mapping[str, str]) -> list[str]:
+    """A line for each setting of a section that differs from its default; `why` has those that are not used."""
+    defaults = type(settings)()
+    differing = [name for name in why if getattr(settings, name) != getattr(defaults, name)]
+    return [f"{section}.{name} {getattr(settings, name)} has no effect with {why[name]}" for name in differing]
+
+
 def without_effect(settings: Settings) -> list[str]:
     """A line for each setting that differs from its default and is not used."""
-    defaults = Settings()
     found = []
     for name, (is_used, why) in USED.items():
-        section, field = name.split(".")
-        value = getattr(getattr(settings, section), field)
-        if value != getattr(getattr(defaults, section), field) and not is_used(settings):
-            found.append(f"{name} {value} has no effect with {why.format(loss=settings.loss)}")
+        if not is_used(settings):
+            section, _, field = name.partition(".")
+            found += unused(section, getattr(settings, section), {field: why.format(loss=settings.loss)})
     return found

@@ -61,15 +61,20 @@ def _folder_of_these_kernels() -> Iterator[None]:
     of_numba: Any = config  # whose stubs do not know its settings
     with _SETTING:
         before = of_numba.CACHE_DIR
-        folder = Path(before or cache_folder() / "kernels") / digest()
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
-            pass
+        folder = _made(Path(before or cache_folder() / "kernels") / digest())
         try:
             of_numba.CACHE_DIR = str(folder)
             yield
         finally:
             of_numba.CACHE_DIR = before
+
+
+@cache
+def _made(folder: Path) -> Path:
+    """The folder, once it is there and can be written; tried once, not for each kernel. Raises `OSError`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with TemporaryFile(dir=folder):
+        return folder
 
 
 @cache

@@ -7,6 +7,7 @@ from typing import Literal
 
 from wordtie.config import DataSettings
 from wordtie.config.checks import check_seed, check_types
+from wordtie.config.without_effect import unused
 from wordtie.errors import require
 
 MIN_COUNT = 5
@@ -80,8 +81,7 @@ class Word2VecSettings:
         why = {"cbow_mean": "word2vec.algorithm skipgram"} if self.algorithm == "skipgram" else {}
         if self.head != "tied_linear":
             why |= dict.fromkeys(("linear_rate", "precision"), f"word2vec.head {self.head}")
-        set_here = [name for name in why if getattr(self, name) != getattr(Word2VecSettings, name)]
-        return [f"word2vec.{name} {getattr(self, name)} has no effect with {why[name]}" for name in set_here]
+        return unused("word2vec", self, why)
 
     @property
     def mean(self) -> bool:

@@ -130,14 +130,14 @@ def _state(row: Row, of_row: dict[str, list[Entry]], runs: Path | None) -> RowSt
 
 def _begun_state(row: Row, folder: Path) -> RowState:
     """Of a row in training, and of one that no longer is."""
+    progress = _progress(folder)
     if is_locked(folder):
-        return RowState(row, (), "running", _progress(folder))
+        return RowState(row, (), "running", progress)
     try:
         ended = sessions(folder)[-1].get("ended", "")
     except (RunFolderError, IndexError):  # nobody kept count, or it is damaged, which the next call says
         ended = ""
-    why = f"{ended}; {_progress(folder)}" if ended else _progress(folder)
-    return RowState(row, (), "diverged" if ended else "stopped", why)
+    return RowState(row, (), "diverged", f"{ended}; {progress}") if ended else RowState(row, (), "stopped", progress)
 
 
 def shown_values(row: Row, entries: Sequence[Entry]) -> dict[str, Mean]:

@@ -98,7 +98,7 @@ def begin_session(folder: Path, fresh: bool, device: torch.device, where: dict[s
 
 def end_session(folder: Path, how: str) -> None:
     """Add to the last call how it ended, which is said where nothing more is to be expected. Raises `SaveError`."""
-    calls = [json.loads(line) for line in _whole_lines(folder / LOG).splitlines()]
+    calls = sessions(folder)
     calls[-1]["ended"] = how
     write_text(folder / LOG, "".join(f"{json.dumps(call)}\n" for call in calls))
 

@@ -31,8 +31,9 @@ from wordtie.training.lock import LOCK, hold
 
 VERSION = 2
 CONFIG, MODEL, TOKENIZER, MANIFEST = "config.json", "model.safetensors", "tokenizer.json", "manifest.json"
-MODEL_FILES = (CONFIG, MODEL, TOKENIZER, MANIFEST)
-"""The model; the last seals it."""
+SEALED = (CONFIG, MODEL, TOKENIZER)
+MODEL_FILES = (*SEALED, MANIFEST)
+"""The model; the last seals the others."""
 CHECKPOINT = Path("checkpoints") / "last.safetensors"
 LOG = "sessions.jsonl"
 RECORDS = ("settings.yaml", "metrics.jsonl", "result.json", LOG)
@@ -57,7 +58,7 @@ def write_model(
             save_tensors(tensors, stage / MODEL, {"format": "pt"})
             shutil.copymode(stage / CONFIG, stage / MODEL)  # safetensors makes files for their owner alone
             tokenizer.save(stage / TOKENIZER)
-            digests = {name: file_sha256(stage / name) for name in MODEL_FILES[:-1]}
+            digests = {name: file_sha256(stage / name) for name in SEALED}
             manifest = {"version": VERSION, "sha256": digests}
             (stage / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
             replace_files(stage, folder, MODEL_FILES)
@@ -106,7 +107,7 @@ def _sealed(folder: Path) -> dict[str, bytes]:
     if version > VERSION:
         raise RunFolderError(f"{path}: format {version} is newer than this wordtie: update wordtie")
     contents = {}
-    for name in (CONFIG, MODEL, TOKENIZER):
+    for name in SEALED:
         try:
             contents[name] = (folder / name).read_bytes()
         except OSError as error:

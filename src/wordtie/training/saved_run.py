@@ -46,22 +46,21 @@ class SavedRun:
     def __init__(self, folder: Path, settings: Settings, data: PreparedData, overwrite: bool) -> None:
         self.folder = folder
         self.overwrite = overwrite
+        self.fresh = overwrite or not (folder / run_folder.CHECKPOINT).exists()
         self.settings = settings
         self.tokenizer = data.tokenizer
         self.identity = identity(settings, data)
 
     def begin(self, now: RunState) -> None:
         """Bring the run to where its checkpoint is, or save its start. Raises `RunFolderError`, `SaveError`."""
-        path = self.folder / run_folder.CHECKPOINT
-        fresh = self.overwrite or not path.exists()
-        if fresh:
+        if self.fresh:
             self._save(now)
         else:
-            self.restore(path, now)
+            self.restore(self.folder / run_folder.CHECKPOINT, now)
         if self.overwrite:  # not before there was room for the new run
             run_folder.clear(self.folder, but=(run_folder.CHECKPOINT,))
         (self.folder / "result.json").unlink(missing_ok=True)  # is of what was there; `finish` writes it anew
-        begin_session(self.folder, fresh, now.device, {"epoch": now.position.epoch, "window": now.position.window})
+        begin_session(self.folder, self.fresh, now.device, {"epoch": now.position.epoch, "window": now.position.window})
         write_text(self.folder / "settings.yaml", yaml.safe_dump(to_dict(self.settings), sort_keys=False))
         self.metrics = Metrics(self.folder, now.position.metrics_length)
 

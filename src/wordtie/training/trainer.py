@@ -84,11 +84,10 @@ class _Run:
         self.measuring = Measuring(settings, data, self.noise)
         self.step = Step(build_loss(settings.loss, training.fused, self.precision), training.clip, self.noise)
         self.windows = window_count(len(data.train), training.streams, training.steps)
-        self.max_seconds = parse_time(str(training.max_time)) if training.max_time else math.inf
+        self.max_seconds = parse_time(training.max_time) if training.max_time else math.inf
         torch.manual_seed(training.seed)
         model = LanguageModel(settings.model, len(data.vocabulary)).to(device)
-        fresh = overwrite or not (out / run_folder.CHECKPOINT).exists()
-        position = Position(started_from=start(settings, model, data) if fresh else "")
+        position = Position(started_from=start(settings, model, data) if self.saved.fresh else "")
         optimiser = build_optimiser(training, model.parameters())
         self.now = RunState(model, optimiser, model.initial_state(training.streams), position)
         self.signals = StopSignals()
