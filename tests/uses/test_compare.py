@@ -80,6 +80,13 @@ def test_phrases_that_cannot_be_answered(runs: tuple[str, str], phrases: str, me
     assert message in capsys.readouterr().err
 
 
+def test_a_run_named_as_a_column_is(runs: tuple[str, str], capsys: Capture) -> None:
+    Path("rank").symlink_to(runs[0])
+    (first, *_) = rows(output(["compare", "rank", "--phrase", "the cat sat"], capsys))
+    assert list(first) == ["phrase", "rank", "./rank", "./rank:probability"]
+    assert first["rank"] == "1"
+
+
 def test_compare_over_a_text(runs: tuple[str, str], capsys: Capture) -> None:
     arguments = ["compare", *runs, "--text", "text/test.txt", "--frequent", "2"]
     found = rows(output(arguments, capsys))

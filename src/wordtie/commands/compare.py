@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from wordtie.uses.compare_predictions import Comparison
     from wordtie.uses.open_run import LoadedModel
 
+KEYS = ("phrase", "rank")
+"""Columns of the table that no model can have."""
 HELP = """\
 List what models expect after the same phrases, side by side.
 
@@ -39,7 +41,7 @@ def main(argv: list[str]) -> None:
 
     from wordtie.uses.open_run import load
 
-    models = {name: load(name) for name in dict.fromkeys(arguments.runs)}
+    models = {f"./{run}" if run in KEYS else run: load(run) for run in dict.fromkeys(arguments.runs)}
     if arguments.text:
         show_text(models, arguments)
         return
@@ -50,7 +52,7 @@ def main(argv: list[str]) -> None:
     if arguments.json:
         print_json([dataclasses.asdict(each) for each in comparisons])
     else:
-        header = ["phrase", "rank", *(column for name in models for column in (name, f"{name}:probability"))]
+        header = [*KEYS, *(column for name in models for column in (name, f"{name}:probability"))]
         print_tsv(header, lines(comparisons, arguments.frequent))
 
 
