@@ -140,6 +140,18 @@ def test_lines_with_fields(name: str, documents: int | None) -> None:
         assert sum("".join(SplitReader(of, sentences=False)).count("\n") for of in splits.values()) == documents
 
 
+def test_what_is_printed_twice_is_in_one_split() -> None:
+    splits = {name: "".join(SplitReader(of, sentences=True)).splitlines() for name, of in sources_here("bbc").items()}
+    trained = set(splits["train"])
+    for name in ("valid", "test"):
+        words = {
+            known: sum(len(line.split()) for line in splits[name] if (line in trained) is known)
+            for known in (True, False)
+        }
+        assert sum(words.values()) > 30_000
+        assert words[True] / words[False] < 0.02, "a split by the articles' numbers has 0.15 to 0.23"
+
+
 def test_a_part_is_cut_only_from_the_known_file(nowhere: Path) -> None:
     put(nowhere / "data" / "ptb", "ptb")
     with pytest.raises(DataError, match=r"train\.txt: is not the file that this text is a part of"):

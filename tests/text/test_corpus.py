@@ -151,7 +151,7 @@ def test_lines_may_be_documents(path: Path) -> None:
     source = Source(path, clean=lambda line: line.partition("\t")[2].replace("|", "\n"), documents=True)
     assert read(source) == "a\nb\nc\nd\ne\n"
     assert read(source, sentences=False) == "a b\nc\nd e\n"
-    every_other = Source(path, every=(2, frozenset([0])), clean=source.clean, documents=True)
+    every_other = Source(path, chosen=lambda number, line: number % 2 == 0, clean=source.clean, documents=True)
     assert read(every_other) == "a\nb\n"
 
 

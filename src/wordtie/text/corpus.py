@@ -67,7 +67,7 @@ class SplitReader:
 
     def total_bytes(self) -> int:
         """How many bytes there are to read; 0 where the files do not say."""
-        if any(source.handle or source.every or source.path.suffix == ".gz" for source in self.sources):
+        if any(source.handle or source.chosen or source.path.suffix == ".gz" for source in self.sources):
             return 0
         spans = (source.span or (0, source.path.stat().st_size) for source in self.sources)
         return sum(end - start for start, end in spans)
@@ -111,11 +111,10 @@ class SplitReader:
 
 
 def _chosen(data: bytes, before: int, source: Source) -> bytes:
-    if source.every is None:
+    if source.chosen is None:
         return data
-    modulus, rests = source.every
     lines = data.removesuffix(b"\n").split(b"\n")
-    return b"".join(line + b"\n" for number, line in enumerate(lines, before) if number % modulus in rests)
+    return b"".join(line + b"\n" for number, line in enumerate(lines, before) if source.chosen(number, line))
 
 
 def find_corpus(settings: DataSettings, download: bool = False) -> Corpus:

@@ -38,8 +38,8 @@ class Source:
     """The open file, where there is no path to open (stdin); `path` is then its name in messages."""
     span: tuple[int, int] | None = None
     """First byte and the byte after the last one, of the text as it is after decompression."""
-    every: tuple[int, frozenset[int]] | None = None
-    """(n, rests): only the lines whose number, from 0 and modulo n, is among the rests."""
+    chosen: Callable[[int, bytes], bool] | None = None
+    """Whether a line is taken, by its number, from 0, and what is in it."""
     clean: Callable[[str], str] | None = None
     """Makes a line into the text in it, which may be several lines; blank ones are then left out."""
     documents: bool = False

@@ -34,8 +34,8 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the stage, and how much of it is done, of how much."""
 Counts: TypeAlias = NDArray[np.int64]
 
-VERSION = 3
-"""Of the prepared folder; one of another version is prepared anew."""
+VERSION = 4
+"""Of the prepared folder and of how the catalogue splits; one of another version is prepared anew."""
 _TOKENIZER, _INFO = "tokenizer.json", "data.json"
 _CHUNK = 1 << 20
 """Ids in memory at a time, once the text is read."""
