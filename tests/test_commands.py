@@ -125,6 +125,9 @@ def test_what_a_text_has_that_may_not_be_meant(
     assert "text                   taken as raw: punctuation marks are words" in printed.out
     assert "note: <unk> never came in training" in printed.err
     assert re.search(r"note: 5\d of 16\d lines of the training text are blank", printed.err)
+    Path("ended.txt").write_text("the cat sat . <eos>\n" * 60)
+    assert cli.main(["train", "ended.txt", *SMALL]) == 0
+    assert "ended.txt: 60 of the first 61 lines have <eos> in them" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

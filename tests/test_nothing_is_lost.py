@@ -117,6 +117,13 @@ def test_a_name_that_is_not_utf8_is_a_name(tmp_path: Path) -> None:
     assert cli.main(["evaluate", "run"]) == 0
 
 
+@pytest.mark.parametrize("name", ["x" * 300, "~nobody-of-this-name/text", "~nobody-of-this-name"])
+def test_a_name_that_can_be_none_is_no_bug(name: str, run: Path, capsys: Capture) -> None:
+    for arguments in (["train", name], ["evaluate", str(run), name], ["evaluate", name, "text"], ["vectors", name]):
+        assert cli.main(arguments) in {DataError.exit_code, RunFolderError.exit_code, SaveError.exit_code}
+        assert capsys.readouterr().err.startswith("wordtie: error: ")
+
+
 def test_overwriting_leaves_what_is_not_the_runs(run: Path) -> None:
     strangers = [run / "notes.txt", run / "checkpoints" / "epoch-1.pt", run / "tensorboard" / "mine.csv"]
     for path in strangers:

@@ -52,7 +52,7 @@ EXIT_CODES: dict[int, str] = {
 }
 
 
-NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENOTDIR, errno.EEXIST)
+NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG)
 """What the system says of a file that is not to be read or written as it is."""
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What it says where a disk, or what one may have of it, is full."""

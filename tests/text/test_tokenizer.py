@@ -45,6 +45,8 @@ PIECES = [
     "\u0323\u0302",
     "\u1100\u1161",
     "\u00ad",
+    "\u200f",
+    "\U000e0067",
 ]
 SPACES = [" ", "  ", "\n", "\r\n", "\t", "\x1c", "\x85", "\u00a0", "\u200b", "\u2028", "\u200d", "\ufeff", ""]
 ASSIGNED = st.characters(codec="utf-8", exclude_categories=["Cs", "Cn", "Co"])

@@ -7,7 +7,7 @@ import pytest
 from wordtie.text.tokenisation import Kind, Tokenisation
 from wordtie.text.tokenizer import Tokenizer
 from wordtie.text.vocabulary import Vocabulary
-from wordtie.uses.misread import hanging_marks, several_sentences
+from wordtie.uses.misread import hanging_marks, several_sentences, written_ends
 
 WORDS = ["<unk>", "<eos>", "the", "u.s.", "cat", "sat", ".", "Cat", ","]
 
@@ -36,3 +36,10 @@ def test_several_sentences_on_a_line() -> None:
     assert several_sentences(tokenizer("words"), lines)[0].startswith("1 of the first 3 lines hold several sentences")
     assert several_sentences(tokenizer("words"), lines[1:]) == []
     assert several_sentences(tokenizer("words", sentences=False), lines) == []
+
+
+def test_ends_that_a_text_writes_itself() -> None:
+    lines = ["the cat sat . <eos>", "the cat", "<eos>"]
+    assert written_ends(tokenizer("space"), lines)[0].startswith("2 of the first 3 lines have <eos> in them")
+    assert written_ends(tokenizer("space"), lines[1:2]) == []
+    assert written_ends(tokenizer("space", sentences=False), lines) == []

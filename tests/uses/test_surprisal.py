@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import math
 import pickle
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -159,6 +162,30 @@ def test_a_prompt_keeps_its_line_ends(loaded: LoadedModel) -> None:
     more = loaded.generate("the cat\na", words=1, seed=1)
     (word,) = (word for word, p in loaded.predict("the cat\na", top=99) if more == f"the cat\na {word}")
     assert word in loaded.tokenizer.vocabulary
+
+
+@pytest.mark.parametrize("prompt", ["the cat", "a dog sat on"])
+def test_a_cold_text_is_the_likeliest_word_again_and_again(loaded: LoadedModel, prompt: str) -> None:
+    text = prompt
+    for _ in range(8):
+        word = next(word for word, _ in loaded.predict(text, top=2) if word != "<unk>")
+        text += "\n" if word == "<eos>" else f" {word}"
+    found = loaded.generate(prompt, words=8, temperature=1e-9)
+    assert found.split() == text.split()
+    assert loaded.generate(prompt, words=np.int64(8), temperature=1e-9) == found  # type: ignore[arg-type]
+
+
+def test_open_files_of_other_kinds(loaded: LoadedModel, tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("the café\n", encoding="cp1252")
+    with codecs.open(str(path), encoding="cp1252") as file:
+        assert loaded.evaluate(file).tokens == 3
+    with tempfile.NamedTemporaryFile("w+") as file:
+        file.write("the cat\n")
+        file.seek(0)
+        assert loaded.evaluate(file).tokens == 3
+    with pytest.raises(SettingsError, match="or an open one, not a list"):
+        loaded.evaluate(["the cat"])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])

@@ -60,6 +60,9 @@ def test_a_word_that_the_format_cannot_hold_is_refused(form: Format, word: str, 
     with pytest.raises(DataError, match=f"cannot be written as {form}"):
         write_vectors(vectors, tmp_path / "v.npy", form)
     assert not any(tmp_path.iterdir())
+    odd = WordVectors(["a\u2028b", "c\x85d"], np.eye(2, dtype=np.float32), [2, 1])
+    write_vectors(odd, tmp_path / "odd.npy", "npy")
+    assert list(read_vectors(tmp_path / "odd.npy").words) == odd.words
     if word == "New York":
         write_vectors(vectors, tmp_path / "v.npy", "npy")
         assert list(read_vectors(tmp_path / "v.npy").words) == ["the", "New York"]
@@ -144,7 +147,8 @@ def test_a_packed_file_may_be_much_smaller_than_its_numbers(tmp_path: Path) -> N
 
 def test_a_bad_npy_is_named(tmp_path: Path) -> None:
     path = tmp_path / "bad.npy"
-    for content in (b"no", b""):
+    np.save(path, np.ones((2, 3)))
+    for content in (b"no", b"", path.read_bytes().replace(b"}", b" ")):
         path.write_bytes(content)
         with pytest.raises(DataError, match=r"not an \.npy file"):
             read_vectors(path)

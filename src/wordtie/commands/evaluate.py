@@ -36,7 +36,7 @@ def main(argv: list[str]) -> None:
     if arguments.file and arguments.split:
         raise UsageError("--split is for the model's own corpus: leave it out, or the FILE")
 
-    from wordtie.uses.misread import beginning, hanging_marks
+    from wordtie.uses.misread import beginning, hanging_marks, written_ends
     from wordtie.uses.open_run import load
 
     model = load(arguments.run)
@@ -45,7 +45,8 @@ def main(argv: list[str]) -> None:
     else:
         text = stdin() if arguments.file == "-" else arguments.file
         if Path(arguments.file).is_file():  # stdin and other pipes are read once
-            say(hanging_marks(model.tokenizer, beginning(Path(arguments.file))))
+            first = beginning(Path(arguments.file))
+            say(note for look in (hanging_marks, written_ends) for note in look(model.tokenizer, first))
         result = {"text": text_name(arguments.file), **dataclasses.asdict(model.evaluate(text))}
     if arguments.json:
         print_json(result)

@@ -103,6 +103,8 @@ def summary(result: TrainingResult, info: dict[str, Any]) -> str:
 
 def notes(data: PreparedData) -> list[str]:
     """What of the text someone may not have meant."""
+    from wordtie.uses.misread import beginning, written_ends
+
     ids, vocabulary = data.train, data.vocabulary
     found = []
     if not (ids == vocabulary.unk_id).any():
@@ -111,6 +113,9 @@ def notes(data: PreparedData) -> list[str]:
         found.append(f"<unk> never came in training, so what the model says of unknown words means nothing{mend}")
     if data.info["corpus"] in CATALOGUE:
         return found
+    paths = map(Path, data.info["made_from"]["files"])
+    if written := [f"{path}: {note}" for path in paths for note in written_ends(data.tokenizer, beginning(path))]:
+        return found + written
     ends = ids == vocabulary.eos_id
     blank = int((ends[1:] & ends[:-1]).sum())
     if blank:

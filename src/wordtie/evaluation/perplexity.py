@@ -26,6 +26,8 @@ from wordtie.text.batches import PADDING, Ids, batches
 
 SCORES_AT_ONCE = 5_500_000
 """Scores (tokens x vocabulary) of a matrix product, so that memory does not grow with the text."""
+FEWEST_ROWS = 64
+"""Tokens of a product at least: with fewer, a vocabulary that is large would be read too often."""
 SCORES_IN_CACHE = 250_000
 """Of these, how many the softmax passes over at a time: 1 MB."""
 TOKENS_AT_ONCE = 1024
@@ -56,7 +58,7 @@ class LogProbabilities:
 
     def __init__(self, model: LanguageModel) -> None:
         self.model = model
-        rows = max(1, SCORES_AT_ONCE // model.words)
+        rows = max(FEWEST_ROWS, SCORES_AT_ONCE // model.words)
         like = model.embedding.weight
         few = rows if like.is_cuda else min(rows, max(1, SCORES_IN_CACHE // model.words))
         self._scores_NV, self._log_p_NV = (like.new_empty(count, model.words) for count in (rows, few))

@@ -82,7 +82,7 @@ def read_benchmark(path: Path) -> Benchmark:
     """
     pairs, scores = [], []
     try:
-        lines = decoded(path.read_bytes(), str(path), 1, begins=True).splitlines()
+        lines = decoded(path.read_bytes(), str(path), 1, begins=True).split("\n")
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error}") from error
     for number, line in enumerate(lines, 1):

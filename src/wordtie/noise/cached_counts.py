@@ -30,7 +30,7 @@ def training_counts(ids_N: Ids, vocabulary_size: int) -> NeighbourCounts:
         with (folder / COUNTS).open("rb") as file, np.load(file, allow_pickle=False) as found:
             if str(found["made_from"]) == made_from and found["counts"].shape == (3, vocabulary_size):
                 return NeighbourCounts(*found["counts"])
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+    except (OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile):
         pass
     counts = neighbour_counts(ids_N, vocabulary_size)
     _save(folder, counts, made_from)

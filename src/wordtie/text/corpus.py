@@ -117,12 +117,20 @@ def _chosen(data: bytes, before: int, source: Source) -> bytes:
     return b"".join(line + b"\n" for number, line in enumerate(lines, before) if source.chosen(number, line))
 
 
+def path_of(corpus: str) -> Path:
+    """Where a corpus lies that is not known by name; `~` is one's home."""
+    try:
+        return Path(corpus).expanduser()
+    except RuntimeError:  # nobody's home: a name with a tilde
+        return Path(corpus)
+
+
 def find_corpus(settings: DataSettings, download: bool = False) -> Corpus:
     """Where the text is that the settings name. A missing catalogue text is fetched only if `download`.
 
     Raises `DataError` for a name, folder or file that is not there, or a folder without one of its splits.
     """
-    name, path = settings.corpus, Path(settings.corpus).expanduser()
+    name, path = settings.corpus, path_of(settings.corpus)
     if name in CATALOGUE:
         splits = locate(name, download)
         stated: Kind | None = CATALOGUE[name].tokenisation

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import IO, Any, BinaryIO, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from wordtie.errors import DataError
+from wordtie.errors import DataError, require
 from wordtie.text.corpus import SplitReader
 from wordtie.text.reading import Source, pieces
 from wordtie.text.tokenisation import Tokenisation
@@ -115,20 +114,21 @@ def _as_source(source: str | Path | IO[Any]) -> Source:
     if isinstance(source, (str, Path)):
         return Source(Path(source))
     name = Path(str(getattr(source, "name", "text")))
-    handle = _Utf8(source, name) if isinstance(source, io.TextIOBase) else source
-    return Source(name, handle=cast(BinaryIO, handle))
+    require(hasattr(source, "read"), f"give the path of a file or an open one, not a {type(source).__name__}")
+    return Source(name, handle=cast(BinaryIO, _Utf8(source, name)))
 
 
 class _Utf8:
-    """Bytes of a text that someone has opened in an encoding of theirs, from where they have read to."""
+    """Bytes of a text that someone has opened, maybe in an encoding of theirs, from where they have read to."""
 
-    def __init__(self, text: IO[str], name: Path) -> None:
+    def __init__(self, text: IO[Any], name: Path) -> None:
         self.text = text
         self.name = name
 
     def read(self, count: int) -> bytes:
-        """Of so many characters. Raises `DataError` for what is no text in that encoding."""
+        """So many, or of so many characters. Raises `DataError` for what is no text in that encoding."""
         try:
-            return self.text.read(count).encode()
+            data: bytes | str = self.text.read(count)
+            return data.encode() if isinstance(data, str) else data
         except UnicodeError as error:
             raise DataError(f"{self.name}: {error}: open it in the encoding that it is in") from error

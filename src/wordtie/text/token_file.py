@@ -1,15 +1,16 @@
 """Text once, ids ever after: each split as a memory-mapped array, beside the tokenizer that made it.
 
-`prepare` reads a corpus once, in constant memory: words are numbered as they come and written out, then the vocabulary
-is chosen from their counts and the numbers are replaced by ids. A prepared folder holds `train.ids`, `valid.ids` and
-`test.ids` (numpy's .npy format, int32, so that `np.load(..., mmap_mode="r")` opens them), `tokenizer.json`, and
-`data.json`, written last, which says what was read and counted.
+`prepare` reads a corpus once, in memory for its distinct words alone: they are numbered as they come and written out,
+then the vocabulary is chosen from their counts and the numbers are replaced by ids. A prepared folder holds
+`train.ids`, `valid.ids` and `test.ids` (numpy's .npy format, int32, so that `np.load(..., mmap_mode="r")` opens them),
+`tokenizer.json`, and `data.json`, written last, which says what was read and counted.
 """
 
 from __future__ import annotations
 
 import json
 import tempfile
+import tokenize
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -93,7 +94,7 @@ def open_prepared(folder: Path) -> PreparedData:
         for split, ids in zip(SPLITS, (train, valid, test), strict=True):
             if ids.dtype != np.int32 or ids.shape != (info["splits"][split]["tokens"],):
                 raise ValueError(f"{split}.ids is not as long as it says")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, tokenize.TokenError) as error:  # the last of .npy headers
         reason = " ".join(str(error).split())
         raise RunFolderError(f"{folder}: not prepared data, or damaged ({reason}): prepare it anew") from error
     return PreparedData(train, valid, test, Tokenizer.load(folder / _TOKENIZER), info)

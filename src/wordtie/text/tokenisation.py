@@ -33,9 +33,9 @@ _BEYOND_BMP = "\U00010000-\U0001cfff\U0001d400-\U0001d7ff\U0001e000-\U0001efff\U
 """Letters beyond U+FFFF by whole blocks: the rest there is pictures. Short, because `re` searches it linearly."""
 
 SPACE_PATTERN = f"[^{_SPACE}]+"
-INVISIBLE = {"[\u00ad\u2060\ufeff]": "", "\u200b": " "}
-"""What `words` puts in the place of characters that nobody sees."""
-_JOINED = f"(?:[\ufe00-\ufe0f\u20e3\U0001f3fb-\U0001f3ff]|\u200d(?!{UNK}|{EOS})[^{_SPACE}])*"
+INVISIBLE = {"[\u00ad\u061c\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]": "", "\u200b": " "}
+"""What `words` puts in the place of characters that nobody sees: hyphens and joints that may be, marks of direction."""
+_JOINED = f"(?:[\ufe00-\ufe0f\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]|\u200d(?!{UNK}|{EOS})[^{_SPACE}])*"
 """What belongs to the emoji before it."""
 
 

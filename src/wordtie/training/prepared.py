@@ -12,6 +12,7 @@ from pathlib import Path
 from wordtie.config import Settings, to_dict
 from wordtie.errors import SaveError
 from wordtie.text.catalogue import CATALOGUE
+from wordtie.text.corpus import path_of
 from wordtie.text.download import cache_folder
 from wordtie.text.token_file import PreparedData, prepare
 from wordtie.training.leftovers import remove_leftovers
@@ -21,7 +22,7 @@ from wordtie.training.progress import Stages
 def prepared_data(settings: Settings) -> PreparedData:
     """The corpus as ids, from the cache where it is there; runs with the same data settings share it."""
     corpus = settings.data.corpus
-    where = corpus if corpus in CATALOGUE else str(Path(corpus).expanduser().resolve())
+    where = corpus if corpus in CATALOGUE else str(path_of(corpus).resolve())
     key = hashlib.sha256(json.dumps([to_dict(settings)["data"], where]).encode()).hexdigest()[:16]
     folder = cache_folder() / "prepared" / f"{Path(corpus).name.removesuffix('.txt')}-{key}"
     try:

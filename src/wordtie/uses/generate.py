@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import torch
 
 from wordtie.config.checks import check_seed
@@ -25,7 +27,7 @@ def generate(
 
     Raises `SettingsError` for a temperature that is not positive, fewer than no words, or a seed that is none.
     """
-    require(isinstance(words, int) and words >= 0, f"words must be a whole number of at least 0, got {words!r}")
+    require(isinstance(words, Integral) and words >= 0, f"words must be a whole number of at least 0, got {words!r}")
     require(0 < temperature < float("inf"), f"temperature must be positive, got {temperature}")
     vocabulary = tokenizer.vocabulary
     generator = torch.Generator()

@@ -8,6 +8,7 @@ from pathlib import Path
 from wordtie.text.reading import BLOCK, Source, opened
 from wordtie.text.sentences import sentences
 from wordtie.text.tokenizer import Tokenizer
+from wordtie.text.vocabulary import EOS
 
 SAMPLE = 200
 """Lines of a text that are looked at."""
@@ -41,3 +42,12 @@ def several_sentences(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
         "a line, it expects <eos> where they go on: put each on a line of its own (--reset blank keeps the context up "
         "to a blank line)"
     ] if several else []  # fmt: skip
+
+
+def written_ends(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
+    """A note where a text writes `<eos>` itself: the line end is another, which is then no news."""
+    ends = sum(EOS in tokenizer.words(line) for line in lines) if tokenizer.sentences else 0
+    return [
+        f"{ends:,} of the first {len(lines):,} lines have {EOS} in them, beside the one that each line end is: take it "
+        "out, it makes the perplexity lower than it is"
+    ] if ends else []  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import torch
 from torch import Tensor
 
@@ -42,11 +44,11 @@ def predict(
 ) -> list[tuple[str, float]]:
     """(word, probability), likeliest first; `words_only` leaves out `<unk>` and `<eos>`, the others' probabilities
     stay what they are. Raises `SettingsError` for a `top` that is not a whole number of at least 1."""
-    require(isinstance(top, int) and top >= 1, f"top must be a whole number of at least 1, got {top}")
+    require(isinstance(top, Integral) and top >= 1, f"top must be a whole number of at least 1, got {top}")
     special = [tokenizer.vocabulary.unk_id, tokenizer.vocabulary.eos_id] if words_only else []
     with evaluating(model):
         query, _ = read(model, tokenizer, text)
         probability_V = model.logits(query)[0].softmax(0)
         probability_V[special] = -1.0
-        probability, ids = probability_V.topk(min(top, model.words - len(special)))
+        probability, ids = probability_V.topk(min(int(top), model.words - len(special)))
     return list(zip(tokenizer.decode(ids.tolist()), probability.tolist(), strict=True))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import codecs
 import re
 import tempfile
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -176,7 +177,7 @@ def _matrix(path: Path, words: int, size: int) -> Floats:
 def _read_npy(path: Path) -> WordVectors:
     try:
         matrix_VE = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
+    except (ValueError, EOFError, tokenize.TokenError) as error:
         raise DataError(f"{path}: not an .npy file of numbers; text and binary vectors need another ending") from error
     if not isinstance(matrix_VE, np.ndarray):
         raise DataError(f"{path}: an archive of arrays (.npz), not one matrix: save the matrix alone as .npy")
@@ -202,7 +203,7 @@ def _counts(path: Path, names: list[str]) -> list[int] | None:
 def _vocab(path: Path) -> tuple[list[str], list[int]]:
     names, counts = [], []
     try:
-        lines = decoded(path.read_bytes(), str(path), 1, begins=True).splitlines()
+        lines = decoded(path.read_bytes(), str(path), 1, begins=True).removesuffix("\n").split("\n")
     except FileNotFoundError as error:
         raise DataError(f"{path}: missing; it holds the words of the matrix beside it, a line a row") from error
     for number, line in enumerate(lines, 1):
