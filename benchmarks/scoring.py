@@ -22,7 +22,7 @@ from benchmarks.memory import extra_peak, in_fresh_process
 from benchmarks.steps import zipf_ids
 from tests.reference.naive import NaiveModel, State, naive_score, naive_surprisal
 from wordtie.config import ModelSettings
-from wordtie.evaluation.perplexity import evaluate, token_scores
+from wordtie.evaluation.perplexity import TOKENS_AT_ONCE, Reader, evaluate, token_scores
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.batches import Ids, batches
 from wordtie.text.tokenisation import Tokenisation
@@ -80,6 +80,32 @@ def evaluate_extra(tokens: int, folder: str) -> int:
     return extra_peak(lambda: evaluate(model, ids, 0))
 
 
+def measure_lines(effort: Effort) -> Measurement:
+    """Lines that start from nothing, side by side and each alone."""
+    count = 50 if effort.quick else 400
+    ids = zipf_ids(count * LINE, WORDS).reshape(count, LINE)
+    model = fast_model()
+    reader = Reader(model, 0)
+
+    def alone() -> None:
+        for line in ids:
+            reader.start()
+            list(reader(line))
+
+    def together() -> None:
+        for first in range(0, count, TOKENS_AT_ONCE // LINE):
+            list(reader.apart([*ids[first : first + TOKENS_AT_ONCE // LINE]]))
+
+    found = compare(
+        alternative=alone,
+        ours=together,
+        multiply_adds=float(ids.size) * (8 * UNITS**2 * LAYERS + WORDS * UNITS),
+        probe=MatrixProbe(torch.float32),
+        rounds=max(2, effort.rounds // 3),
+    )
+    return replace(found, note=f"{1e3 * ids.size / found.ours:,.0f} words/s")
+
+
 def surprisal_extra(tokens: int, folder: str) -> int:
     """Bytes that `surprisal` needs at its peak for lines that come one by one and rows that nobody keeps."""
     vocabulary = Vocabulary([EOS, UNK, *(f"w{n}" for n in range(WORDS - 2))])
@@ -126,6 +152,12 @@ CLAIMS = (
         "words/s of `surprisal` over a long text, against naive",
         3.0,
         lambda effort: measure(naive_surprisal, lambda model, ids: list(token_scores(model, ids, 0)), effort),
+    ),
+    Claim(
+        "surprisal-lines",
+        f"words/s of `surprisal` of lines of {LINE} words, against one line after the other",
+        2.0,
+        measure_lines,
     ),
     Claim(
         "scoring-memory",

@@ -138,6 +138,8 @@ def test_a_full_disk_is_said() -> None:
         (["--config", "not-there.yaml"], "not-there.yaml"),
         (["--resume", "--overwrite"], "give one of them"),
         (["ptb", "wikitext-2"], "unrecognized arguments: wikitext-2"),
+        (["--training.max-time", "9m"], "did you mean --training.max_time?"),
+        (["--training.optimiser", "adam"], "training.lr 1 is a rate for sgd; adam moves"),
     ],
 )
 def test_train_refuses_in_one_line(arguments: list[str], message: str, capsys: Capture) -> None:
@@ -145,6 +147,28 @@ def test_train_refuses_in_one_line(arguments: list[str], message: str, capsys: C
     err = capsys.readouterr().err
     assert message in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["predict", "run", "the cat", "--words-only"],
+            "unrecognized arguments: --words-only; did you mean --words_only?",
+        ),
+        (["surprisal", "run", "--rest", "never"], "did you mean --reset?"),
+        (
+            ["predict", "run", "the", "cat"],
+            "unrecognized arguments: cat; words that belong together are put in quotation",
+        ),
+        (["predict", "run", "the", "--top", "ten"], "--top: must be a whole number of at least 1, got ten"),
+        (["generate", "run", "--temperature", "abc"], "--temperature: must be a positive number, got abc"),
+        (["generate", "run", "--seed", "-1"], "--seed: must be a whole number from 0"),
+    ],
+)
+def test_what_was_meant(arguments: list[str], message: str, capsys: Capture) -> None:
+    assert cli.main(arguments) == 2
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("recipe", ["model:\n  hiden: 3\n", "modl: {hidden: 3}\n", "model: [\n", "just words"])

@@ -179,6 +179,9 @@ def test_a_run_is_known_by_its_text_not_by_where_that_lies(run: Path, tmp_path: 
     assert "test perplexity" in output(again, capsys)
     Path("moved", "train.txt").write_text("another text altogether\n" * 50)
     assert "text of train" in refused(again, RunFolderError.exit_code, capsys)
+    Path("moved").rename("elsewhere")
+    message = refused([again[0], "elsewhere", *again[2:]], RunFolderError.exit_code, capsys)
+    assert "other data.corpus (novel, now elsewhere), text of train (SHA-256" in message
 
 
 def test_evaluate_elsewhere_asks_for_a_file(
@@ -190,6 +193,16 @@ def test_evaluate_elsewhere_asks_for_a_file(
     message = refused(["evaluate", str(here)], DataError.exit_code, capsys)
     assert f"{here} was trained on it: name a FILE to measure" in message
     assert "leave it out" in refused(["evaluate", str(here), "x.txt", "--split", "valid"], 2, capsys)
+
+
+def test_evaluate_says_that_it_does_not_read_stdin(run: Path) -> None:
+    command = [sys.executable, "-m", "wordtie", "evaluate", str(run)]
+    with (Path("novel") / "test.txt").open() as text:
+        given = subprocess.run(command, stdin=text, capture_output=True, text=True)
+    assert "note: what comes on stdin is not read: give - for it" in given.stderr
+    without = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert "stdin" not in without.stderr
+    assert given.stdout == without.stdout
 
 
 def test_evaluate_reads_stdin(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
@@ -225,4 +238,4 @@ def test_an_unwritable_place_is_named(tmp_path: Path, capsys: Capture, monkeypat
 def test_however_cold_the_likeliest_word_comes(temperature: str, run: Path, capsys: Capture) -> None:
     cold = ["generate", str(run), "--prompt", "the cat sat on", "--words", "4", "--temperature"]
     assert output([*cold, temperature], capsys) == output([*cold, "1e-6", "--seed", "7"], capsys)
-    assert "must be from 0 to" in refused([*cold, "1", "--seed", "100000000000000000000"], 2, capsys)
+    assert "must be a whole number from 0 to" in refused([*cold, "1", "--seed", "100000000000000000000"], 2, capsys)

@@ -13,9 +13,9 @@ from wordtie.text.table import column
     [
         ["id,text", '1,"The cat, ""sat""."', "2,", "3,A dog"],
         ["id;text", '1;"The cat, ""sat""."', "2;", "3;A dog"],
-        ["id\ttext", '1\t"The cat, ""sat""."', "", "3\tA dog"],
+        ["id\ttext", '1\t"The cat, ""sat""."', "", "2\t", "3\tA dog"],
     ],
-    ids=["comma", "semicolon", "tab"],
+    ids=["comma", "semicolon", "tab, and a blank line"],
 )
 def test_the_cells_of_a_column(lines: list[str]) -> None:
     assert list(column(lines, "text", "items")) == ['The cat, "sat".', "", "A dog"]
@@ -34,6 +34,7 @@ def test_a_cell_may_be_long() -> None:
     [
         (["id,text", "1,a"], "items, line 1: has no column sentence, only id, text"),
         ([], "items, line 1: has no column sentence"),
+        (["sentence,id,sentence", "a,1,b"], "items, line 1: has 2 columns sentence: rename all but one"),
         (["id,sentence", "1,a", "2"], "items, line 3: has 1 cells where line 1 has 2"),
         (["id,sentence", "1,The, old king"], "items, line 2: has 3 cells where line 1 has 2"),
         (

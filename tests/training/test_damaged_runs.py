@@ -173,7 +173,7 @@ def test_other_settings_and_other_text_are_not_gone_on_with(run: Path, capsys: C
         file.write("w1 w2\n")
     err = refused(train("--resume"), capsys)
     assert "text of valid (SHA-256 " in err
-    assert "put the text back" in err
+    assert "give it its text again" in err
     assert "has changed since training" not in refused(train("--resume", "--model.hidden", "9"), capsys)
     assert cli.main(["predict", "run", "w1"]) == 0
 

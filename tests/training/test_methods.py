@@ -69,7 +69,8 @@ def test_trains_and_opens(method: str, here: Path) -> None:
 RESUMED = {
     "averaging": "--training.average_patience 1 --training.lr 6 --training.patience 0",
     "plateau": "--training.schedule plateau --training.decay 0.25 --training.patience 0 --training.lr 8",
-    "gru and adam": "--model.core gru --model.dropout zaremba --training.optimiser adam --training.beta1 0",
+    "gru and adam": "--model.core gru --model.dropout zaremba --training.optimiser adam --training.lr 0.01 "
+    "--training.beta1 0",
 }
 
 

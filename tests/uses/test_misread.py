@@ -7,7 +7,7 @@ import pytest
 from wordtie.text.tokenisation import Kind, Tokenisation
 from wordtie.text.tokenizer import Tokenizer
 from wordtie.text.vocabulary import Vocabulary
-from wordtie.uses.misread import hanging_marks, several_sentences, written_ends
+from wordtie.uses.misread import hanging_marks, misread, other_marks, several_sentences, written_ends
 
 WORDS = ["<unk>", "<eos>", "the", "u.s.", "cat", "sat", ".", "Cat", ","]
 
@@ -29,6 +29,21 @@ def tokenizer(kind: Kind, sentences: bool = True) -> Tokenizer:
 def test_words_that_only_their_punctuation_makes_unknown(kind: Kind, line: str, named: str | None) -> None:
     found = hanging_marks(tokenizer(kind), [line])
     assert [note.partition(": ")[2].partition(";")[0] for note in found] == ([] if named is None else [named])
+
+
+@pytest.mark.parametrize(
+    ("words", "line", "named"),
+    [
+        (["don't", '"'], "I don’t “ know ” I didn’t", "don’t “ ”"),
+        (["don’t", "“"], "don't \" 'twas", "don't \""),
+        (["don't", "don’t"], "don’t don't", None),
+    ],
+)
+def test_words_that_only_their_quotation_marks_make_unknown(words: list[str], line: str, named: str | None) -> None:
+    of_words = Tokenizer(Tokenisation("words"), Vocabulary(["<unk>", "<eos>", *words]))
+    found = other_marks(of_words, [line])
+    assert [note.partition(": ")[2].partition(";")[0] for note in found] == ([] if named is None else [named])
+    assert misread(of_words, [line]) == found
 
 
 def test_several_sentences_on_a_line() -> None:

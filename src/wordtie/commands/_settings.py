@@ -16,7 +16,7 @@ from typing import NoReturn, get_type_hints
 import jsonargparse
 import yaml
 
-from wordtie.commands._shared import UsageError
+from wordtie.commands._shared import UsageError, meant
 from wordtie.config import SECTIONS, Settings, to_dict
 from wordtie.errors import did_you_mean
 
@@ -80,10 +80,7 @@ class SettingsParser(jsonargparse.ArgumentParser):
             line,
         )
         line += "; give it as '[0.9,0.05,0.05]'" if line.startswith("data.split") else ""
-        for option in re.findall(r"--[\w.]+", line) if line.startswith("unrecognized") else []:
-            known = [string for action in self._actions for string in action.option_strings]
-            line += did_you_mean(option, known)
-        raise UsageError(f"{line}; see `{self.prog} --help`") from ex
+        raise UsageError(f"{line}{meant(self, line)}; see `{self.prog} --help`") from ex
 
     def settings(self, parsed: jsonargparse.Namespace) -> Settings:
         """Build the settings from what was parsed; a positional `corpus` wins over --data.corpus.

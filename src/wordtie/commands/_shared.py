@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
-from wordtie.errors import WordtieError
+from wordtie.errors import WordtieError, did_you_mean
 from wordtie.text.reading import Source, byte_blocks, decoded, opened
 
 
@@ -31,23 +31,33 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing and leaving, so that the command line reports every error alike."""
-        raise UsageError(f"{message}; see `{self.prog} --help`")
+        raise UsageError(f"{message}{meant(self, message)}; see `{self.prog} --help`")
+
+
+def meant(parser: argparse.ArgumentParser, message: str) -> str:
+    """What may be mended, where a message is of arguments that nobody asked for."""
+    what, _, unknown = message.partition("unrecognized arguments: ")
+    if what or not unknown:
+        return ""
+    known = [string for action in parser._actions for string in action.option_strings]
+    options = re.findall(r"--[\w.-]+", unknown)
+    if not options and not unknown.startswith("-"):
+        return "; words that belong together are put in quotation marks"
+    return "".join(did_you_mean(option.replace("-", "_").replace("__", "--", 1), known) for option in options)
 
 
 def whole_number(text: str) -> int:
     """An `argparse` type: an integer of at least 1."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {number}")
-    return number
+    if not re.fullmatch(r"0*[1-9]\d*", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text}")
+    return int(text)
 
 
 def seed(text: str) -> int:
     """An `argparse` type: what random numbers can be begun with."""
-    number = int(text)
-    if not 0 <= number < 2**63:
-        raise argparse.ArgumentTypeError(f"must be from 0 to 2^63 - 1, got {number}")
-    return number
+    if not re.fullmatch(r"\d+", text, re.ASCII) or int(text) >= 2**63:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 0 to 2^63 - 1, got {text}")
+    return int(text)
 
 
 def stdin() -> BinaryIO:

@@ -64,6 +64,7 @@ def main(argv: list[str]) -> None:
         load_benchmarks("growth").run(how, arguments.json)
     if arguments.write_docs:
         page.write(runner.saved(runner.all_claims()))
+        print(f"written: {page.PAGE}", file=sys.stderr)
 
 
 def _list(claims: Any, growth: str, as_json: bool) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import fcntl
+import sys
+import termios
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,22 +39,30 @@ def main(argv: list[str]) -> None:
     if arguments.file and arguments.split:
         raise UsageError("--split is for the model's own corpus: leave it out, or the FILE")
 
-    from wordtie.uses.misread import beginning, hanging_marks, written_ends
+    from wordtie.uses.misread import beginning, misread
     from wordtie.uses.open_run import load
 
     model = load(arguments.run)
     if arguments.file is None:
+        say(["what comes on stdin is not read: give - for it"] if _is_given_stdin() else [])
         result = evaluate_split(model, arguments.run, arguments.split or "test")
     else:
         text = stdin() if arguments.file == "-" else arguments.file
         if Path(arguments.file).is_file():  # stdin and other pipes are read once
-            first = beginning(Path(arguments.file))
-            say(note for look in (hanging_marks, written_ends) for note in look(model.tokenizer, first))
+            say(misread(model.tokenizer, beginning(Path(arguments.file))))
         result = {"text": text_name(arguments.file), **dataclasses.asdict(model.evaluate(text))}
     if arguments.json:
         print_json(result)
     else:
         print(summary(result))
+
+
+def _is_given_stdin() -> bool:
+    """Whether a file, or a pipe with something in it, is there to be read."""
+    try:
+        return not sys.stdin.isatty() and bool(any(fcntl.ioctl(sys.stdin, termios.FIONREAD, bytes(4))))
+    except (OSError, ValueError, AttributeError):  # closed, none, or of another kind
+        return False
 
 
 def evaluate_split(model: LoadedModel, run: str, split: str) -> dict[str, object]:

@@ -32,7 +32,10 @@ def main(argv: list[str]) -> None:
 
 
 def _temperature(text: str) -> float:
-    number = float(text)
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
     if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be positive, got {text}")
+        raise argparse.ArgumentTypeError(f"must be a positive number, got {text}")
     return number

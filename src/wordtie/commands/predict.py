@@ -30,11 +30,11 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--json", action="store_true", help="print a JSON list")
     arguments = parser.parse_args(argv)
 
-    from wordtie.uses.misread import hanging_marks
+    from wordtie.uses.misread import misread
     from wordtie.uses.open_run import load
 
     model = load(arguments.run)
-    say(hanging_marks(model.tokenizer, [arguments.phrase]))
+    say(misread(model.tokenizer, [arguments.phrase]))
     rows: list[dict[str, object]] = [
         {"word": word, "probability": probability}
         for word, probability in model.predict(arguments.phrase, arguments.top, arguments.words_only)

@@ -48,14 +48,14 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--json", action="store_true", help="print a JSON list")
     arguments = parser.parse_args(argv)
 
-    from wordtie.uses.misread import SAMPLE, hanging_marks, several_sentences, written_ends
+    from wordtie.uses.misread import SAMPLE, misread, several_sentences
     from wordtie.uses.open_run import load
     from wordtie.uses.surprisal import surprisal
 
     model = load(arguments.run)
     lines = lines_with_words(arguments.file, arguments.column)
     first = list(islice(lines, SAMPLE))
-    say(note for look in (hanging_marks, several_sentences, written_ends) for note in look(model.tokenizer, first))
+    say([*misread(model.tokenizer, first), *several_sentences(model.tokenizer, first)])
     records = surprisal(model.model, model.tokenizer, chain(first, lines), arguments.reset)
     rows = map(dataclasses.asdict, records)
     if arguments.json:

@@ -74,6 +74,8 @@ def main(argv: list[str]) -> None:
         data = prepared_data(settings)
         print(summary(result, data.info))
         say(notes(data))
+        if result.valid_perplexity > data.info["vocabulary_size"]:
+            say(["the model is worse than guessing: --training.lr is too high, or the training text is too short"])
 
 
 def default_folder(corpus: str) -> Path:

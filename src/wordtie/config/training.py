@@ -79,6 +79,11 @@ class TrainingSettings:
             f"training.device must be auto, cpu, cuda or cuda:1, got {self.device!r}",
         )
         require(self.lr > 0, f"training.lr must be positive, got {self.lr}")
+        require(
+            self.optimiser == "sgd" or self.lr <= LARGEST_OF_ADAPTIVE,
+            f"training.lr {self.lr:g} is a rate for sgd; {self.optimiser} moves each parameter by about the rate "
+            "itself: set training.lr to about 0.001",
+        )
         require(0 < self.decay <= 1, f"training.decay must be in (0, 1], got {self.decay}")
         for name in ("decay_after", "patience", "clip", "weight_decay", "average_patience"):
             value = getattr(self, name)
@@ -93,6 +98,8 @@ class TrainingSettings:
 
 NO_PART_OF_A_RESULT = ("max_time", "threads", "checkpoint_every")
 """Training settings that decide when and where a run computes, not what it comes to."""
+LARGEST_OF_ADAPTIVE = 0.1
+"""A rate of adam or rmsprop; with sgd's a model comes to nothing."""
 MAY_CHANGE_ON_RESUME = ("epochs", "patience", *NO_PART_OF_A_RESULT)
 """These, and how far it goes."""
 

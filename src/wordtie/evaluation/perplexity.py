@@ -10,7 +10,7 @@ Shapes: N tokens, T steps, B streams, V words.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
@@ -143,6 +143,25 @@ class Reader:
     def nats(self, ids: Ids) -> Iterator[float]:
         """Nats of the next words of the stream, summed over some tokens at a time."""
         return self._read(ids, _nats)
+
+    def apart(self, texts: Sequence[Ids]) -> Iterator[tuple[Bits, Bits]]:
+        """Short texts that know nothing of each other, side by side: what each has alone (to float rounding).
+
+        The stream itself stays where it is. No text is empty, and there is one or more.
+        """
+        there_TB = np.arange(max(map(len, texts)))[:, None] < [len(ids) for ids in texts]
+        targets_TB = np.full(there_TB.shape, self.eos_id)
+        targets_TB.T[there_TB.T] = np.concatenate(texts)
+        inputs_TB = np.concatenate([np.full_like(targets_TB[:1], self.eos_id), targets_TB[:-1]])
+        with evaluating(self.model) as device:
+            query, _ = self.model(torch.from_numpy(inputs_TB).to(device), self.model.initial_state(len(texts)))
+            query = query[torch.from_numpy(there_TB).flatten().to(device)]
+            measured = _bits(self._log_probabilities, query, torch.from_numpy(targets_TB[there_TB]).to(device))
+            of_each_TB = np.empty((2, *there_TB.shape))
+            of_each_TB[:, there_TB] = np.concatenate([*measured], 1)
+        for number, ids in enumerate(texts):
+            bits, entropy = of_each_TB[:, : len(ids), number]
+            yield bits, entropy
 
     def _read(self, ids: Ids, measure: Callable[[LogProbabilities, Tensor, Tensor], Iterator[R]]) -> Iterator[R]:
         for first in range(0, len(ids), TOKENS_AT_ONCE):

@@ -28,13 +28,17 @@ def column(lines: Iterable[str], name: str, where: str) -> Iterator[str]:
         names = next(reader)
         if name not in names:
             raise DataError(f"{where}, line 1: has no column {name}, only {', '.join(names)}: name one of these")
+        if names.count(name) > 1:
+            raise DataError(f"{where}, line 1: has {names.count(name)} columns {name}: rename all but one")
         index = names.index(name)
         for row in reader:
-            if row and len(row) != len(names):
+            if not row:
+                continue  # a blank line, which R and pandas do not count either
+            if len(row) != len(names):
                 raise DataError(
                     f"{where}, line {reader.line_num}: has {len(row)} cells where line 1 has {len(names)}: mend the row"
                 )
-            yield " ".join(row[index].splitlines()) if row else ""
+            yield " ".join(row[index].splitlines())
     except csv.Error as error:
         mend = "is a quotation mark left open? Within a cell it is written twice, and the cell between two more"
         raise DataError(f"{where}, line {reader.line_num}: {error}: {mend}") from error

@@ -55,7 +55,7 @@ class Vocabulary:
             seen = "" if min_count == 1 else f" seen at least {min_count} times"
             raise DataError(
                 f"a vocabulary of {size:,} is larger than the text, which has {len(known) + 2:,} distinct words{seen}, "
-                f"{UNK} and {EOS} included: set data.vocabulary_size to at most {len(known) + 2}, or leave it out"
+                f"{UNK} and {EOS} included: leave data.vocabulary_size out, or set it lower, so that {UNK} is learnt"
             )
         if size is not None:
             del known[max(size - 2, 0) :]

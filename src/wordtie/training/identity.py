@@ -57,7 +57,10 @@ def difference(before: dict[str, Any], now: dict[str, Any]) -> str:
         then, since = (from_dict(each["settings"]) for each in (before, now))
     except SettingsError as error:
         return str(error)
-    return ", ".join([*other_settings(then, since), *changed(before["texts"], now["texts"], "text of ")])
+    texts = changed(before["texts"], now["texts"], "text of ")
+    if texts and then.data.corpus != since.data.corpus:
+        texts.insert(0, f"data.corpus ({then.data.corpus}, now {since.data.corpus})")
+    return ", ".join([*other_settings(then, since), *texts])
 
 
 def other_settings(then: Settings, now: Settings, but: tuple[str, ...] = ("data.corpus",)) -> list[str]:

@@ -34,7 +34,8 @@ def check_begun_alike(folder: Path, settings: Settings) -> None:
 
 def begun_otherwise(folder: Path, other: str) -> RunFolderError:
     """What to say of a run that was begun with other settings, or another text."""
-    back = "put the text back" if other.startswith("text of") else f"go on with --config {folder / 'settings.yaml'}"
+    of_text = other.startswith(("text of", "data.corpus"))
+    back = "give it its text again" if of_text else f"go on with --config {folder / 'settings.yaml'}"
     return RunFolderError(
         f"{folder}: this run was started with other {other}: {back}, or train another with --out or --overwrite"
     )

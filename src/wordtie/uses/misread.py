@@ -12,6 +12,8 @@ from wordtie.text.vocabulary import EOS
 
 SAMPLE = 200
 """Lines of a text that are looked at."""
+STRAIGHT = str.maketrans("’‘“”", "''\"\"")
+CURLED, OPENED = str.maketrans("'\"", "’”"), str.maketrans("'\"", "‘“")
 MARKS = ".,;:?!\"'“”‘’«»()[]…"
 
 
@@ -19,6 +21,11 @@ def beginning(path: Path) -> list[str]:
     """The first lines of a file; of one without line ends, as much as is read at a time."""
     with opened(Source(path)) as handle:
         return handle.read(BLOCK).decode("utf-8", "ignore").split("\n")[:SAMPLE]
+
+
+def misread(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
+    """All that can be said of single lines and words."""
+    return [note for look in (hanging_marks, other_marks, written_ends) for note in look(tokenizer, lines)]
 
 
 def hanging_marks(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
@@ -32,6 +39,21 @@ def hanging_marks(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
         f"unknown because of their punctuation: {' '.join(hung[:5])}{' ...' if len(hung) > 5 else ''}; the model takes "
         "text that is tokenised already: part the marks from the words with blanks, as its training text does"
     ] if hung else []  # fmt: skip
+
+
+def other_marks(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
+    """A note where words are unknown that are known with another kind of apostrophe or quotation marks."""
+    known = tokenizer.vocabulary
+    words = dict.fromkeys(word for line in lines for word in tokenizer.words(line))
+    found = [
+        word
+        for word in words
+        if word not in known and any(word.translate(table) in known for table in (STRAIGHT, CURLED, OPENED))
+    ]
+    return [
+        f"unknown because of their quotation marks: {' '.join(found[:5])}{' ...' if len(found) > 5 else ''}; the text "
+        "that the model was trained on has others: write them as it does"
+    ] if found else []  # fmt: skip
 
 
 def several_sentences(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:

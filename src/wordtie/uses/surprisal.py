@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias, get_args
 from wordtie.errors import require
 from wordtie.evaluation.perplexity import TOKENS_AT_ONCE, Reader
 from wordtie.models.language_model import LanguageModel
+from wordtie.text.batches import Ids
 from wordtie.text.reading import pieces
 from wordtie.text.tokenizer import Tokenizer
 from wordtie.text.vocabulary import EOS
@@ -61,7 +62,10 @@ def surprisal(
     if reset == "never":
         yield from _scored(reader, tokenizer, _text(tokenizer, numbered))
         return
-    for passage in _passages(numbered) if reset == "blank" else ([each] for each in numbered):
+    if reset == "line":
+        yield from _side_by_side(reader, tokenizer, numbered)
+        return
+    for passage in _passages(numbered):
         reader.start()
         places = (_places(tokenizer, number, line) for number, line in passage)
         yield from _scored(reader, tokenizer, chain.from_iterable(places))
@@ -97,12 +101,44 @@ def _places(tokenizer: Tokenizer, number: int, line: str) -> Iterator[Place]:
         yield number, position + 1, region + 1, EOS
 
 
+def _side_by_side(reader: Reader, tokenizer: Tokenizer, numbered: Iterable[tuple[int, str]]) -> Iterator[WordSurprisal]:
+    """Each line from nothing: as many at once as fit a window, one that does not fit by itself."""
+    together: list[list[Place]] = []
+    longest = 0
+    for number, line in numbered:
+        words = _places(tokenizer, number, line)
+        places = list(islice(words, TOKENS_AT_ONCE))
+        longest = max(longest, len(places))
+        if together and longest * (len(together) + 1) > TOKENS_AT_ONCE:
+            yield from _apart(reader, tokenizer, together)
+            together, longest = [], len(places)
+        if len(places) == TOKENS_AT_ONCE:
+            reader.start()
+            yield from _scored(reader, tokenizer, chain(places, words))
+            longest = 0
+        elif places:
+            together.append(places)
+    if together:
+        yield from _apart(reader, tokenizer, together)
+
+
+def _apart(reader: Reader, tokenizer: Tokenizer, lines: list[list[Place]]) -> Iterator[WordSurprisal]:
+    ids_of = [tokenizer.vocabulary.encode(word for *_, word in places) for places in lines]
+    for places, ids, (bits, entropy) in zip(lines, ids_of, reader.apart(ids_of), strict=True):
+        yield from _records(tokenizer, places, ids, zip(bits, entropy, strict=True))
+
+
 def _scored(reader: Reader, tokenizer: Tokenizer, words: Iterator[Place]) -> Iterator[WordSurprisal]:
     """The words, read on from where the reader is."""
-    vocabulary = tokenizer.vocabulary
     while places := list(islice(words, TOKENS_AT_ONCE)):
-        ids = vocabulary.encode(word for *_, word in places)
+        ids = tokenizer.vocabulary.encode(word for *_, word in places)
         rows = (pair for piece in reader(ids) for pair in zip(*piece, strict=True))
-        for (line, position, region, word), word_id, (bits, entropy) in zip(places, ids, rows, strict=True):
-            oov = word not in vocabulary
-            yield WordSurprisal(line, position, region, word, int(word_id), oov, float(bits), float(entropy))
+        yield from _records(tokenizer, places, ids, rows)
+
+
+def _records(
+    tokenizer: Tokenizer, places: list[Place], ids: Ids, rows: Iterable[tuple[float, float]]
+) -> Iterator[WordSurprisal]:
+    for (line, position, region, word), word_id, (bits, entropy) in zip(places, ids, rows, strict=True):
+        oov = word not in tokenizer.vocabulary
+        yield WordSurprisal(line, position, region, word, int(word_id), oov, float(bits), float(entropy))
