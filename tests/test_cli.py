@@ -157,10 +157,6 @@ def test_train_refuses_in_one_line(arguments: list[str], message: str, capsys: C
             "unrecognized arguments: --words-only; did you mean --words_only?",
         ),
         (["surprisal", "run", "--rest", "never"], "did you mean --reset?"),
-        (
-            ["predict", "run", "the", "cat"],
-            "unrecognized arguments: cat; words that belong together are put in quotation",
-        ),
         (["predict", "run", "the", "--top", "ten"], "--top: must be a whole number of at least 1, got ten"),
         (["generate", "run", "--temperature", "abc"], "--temperature: must be a positive number, got abc"),
         (["generate", "run", "--seed", "-1"], "--seed: must be a whole number from 0"),

@@ -91,6 +91,7 @@ def test_predict_lists_the_likeliest(run: Path, capsys: Capture) -> None:
     probabilities = [float(row["probability"]) for row in words]
     assert len(words) == 3
     assert probabilities == sorted(probabilities, reverse=True)
+    assert output(["predict", str(run), "the", "cat"], capsys) == output(["predict", str(run), "the cat"], capsys)
     everything = json.loads(output(["predict", str(run), "the", "--top", "99", "--json"], capsys))
     assert sum(row["probability"] for row in everything) == pytest.approx(1, abs=1e-5)
 

@@ -35,15 +35,10 @@ class Parser(argparse.ArgumentParser):
 
 
 def meant(parser: argparse.ArgumentParser, message: str) -> str:
-    """What may be mended, where a message is of arguments that nobody asked for."""
-    what, _, unknown = message.partition("unrecognized arguments: ")
-    if what or not unknown:
-        return ""
+    """The nearest options, where a message is of some that there are not."""
+    options = re.findall(r"--([\w.-]+)", message) if message.startswith("unrecognized") else []
     known = [string for action in parser._actions for string in action.option_strings]
-    options = re.findall(r"--[\w.-]+", unknown)
-    if not options and not unknown.startswith("-"):
-        return "; words that belong together are put in quotation marks"
-    return "".join(did_you_mean(option.replace("-", "_").replace("__", "--", 1), known) for option in options)
+    return "".join(did_you_mean(f"--{option.replace('-', '_')}", known) for option in options)
 
 
 def whole_number(text: str) -> int:

@@ -20,7 +20,7 @@ def main(argv: list[str]) -> None:
     """Print word and probability."""
     parser = Parser("predict", HELP)
     parser.add_argument("run", metavar="RUN", help="the run folder of a trained model")
-    parser.add_argument("phrase", metavar="PHRASE", help="the words so far")
+    parser.add_argument("phrase", metavar="PHRASE", nargs="+", help="the words so far")
     parser.add_argument("--top", type=whole_number, default=10, help="how many words (10)")
     parser.add_argument(
         "--words_only",
@@ -33,11 +33,11 @@ def main(argv: list[str]) -> None:
     from wordtie.uses.misread import misread
     from wordtie.uses.open_run import load
 
-    model = load(arguments.run)
-    say(misread(model.tokenizer, [arguments.phrase]))
+    model, phrase = load(arguments.run), " ".join(arguments.phrase)
+    say(misread(model.tokenizer, [phrase]))
     rows: list[dict[str, object]] = [
         {"word": word, "probability": probability}
-        for word, probability in model.predict(arguments.phrase, arguments.top, arguments.words_only)
+        for word, probability in model.predict(phrase, arguments.top, arguments.words_only)
     ]
     if arguments.json:
         print_json(rows)

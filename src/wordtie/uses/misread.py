@@ -71,5 +71,5 @@ def written_ends(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
     ends = sum(EOS in tokenizer.words(line) for line in lines) if tokenizer.sentences else 0
     return [
         f"{ends:,} of the first {len(lines):,} lines have {EOS} in them, beside the one that each line end is: take it "
-        "out, it makes the perplexity lower than it is"
+        "out, or the perplexity is lower than that of the text"
     ] if ends else []  # fmt: skip
