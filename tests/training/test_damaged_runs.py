@@ -74,10 +74,16 @@ def flipped(content: bytes) -> bytes:
 @pytest.mark.parametrize("damage", [truncated, emptied, flipped])
 @pytest.mark.parametrize("name", MODEL_FILES)
 def test_a_damaged_model(run: Path, name: str, damage: Callable[[bytes], bytes], capsys: Capture) -> None:
-    (run / name).write_bytes(damage((run / name).read_bytes()))
+    before = {each: (run / each).read_bytes() for each in MODEL_FILES}
+    (run / name).write_bytes(damage(before[name]))
     err = refused(["predict", "run", "w1"], capsys)
     assert "damaged" in err
-    assert "take it from a copy" in err
+    assert "take it from a copy, or have it written anew with --resume" in err
+    assert cli.main([*train("--training.epochs", "1", "--training.checkpoint_every", "50"), "--resume"]) == 0
+    assert {each: (run / each).read_bytes() for each in MODEL_FILES} == before
+    shutil.rmtree(run / "checkpoints")
+    (run / name).write_bytes(damage(before[name]))
+    assert refused(["predict", "run", "w1"], capsys).endswith("take it from a copy\n")
     if name != "manifest.json" or damage is not flipped:  # a flipped digest speaks of the file it is of
         assert f"run/{name}: " in err
 

@@ -94,16 +94,18 @@ def _sealed(folder: Path) -> dict[str, bytes]:
     if not folder.is_dir():
         raise RunFolderError(f"{folder}: no such run folder; `wordtie train` makes one")
     path = folder / MANIFEST
+    goes_on = (folder / CHECKPOINT).exists()
+    mend = f"take it from a copy{', or have it written anew with --resume' if goes_on else ''}"
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         version, digests = int(manifest["version"]), dict(manifest["sha256"])
     except FileNotFoundError as error:
-        mend = "train it further with --resume" if (folder / CHECKPOINT).exists() else "is this a run folder?"
+        mend = "train it further with --resume" if goes_on else "is this a run folder?"
         raise RunFolderError(f"{path}: missing, so there is no finished model here; {mend}") from error
     except OSError as error:
         raise RunFolderError(f"{path}: cannot be read ({error.strerror})") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise RunFolderError(f"{path}: damaged: take it from a copy") from error
+        raise RunFolderError(f"{path}: damaged: {mend}") from error
     if version > VERSION:
         raise RunFolderError(f"{path}: format {version} is newer than this wordtie: update wordtie")
     contents = {}
@@ -111,11 +113,9 @@ def _sealed(folder: Path) -> dict[str, bytes]:
         try:
             contents[name] = (folder / name).read_bytes()
         except OSError as error:
-            raise RunFolderError(f"{folder / name}: cannot be read ({error.strerror}): take it from a copy") from error
+            raise RunFolderError(f"{folder / name}: cannot be read ({error.strerror}): {mend}") from error
         if hashlib.sha256(contents[name]).hexdigest() != digests.get(name):
-            raise RunFolderError(
-                f"{folder / name}: damaged, it is not what {MANIFEST} says: take it from a copy, or train again"
-            )
+            raise RunFolderError(f"{folder / name}: damaged, it is not what {MANIFEST} says: {mend}")
     return contents
 
 
