@@ -62,9 +62,13 @@ def main(argv: list[str]) -> None:
 
     from wordtie.config.without_effect import without_effect
     from wordtie.training.prepared import prepared_data
+    from wordtie.training.run_folder import check_free, named
     from wordtie.training.trainer import train
 
     say(without_effect(settings))
+    if not parsed.resume:  # then they have been said
+        check_free(named(out), parsed.resume, parsed.overwrite)
+        say(notes(prepared_data(settings)))
     result = train(settings, out, resume=parsed.resume, overwrite=parsed.overwrite)
     if result.stopped == "max_time":
         print("stopped by --training.max_time; the same command with --resume goes on", file=sys.stderr)
@@ -73,8 +77,7 @@ def main(argv: list[str]) -> None:
     else:
         data = prepared_data(settings)
         print(summary(result, data.info))
-        say(notes(data))
-        if result.valid_perplexity > data.info["vocabulary_size"]:
+        if result.stopped != "max_time" and result.valid_perplexity > data.info["vocabulary_size"]:
             say(["the model is worse than guessing: --training.lr is too high, or the training text is too short"])
 
 
