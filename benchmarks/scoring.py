@@ -61,14 +61,19 @@ def measure(score: NaiveWindow, ours: Callable[[LanguageModel, Ids], object], ef
     """Both over the same text."""
     ids = zipf_ids(2_000 if effort.quick else 10_000, WORDS)
     model = fast_model()
+    return scored(naive_contender(ids, score), lambda: ours(model, ids), len(ids), effort)
+
+
+def scored(alternative: Callable[[], object], ours: Callable[[], object], tokens: int, effort: Effort) -> Measurement:
+    """Two ways to score so many tokens."""
     found = compare(
-        alternative=naive_contender(ids, score),
-        ours=lambda: ours(model, ids),
-        multiply_adds=float(len(ids)) * (8 * UNITS**2 * LAYERS + WORDS * UNITS),
+        alternative=alternative,
+        ours=ours,
+        multiply_adds=float(tokens) * (8 * UNITS**2 * LAYERS + WORDS * UNITS),
         probe=MatrixProbe(torch.float32),
         rounds=max(2, effort.rounds // 3),
     )
-    return replace(found, note=f"{1e3 * len(ids) / found.ours:,.0f} words/s")
+    return replace(found, note=f"{1e3 * tokens / found.ours:,.0f} words/s")
 
 
 def evaluate_extra(tokens: int, folder: str) -> int:
@@ -96,14 +101,7 @@ def measure_lines(effort: Effort) -> Measurement:
         for first in range(0, count, TOKENS_AT_ONCE // LINE):
             list(reader.apart([*ids[first : first + TOKENS_AT_ONCE // LINE]]))
 
-    found = compare(
-        alternative=alone,
-        ours=together,
-        multiply_adds=float(ids.size) * (8 * UNITS**2 * LAYERS + WORDS * UNITS),
-        probe=MatrixProbe(torch.float32),
-        rounds=max(2, effort.rounds // 3),
-    )
-    return replace(found, note=f"{1e3 * ids.size / found.ours:,.0f} words/s")
+    return scored(alone, together, ids.size, effort)
 
 
 def surprisal_extra(tokens: int, folder: str) -> int:

@@ -62,14 +62,13 @@ def main(argv: list[str]) -> None:
 
     from wordtie.config.without_effect import without_effect
     from wordtie.training.prepared import prepared_data
-    from wordtie.training.run_folder import check_free, named
-    from wordtie.training.start import check_start
+    from wordtie.training.run_folder import named
+    from wordtie.training.saved_run import check_call
     from wordtie.training.trainer import train
 
     say(without_effect(settings))
     if not parsed.resume:  # then they have been said
-        check_free(named(out), parsed.resume, parsed.overwrite)
-        check_start(settings)
+        check_call(named(out), settings, parsed.resume, parsed.overwrite)
         say(notes(prepared_data(settings)))
     result = train(settings, out, resume=parsed.resume, overwrite=parsed.overwrite)
     if result.stopped == "max_time":

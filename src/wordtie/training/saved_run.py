@@ -18,6 +18,16 @@ from wordtie.training.progress import Metrics
 from wordtie.training.provenance import begin_session
 from wordtie.training.result import Position, TrainingResult
 from wordtie.training.run_state import RunState, Tensors
+from wordtie.training.start import check_start
+
+
+def check_call(folder: Path, settings: Settings, resume: bool, overwrite: bool) -> None:
+    """Everything that can be refused before a text is read for nothing. Raises `RunFolderError`, `SettingsError`."""
+    run_folder.check_free(folder, resume, overwrite)
+    if overwrite or not (folder / run_folder.CHECKPOINT).exists():
+        check_start(settings)
+    if resume:
+        check_begun_alike(folder, settings)
 
 
 def check_begun_alike(folder: Path, settings: Settings) -> None:

@@ -35,9 +35,9 @@ from wordtie.training.progress import Progress
 from wordtie.training.provenance import end_session
 from wordtie.training.result import Position, Stopped, TrainingResult
 from wordtie.training.run_state import RunState, Tensors
-from wordtie.training.saved_run import SavedRun, check_begun_alike
+from wordtie.training.saved_run import SavedRun, check_call
 from wordtie.training.schedule import averaging_begins, learning_rate, out_of_patience
-from wordtie.training.start import check_start, start
+from wordtie.training.start import start
 from wordtie.training.step import Step
 from wordtie.training.stop_signals import StopSignals
 
@@ -55,11 +55,7 @@ def train(settings: Settings, out: str | Path, resume: bool = False, overwrite: 
     out = run_folder.named(out)
     if resume and overwrite:
         raise RunFolderError(f"{out}: resume goes on with a run, overwrite replaces it: give one of them")
-    run_folder.check_free(out, resume, overwrite)
-    if overwrite or not (out / run_folder.CHECKPOINT).exists():
-        check_start(settings)
-    if resume:
-        check_begun_alike(out, settings)
+    check_call(out, settings, resume, overwrite)
     data = prepared_data(settings)
     device = resolve_device(settings.training.device)
     with process_of_its_own(settings.training.threads, device), run_folder.locked(out):
