@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from wordtie.text.reading import BLOCK, Source, opened
@@ -32,28 +32,36 @@ def hanging_marks(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
     """A note where a model of tokenised text does not know words that it would know without their punctuation."""
     if tokenizer.tokenisation.kind != "space":
         return []
-    known = tokenizer.vocabulary
-    words = dict.fromkeys(word for line in lines for word in tokenizer.words(line))
-    hung = [word for word in words if word not in known and word.strip(MARKS) in known]
-    return [
-        f"unknown because of their punctuation: {' '.join(hung[:5])}{' ...' if len(hung) > 5 else ''}; the model takes "
-        "text that is tokenised already: part the marks from the words with blanks, as its training text does"
-    ] if hung else []  # fmt: skip
+    return _unknown(
+        tokenizer,
+        lines,
+        lambda word: [word.strip(MARKS)],
+        "their punctuation",
+        "the model takes text that is tokenised already: part the marks from the words with blanks, as its training "
+        "text does",
+    )
 
 
 def other_marks(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
     """A note where words are unknown that are known with another kind of apostrophe or quotation marks."""
+    return _unknown(
+        tokenizer,
+        lines,
+        lambda word: [word.translate(table) for table in (STRAIGHT, CURLED, OPENED)],
+        "their quotation marks",
+        "the text that the model was trained on has others: write them as it does",
+    )
+
+
+def _unknown(
+    tokenizer: Tokenizer, lines: Sequence[str], forms: Callable[[str], list[str]], why: str, mend: str
+) -> list[str]:
+    """A note where words are unknown of which another form is known."""
     known = tokenizer.vocabulary
     words = dict.fromkeys(word for line in lines for word in tokenizer.words(line))
-    found = [
-        word
-        for word in words
-        if word not in known and any(word.translate(table) in known for table in (STRAIGHT, CURLED, OPENED))
-    ]
-    return [
-        f"unknown because of their quotation marks: {' '.join(found[:5])}{' ...' if len(found) > 5 else ''}; the text "
-        "that the model was trained on has others: write them as it does"
-    ] if found else []  # fmt: skip
+    found = [word for word in words if word not in known and any(form in known for form in forms(word))]
+    named = f"{' '.join(found[:5])}{' ...' if len(found) > 5 else ''}"
+    return [f"unknown because of {why}: {named}; {mend}"] if found else []
 
 
 def several_sentences(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
