@@ -9,6 +9,9 @@ import pytest
 
 # one place for the machine code of the kernels, wherever a test has its other caches
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "kernels"))
+# tests in several processes at once have a core each
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture

@@ -164,6 +164,8 @@ def test_an_option_must_be_written_out(run: Path, capsys: Capture) -> None:
         (b"", "a recipe has sections"),
         (b"caf\xe9\n", "not UTF-8"),
         (b"model:\n  hidden: [1\n", "line 3: not YAML"),
+        (b"model: {hidden: 8}\ndata: {}\nmodel: {head: tied}\n", "line 3: model stands there already, in line 1"),
+        (b"model:\n  hidden: 8\n  head: tied\n  hidden: 9\n", "line 4: hidden stands there already, in line 2"),
     ],
 )
 def test_a_recipe_holds_settings_and_nothing_else(content: bytes, says: str, tmp_path: Path, capsys: Capture) -> None:

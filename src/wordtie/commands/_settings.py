@@ -96,7 +96,8 @@ class SettingsParser(jsonargparse.ArgumentParser):
 def _check_recipe(path: Path) -> None:
     """Raise a `UsageError` for a recipe that is none: only sections of settings, each with names of its own."""
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        found = yaml.safe_load(text)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -117,6 +118,20 @@ def _check_recipe(path: Path) -> None:
         known = [field.name for field in dataclasses.fields(kind)]
         for name in found.get(section, {}).keys() - set(known):
             raise UsageError(f"{path}: {section} has no setting {name}{did_you_mean(str(name), known)}")
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    assert isinstance(root, yaml.MappingNode)
+    for mapping in (root, *(values for _, values in root.value)):
+        _check_said_once(path, mapping)
+
+
+def _check_said_once(path: Path, mapping: yaml.MappingNode) -> None:
+    """Raise a `UsageError` for a name that stands there twice: YAML would take the last, and not say so."""
+    lines: dict[str, int] = {}
+    for key, _ in mapping.value:
+        line = key.start_mark.line + 1
+        if key.value in lines:
+            raise UsageError(f"{path}, line {line}: {key.value} stands there already, in line {lines[key.value]}")
+        lines[key.value] = line
 
 
 def as_yaml(settings: Settings) -> str:
