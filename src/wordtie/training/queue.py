@@ -80,6 +80,7 @@ class Job:
         limit = [] if math.isinf(seconds) else ["--max_time", f"{math.ceil(seconds)}s"]
         count = str(threads)
         environment = {**os.environ, "OMP_NUM_THREADS": count, "MKL_NUM_THREADS": count, "NUMBA_NUM_THREADS": count}
+        environment["PYTHONUNBUFFERED"] = "1"  # the log's last line is the last that was said, on stdout or stderr
         self.process = subprocess.Popen(
             [*self.command, *limit],
             stdin=subprocess.DEVNULL,
