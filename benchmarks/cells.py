@@ -2,7 +2,8 @@
 
 Reported without a goal. The models are small (200 units) and tied, with the dropout of Inan et al. (2017), the
 cross-entropy alone and no augmented loss; GRU and plain RNN have two layers as the LSTM has, the recurrent highway
-network one of depth 10 with coupled gates, as in Zilly et al. (2016).
+network one of depth 10 with coupled gates, as in Zilly et al. (2016). Only the LSTM has a fast twin: what is measured
+is what a user waits for, not what the equations cost.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from functools import partial
 from itertools import cycle
 
 from benchmarks.harness import Claim, Effort, MatrixProbe, Measurement, compare
-from benchmarks.steps import Setup, fast_contender, multiply_adds, windows_of
+from benchmarks.steps import Setup, fast_contender, windows_of
 from wordtie.config import LossSettings, ModelSettings
 
 LSTM = Setup(
@@ -33,10 +34,10 @@ def measure(model: ModelSettings, effort: Effort) -> Measurement:
     return compare(
         alternative=fast_contender(LSTM, cycle(windows)),
         ours=fast_contender(setup, cycle(windows)),
-        multiply_adds=multiply_adds(setup, windows),
+        multiply_adds=None,  # the two parts of a step have different dtypes
         probe=MatrixProbe(setup.precision),
         rounds=effort.rounds,
-        note=f"ours in {str(setup.precision).removeprefix('torch.')}",
+        note=f"softmax in {str(setup.precision).removeprefix('torch.')}; the cell step by step in torch, fp32",
     )
 
 

@@ -6,6 +6,7 @@ to its end: windows are taken from all over it, which is what its length can cha
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import statistics
 import sys
@@ -25,7 +26,9 @@ from benchmarks.memory import in_fresh_process, peak
 from benchmarks.runner import CHECKOUT, RESULTS, save
 from benchmarks.small_real import SETUP
 from benchmarks.steps import Setup, Window, fast_contender, zipf_ids
+from wordtie.errors import WordtieError
 from wordtie.text.batches import batches, window_count
+from wordtie.training.machine import keep_freed_memory
 
 FIGURES = CHECKOUT / "docs" / "figures"
 TOKENS = 1_000_000
@@ -82,6 +85,7 @@ def windows_all_over(path: Path, setup: Setup, count: int) -> Iterator[Window]:
 
 def measure(axis: str, value: int, path: str, steps: int) -> Point:
     """In the process whose memory is looked at; reading the windows is timed with the step."""
+    keep_freed_memory()  # as training does
     setup, _ = setup_at(axis, value)
     warm_up = 2
     step = fast_contender(setup, windows_all_over(Path(path), setup, warm_up + steps))
@@ -148,14 +152,20 @@ def plot(found: Sequence[Point], title: str, folder: Path = FIGURES) -> list[Pat
 
 
 def run(effort: Effort, as_json: bool) -> dict[str, Any]:
-    """Measure, plot, print, and keep. A quick run keeps and plots nothing in the checkout."""
+    """Measure, keep, plot, print. A quick run keeps and plots nothing in the checkout.
+
+    Raises `WordtieError` without matplotlib.
+    """
+    if importlib.util.find_spec("matplotlib") is None:
+        raise WordtieError("growth is a plot, and matplotlib is not installed: pip install wordtie[report]")
     found = points(effort)
     record = {"name": "growth", "points": [asdict(point) for point in found], "quick": effort.quick, **describe()}
+    if not effort.quick:
+        save(record, RESULTS)
     with tempfile.TemporaryDirectory() as folder:
         machine = f"{record['machine']['processor']}, {record['threads']} threads"
         written = plot(found, f"Training small REAL on {machine}", Path(folder) if effort.quick else FIGURES)
     if not effort.quick:
-        save(record, RESULTS)
         print("written:", *(path.relative_to(CHECKOUT) for path in written), file=sys.stderr)
     if as_json:
         print(json.dumps(record, ensure_ascii=False))

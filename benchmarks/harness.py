@@ -40,7 +40,8 @@ class Measurement:
     """What came out. `ratio` is how many times better than the alternative, for memory too."""
 
     ratio: float
-    spread: float
+    spread: float | None
+    """None where it was measured once."""
     alternative: float
     """What the alternative took, or the goal where that is the alternative; median, in `unit`."""
     ours: float
@@ -86,14 +87,14 @@ def ratios(alternative: Sequence[float], ours: Sequence[float]) -> list[float]:
     return [a / b for a, b in zip(alternative, ours, strict=True)]
 
 
-def spread(values: Sequence[float]) -> float:
-    """Distance between the quartiles over the median; 0 for a single value.
+def spread(values: Sequence[float]) -> float | None:
+    """Distance between the quartiles over the median; None of a single value.
 
     >>> spread([1.0, 2.0, 3.0, 4.0, 5.0])
     0.6666666666666666
     """
     if len(values) < 2:
-        return 0.0
+        return None
     low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
     return (high - low) / middle
 
@@ -134,33 +135,31 @@ def over_floor(seconds: Sequence[float], multiply_adds: float, rate: float) -> f
 def compare(
     alternative: Callable[[], object],
     ours: Callable[[], object],
-    multiply_adds: float,
+    multiply_adds: float | None,
     probe: MatrixProbe,
     rounds: int,
     note: str = "",
     clock: Callable[[], float] = time.perf_counter,
 ) -> Measurement:
-    """Alternate the two and the probe, and put the figures together."""
+    """Alternate the two and the probe, and put the figures together; without `multiply_adds` there is no floor."""
     contenders = {"alternative": alternative, "ours": ours, "probe": probe.contender()}
     if probe.device != "cpu":
         contenders = {name: _to_the_end(run) for name, run in contenders.items()}
     timings = alternate(contenders, rounds, clock=clock)
     values = ratios(timings["alternative"], timings["ours"])
     rate = probe.rate(timings["probe"])
+    details = {"multiply_adds_per_s": rate, "rounds": rounds}
+    if multiply_adds is not None:
+        details |= {"floor_ms": 1e3 * multiply_adds / rate, "multiply_adds": multiply_adds}
     return Measurement(
         ratio=statistics.median(values),
         spread=spread(values),
         alternative=1e3 * statistics.median(timings["alternative"]),
         ours=1e3 * statistics.median(timings["ours"]),
         unit="ms",
-        measured_over_floor=over_floor(timings["ours"], multiply_adds, rate),
+        measured_over_floor=None if multiply_adds is None else over_floor(timings["ours"], multiply_adds, rate),
         note=note,
-        details={
-            "floor_ms": 1e3 * multiply_adds / rate,
-            "multiply_adds": multiply_adds,
-            "multiply_adds_per_s": rate,
-            "rounds": rounds,
-        },
+        details=details,
     )
 
 

@@ -13,7 +13,6 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-import numba
 import torch
 
 from benchmarks.harness import UnavailableError
@@ -21,7 +20,7 @@ from benchmarks.harness import UnavailableError
 P = ParamSpec("P")
 R = TypeVar("R")
 
-STATUS = Path("/proc/self/status")
+STATUS, PEAK_AGAIN = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 MEMORY = Path("/proc/meminfo")
 
 
@@ -33,14 +32,16 @@ def in_fresh_process(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) ->
 
 
 def set_threads(threads: int) -> None:
-    """Of matrix products and of compiled loops; numba cannot go beyond what it was started with."""
+    """Of matrix products; compiled loops are divided over as many."""
     torch.set_num_threads(threads)
-    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
 
 
 def extra_peak(work: Callable[[], object]) -> int:
-    """Bytes that the work needed at its peak beyond what was in use before."""
-    Path("/proc/self/clear_refs").write_text("5")
+    """Bytes that the work needed at its peak beyond what was in use before. Raises `UnavailableError` outside Linux."""
+    try:
+        PEAK_AGAIN.write_text("5")
+    except OSError as error:
+        raise UnavailableError(f"the peak of memory is set back through {PEAK_AGAIN}: {error.strerror}") from error
     before = peak()
     work()
     return peak() - before

@@ -40,11 +40,10 @@ def goal_over_floor(record: Record) -> str:
 
 def cells(record: Record) -> list[str]:
     """One row, in the order of `HEADER`."""
-    goal = "-" if record["goal"] is None else f"≥ {record['goal']:g}×"
+    goal = "-" if record["goal"] is None else f"≥ {record['goal']:.3g}×"
     if record["ratio"] is None:
         return [record["what"], "-", "-", "-", goal, "-", "-", "-", "-", record["note"]]
     floor = record["measured_over_floor"]
-    remarks = f"{record['note']}; quick look, not a figure to quote" if record["quick"] else record["note"]
     return [
         record["what"],
         _quantity(record["alternative"], record["unit"]),
@@ -52,10 +51,10 @@ def cells(record: Record) -> list[str]:
         f"**{record['ratio']:.2f}×**",
         goal,
         reached(record),
-        f"{record['spread']:.0%}",
+        _share(record["spread"]),
         "-" if floor is None else f"{floor:.1f}",
         goal_over_floor(record),
-        remarks,
+        record["note"],
     ]
 
 
@@ -68,8 +67,8 @@ def markdown(records: Sequence[Record]) -> str:
 
 
 def machine(record: Record) -> str:
-    """Machine, versions and threads in one line."""
-    found, versions = record["machine"], record["versions"]
+    """Machine, versions, commit and threads in one line."""
+    found, versions = record["machine"], {"commit": record.get("code_version", "not kept"), **record["versions"]}
     parts = [
         found["processor"],
         f"{found['cores']} cores",
@@ -84,15 +83,16 @@ def machine(record: Record) -> str:
 
 def text(record: Record) -> str:
     """One claim in the terminal."""
-    goal = "" if record["goal"] is None else f" (goal {record['goal']:g}×)"
+    goal = "" if record["goal"] is None else f" (goal {record['goal']:.3g}×)"
     if record["ratio"] is None:
         return f"{record['name']:24} not measured{goal}: {record['note']}"
     floor = record["measured_over_floor"]
     return (
-        f"{record['name']:24} {record['ratio']:.2f}×{goal}, spread {record['spread']:.0%}"
+        f"{record['name']:24} {record['ratio']:.2f}×{goal}, spread {_share(record['spread'])}"
         + ("" if floor is None else f", measured ÷ floor {floor:.1f}")
         + f": {_quantity(record['ours'], record['unit'])} against {_quantity(record['alternative'], record['unit'])}"
         + (f"; {record['note']}" if record["note"] else "")
+        + ("; a quick look, not a figure to quote" if record["quick"] else "")
     )
 
 
@@ -100,6 +100,10 @@ def write(records: Sequence[Record], page: Path = PAGE) -> None:
     """Put the table between the markers. Raises `DataError` where the page has lost them."""
     if not marked.replace(page, BEGIN, END, f"{markdown(records)}\n"):
         raise DataError(f"{page}: the lines `{BEGIN}` and `{END}` are missing; put them where the table belongs")
+
+
+def _share(spread: float | None) -> str:
+    return "-" if spread is None else f"{spread:.0%}"
 
 
 def _quantity(value: float, unit: str) -> str:

@@ -65,9 +65,12 @@ def public(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def save(record: dict[str, Any], folder: Path = RESULTS) -> None:
-    """One file a claim, replaced by the next measurement."""
+    """One file a claim, replaced by the next measurement, but not by word that there could be none."""
+    path = folder / f"{record['name']}.json"
+    if record.get("ratio", 1) is None and path.exists():
+        return
     folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / f"{record['name']}.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+    write_text(path, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
 
 
 def saved(claims: Iterable[Claim], folder: Path = RESULTS) -> list[dict[str, Any]]:

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from itertools import cycle
 from pathlib import Path
 
+import torch
+
 from benchmarks.harness import Claim, Effort, Measurement, spread
 from benchmarks.small_real import SETUP
 from benchmarks.steps import fast_contender, windows_of
@@ -43,8 +45,9 @@ def first_step_wait() -> float:
 
 
 def python(code: str, *arguments: str, **environment: str) -> str:
-    """Run a new interpreter in the checkout; gives what it printed."""
+    """Run a new interpreter in the checkout, with as many threads as this one; gives what it printed."""
     command = [sys.executable, "-c", code, *arguments]
+    environment["OMP_NUM_THREADS"] = str(torch.get_num_threads())
     result = subprocess.run(
         command, cwd=CHECKOUT, env={**os.environ, **environment}, stdout=subprocess.PIPE, text=True, check=True
     )

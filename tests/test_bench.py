@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -194,7 +192,7 @@ def test_ratio_is_the_median_of_the_rounds_and_the_floor_is_multiply_adds_over_r
     assert found.measured_over_floor == 2.0
     assert (found.alternative, found.ours, found.unit) == (8_000.0, 2_000.0, "ms")
     assert found.details["floor_ms"] == 1_000.0
-    assert spread([5.0]) == 0.0
+    assert spread([5.0]) is None
 
 
 def test_shares_tell_products_recurrence_and_softmax_apart() -> None:
@@ -252,6 +250,28 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def bench(*arguments: str) -> int:
     """With the threads that the tests have: they share a process."""
     return cli.main(["bench", "--threads", str(torch.get_num_threads()), *arguments])
+
+
+def test_as_many_threads_as_are_asked_for(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(torch, "set_num_threads", asked.append)
+    assert cli.main(["bench", "--threads", "3", "fast"]) == 0
+    assert asked == [3]
+
+
+def test_a_record_is_not_lost_to_a_machine_that_cannot_measure(fake: Path) -> None:
+    kept = {"name": "gpu", "ratio": 9.0}
+    runner.save(kept)
+    assert bench("gpu") == 0
+    assert json.loads((fake / "gpu.json").read_text()) == kept
+
+
+@pytest.mark.parametrize("name", ["cell-rnn", "scoring-library", "vocabulary-memory", "word2vec-skipgram-untied"])
+def test_what_a_claim_measures_can_be_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (claim,) = runner.chosen([name])
+    found = claim.measure(Effort(rounds=1, quick=True))
+    assert min(found.ratio, found.ours, found.alternative) > 0
 
 
 def test_json_is_one_object_a_line(fake: Path, capsys: Capture) -> None:
@@ -351,7 +371,7 @@ def test_goal_over_floor_needs_both() -> None:
     assert page.goal_over_floor({**record, "measured_over_floor": None}) == "-"
 
 
-def test_the_page_has_its_markers() -> None:
+def test_the_page_is_what_the_records_say() -> None:
     text = page.PAGE.read_text()
     assert [text.index(mark) for mark in (page.BEGIN, page.END)] == sorted(map(text.index, (page.BEGIN, page.END)))
-    assert all(first <= second for first, second in pairwise(m.start() for m in re.finditer("^## ", text, re.M)))
+    assert page.markdown(runner.saved(runner.all_claims())) in text, "`wordtie bench --write-docs` writes it"

@@ -70,8 +70,7 @@ class NaiveModel(nn.Module):
     def forward(self, inputs_TB: Tensor, state: State, masks: NaiveMasks) -> tuple[Tensor, State]:
         """Masked outputs of the top layer, (N, H), and the unmasked last state."""
         outputs = []
-        for ids_B in inputs_TB:
-            below = F.embedding(ids_B, self.words) * masks.input_mask
+        for below in F.embedding(inputs_TB, self.words) * masks.input_mask:
             new_state = []
             for layer, (hidden, cell) in enumerate(state):
                 gates = F.linear(below, self.input_weights[layer], self.biases[layer])
