@@ -23,9 +23,10 @@ HOW_TO_READ = """
 and ± the standard deviation over seeds.</li>
 <li>The difference is that of the test text where the paper has it; below zero is better than published.</li>
 <li><b>Reached</b>: within 2 % of the published number, or better; of a correlation, within 0.02. <b>Run</b>:
-there is none to hold it against.</li>
+there is none to hold it against, or one of another text.</li>
 <li><b>Two sessions</b>: the first came out above the published validation perplexity, so its model was trained once
-more, the rate started anew (inan-2017, footnote 4). The better of the two on the validation text stands.</li>
+more, the rate started anew (inan-2017, footnote 4, but for base, where it changed nothing there). The better of the
+two on the validation text stands.</li>
 </ul>"""
 WITH_WORDS = "inan-2017/table-4"
 """The table that the section of next words belongs to."""
@@ -50,6 +51,7 @@ def page(rows: Sequence[RowState], vectors: str = "") -> str:
             f'<h2 id="next-words">Next words ({_link(WITH_WORDS, "inan-2017, Table 4")})</h2>',
             *next_words(rows),
             '<h2 id="vectors">Word vectors</h2>',
+            "<p>Spearman's ρ with people's judgements; the loss is that of the last epoch, in nats a prediction.</p>",
             *_from_markdown(vectors),
             "</html>",
             "",

@@ -8,6 +8,7 @@ from itertools import groupby
 from statistics import fmean
 from typing import Any
 
+from wordtie.papers.row import Row
 from wordtie.report.formats import number
 from wordtie.report.ledger import DIVERGED, Entry
 from wordtie.report.status import RowState
@@ -32,20 +33,21 @@ class Run:
 
 def runs(rows: Sequence[RowState]) -> list[Run]:
     """Those that the rows' numbers are from."""
-    return [_run(state.row.short_name, entry) for state in rows for entry in state.entries]
+    return [_run(state.row, entry) for state in rows for entry in state.entries]
 
 
-def _run(row: str, entry: Entry) -> Run:
+def _run(row: Row, entry: Entry) -> Run:
     sessions = entry.get("sessions", [entry])
     seconds = sum(session["seconds"] for session in sessions)
     machines = [machine["gpu"] or machine["cpu"] for machine in _ever(entry, "machine") if machine]
     epochs = " + ".join(str(session["epochs"]) for session in sessions)
-    keeps_last = entry["configuration"].get("training", {}).get("keep") == "last"
+    # spaces are compared after the last epoch, whatever is exported
+    keeps_last = entry["configuration"].get("training", {}).get("keep") == "last" or "subspace" in row.measures
     best = " in two sessions" if len(sessions) > 1 else "" if keeps_last else f" (best {entry['best_epoch']})"
     if DIVERGED in entry:
         best += ", a second session diverged"
     return Run(
-        row,
+        row.short_name,
         entry["seed"],
         f"{epochs} epochs{best}" if entry["epochs"] > 1 else "",
         f"{seconds / 3600:.1f} h" if seconds >= 360 else f"{seconds:.0f} s",

@@ -34,17 +34,17 @@ class Mean:
     """Over seeds."""
 
     mean: float
-    spread: float
-    """Standard deviation; 0 of one seed."""
+    spread: float | None
+    """Standard deviation; None of one seed."""
     seeds: int
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Mean:
         """Of one value or more."""
-        return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0, len(values))
+        return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None, len(values))
 
     def __str__(self) -> str:
-        return f"{shown(self.mean)} ± {shown(self.spread)}" if self.seeds > 1 else shown(self.mean)
+        return shown(self.mean) if self.spread is None else f"{shown(self.mean)} ± {shown(self.spread)}"
 
 
 @dataclass(frozen=True)
