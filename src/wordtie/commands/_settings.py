@@ -120,14 +120,14 @@ def _check_recipe(path: Path) -> None:
             raise UsageError(f"{path}: {section} has no setting {name}{did_you_mean(str(name), known)}")
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     assert isinstance(root, yaml.MappingNode)
-    for mapping in (root, *(values for _, values in root.value)):
-        _check_said_once(path, mapping)
+    for node in (root, *(values for _, values in root.value)):
+        _check_said_once(path, node)
 
 
-def _check_said_once(path: Path, mapping: yaml.MappingNode) -> None:
+def _check_said_once(path: Path, node: yaml.Node) -> None:
     """Raise a `UsageError` for a name that stands there twice: YAML would take the last, and not say so."""
     lines: dict[str, int] = {}
-    for key, _ in mapping.value:
+    for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
         line = key.start_mark.line + 1
         if key.value in lines:
             raise UsageError(f"{path}, line {line}: {key.value} stands there already, in line {lines[key.value]}")
