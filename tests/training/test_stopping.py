@@ -51,7 +51,7 @@ def test_stopping_by_time_changes_nothing(text: Path) -> None:
     short = ["--training.checkpoint_every", "50"]
     assert run(train("whole", *short), folder)[0] == 0
     for _ in range(3):  # each call trains on one window at least, however slow it is to start
-        code, output = run(train("parts", *short, "--resume", "--training.max_time", "0.3s"), folder)
+        code, output = run(train("parts", *short, "--resume", "--training.max_time", "0.1s"), folder)
         assert code == 0, output
         assert json.loads((folder / "parts" / "result.json").read_text())["stopped"] == "max_time"
     assert run(["predict", "parts", "w1", "--top", "1"], folder)[0] == 0
