@@ -57,9 +57,9 @@ def models(tied: bool, fused: bool = True) -> tuple[NaiveModel, LanguageModel]:
 
 
 @pytest.mark.parametrize("fused", [True, False], ids=["fused", "readable"])
-@pytest.mark.parametrize("through_target", [True, False])
+@pytest.mark.parametrize("through_target", [True, False, "entropy"])
 @pytest.mark.parametrize(("tied", "kind"), [(True, "augmented"), (False, "augmented"), (False, "cross_entropy")])
-def test_the_naive_step_is_the_fast_step(tied: bool, kind: Any, through_target: bool, fused: bool) -> None:
+def test_the_naive_step_is_the_fast_step(tied: bool, kind: Any, through_target: Any, fused: bool) -> None:
     """Two steps with the same masks, of which the second starts from the carried state; clipping is at work."""
     settings = LossSettings(kind, temperature=3.0, gamma=0.7, gradient_through_target=through_target)
     naive, fast = models(tied, fused)

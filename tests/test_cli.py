@@ -131,6 +131,10 @@ def test_a_full_disk_is_said() -> None:
         (["--model.hiden", "3"], "did you mean --model.hidden?"),
         (["--model.hidden", "many"], "model.hidden: expected int"),
         (["--data.vocabulary_size", "10,000"], "data.vocabulary_size: expected int or null, got 10,000; see"),
+        (
+            ["--loss.gradient_through_target", "maybe"],
+            "gradient_through_target: expected bool or 'entropy', got maybe; see",
+        ),
         (["--data", "novel.txt"], "a setting in it is given as --data.NAME VALUE; see"),
         (["--model.hidden", "0"], "model.hidden must be at least 1, got 0"),
         (["--model.head", "loose"], "model.head"),

@@ -75,11 +75,14 @@ def assert_close(found: list[Tensor], expected: list[Tensor], tolerance: float) 
 
 PULLS = [None, Pull(20.0, 0.65, True), Pull(20.0, 0.65, False), Pull(3.0, 1.5, True), Pull(20.0, 0.0, True)]
 CROSS = [Pull(20.0, 0.65, True, "cross_entropy"), Pull(1.0, 0.3, True, "cross_entropy")]
+ENTROPY = [Pull(20.0, 0.65, "entropy"), Pull(3.0, 1.5, "entropy"), Pull(3.0, 1.5, "entropy", "cross_entropy")]
 OF_2016 = Pull(1.0, 0.3, True, biased=True)
 
 
 @pytest.mark.parametrize(
-    "pull", [*PULLS, *CROSS, OF_2016], ids=["ce", "tau20", "tau20-fixed", "tau3", "gamma0", "20-ce", "1-ce", "2016"]
+    "pull",
+    [*PULLS, *CROSS, *ENTROPY, OF_2016],
+    ids=["ce", "20", "20-fixed", "3", "gamma0", "20-ce", "1-ce", "20-entropy", "3-entropy", "3-entropy-ce", "2016"],
 )
 @pytest.mark.parametrize("bias", [False, True], ids=["no-bias", "bias"])
 @pytest.mark.parametrize("tied", [False, True], ids=["untied", "tied"])
@@ -120,7 +123,7 @@ def test_a_bias_learns_in_fp32_whatever_the_products(pull: Pull | None) -> None:
 
 
 @pytest.mark.parametrize(("precision", "tolerance"), [(torch.float32, 3e-6), (torch.bfloat16, 1e-2)], ids=str)
-@pytest.mark.parametrize("pull", PULLS[1:3], ids=["tau20", "tau20-fixed"])
+@pytest.mark.parametrize("pull", [*PULLS[1:3], ENTROPY[0]], ids=["tau20", "tau20-fixed", "tau20-entropy"])
 @pytest.mark.parametrize("hidden", [2, 24])
 def test_input_vectors_of_another_size(
     form: str, hidden: int, pull: Pull, precision: torch.dtype, tolerance: float

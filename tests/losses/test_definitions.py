@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 import torch
 from torch import Tensor
@@ -31,13 +33,18 @@ def assert_close(found: list[Tensor], expected: list[Tensor]) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("through", [True, False], ids=["through", "fixed"])
+@pytest.mark.parametrize("through", [True, False, "entropy"], ids=["through", "fixed", "entropy"])
 @pytest.mark.parametrize("tied", [False, True], ids=["untied", "tied"])
 @pytest.mark.parametrize("bias", [False, True], ids=["no-bias", "bias"])
 @pytest.mark.parametrize("temperature", [1.0, 20.0])
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_the_augmented_loss(
-    shape: tuple[int, int, int], temperature: float, bias: bool, tied: bool, through: bool, form: str
+    shape: tuple[int, int, int],
+    temperature: float,
+    bias: bool,
+    tied: bool,
+    through: bool | Literal["entropy"],
+    form: str,
 ) -> None:
     torch.manual_seed(1)
     tokens, vocabulary, size = shape

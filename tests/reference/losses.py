@@ -7,6 +7,7 @@ out by hand from the definition of KL(y || p), term by term, so that they also c
     divergence      d/d score_v    = (p_v - y_v) / tau                 p at temperature tau, no bias
                     d/d log y_w    = 1 + log y_w - log p_w             times dy: y's own softmax, over s / tau
                     d/d s_v        = sum_w y_w ([w = v] - y_v) (1 + log y_w - log p_w) / tau
+    entropy alone   the same, of sum_w y_w log y_w: without log p_w
 
 and s_v = L_v . L_target, so both L_v and L_target learn from it. A second, autograd form in float64 (`literal_loss`)
 checks the hand-written one and serves the larger shapes.
@@ -53,7 +54,7 @@ def add(row: Vector, other: Vector, factor: float) -> None:
 
 def slow_loss(
     query: Matrix, output: Matrix, bias: Vector, targets: list[int], words: Matrix,
-    temperature: float = 1.0, gamma: float = 0.0, through_target: bool = True,
+    temperature: float = 1.0, gamma: float = 0.0, through_target: bool | str = True,
 ) -> Slow:  # fmt: skip
     """Token after token; `gamma` 0 is cross-entropy alone."""
     size = len(words[0])
@@ -80,7 +81,7 @@ def slow_loss(
         result.d_query.append(d_query)
 
         if through_target:
-            slopes = [1 + similar[w] - soft[w] for w in range(len(words))]
+            slopes = [1 + similar[w] - (0 if through_target == "entropy" else soft[w]) for w in range(len(words))]
             mean = sum(y[w] * slopes[w] for w in range(len(words)))
             for v, row in enumerate(words):
                 d_similarity = alpha * y[v] * (slopes[v] - mean) / temperature
@@ -91,7 +92,7 @@ def slow_loss(
 
 def literal_loss(
     query: Tensor, output: Tensor, bias: Tensor | None, targets: Tensor, words: Tensor,
-    temperature: float = 1.0, gamma: float = 0.0, through_target: bool = True, form: str = "kl",
+    temperature: float = 1.0, gamma: float = 0.0, through_target: bool | str = True, form: str = "kl",
     biased: bool = False,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """(total, cross-entropy) by equation, a token at a time, for autograd in whatever dtype comes in.
@@ -111,6 +112,9 @@ def literal_loss(
         ]
         similar = similarity / temperature - torch.logsumexp(similarity / temperature, 0)
         cross_entropy = cross_entropy + nats
-        apart = similar - soft if form == "kl" else -soft
-        total = total + nats + gamma * temperature * (similar.exp() * apart).sum()
+        predicting = similar.detach() if through_target == "entropy" else similar
+        apart = -(predicting.exp() * soft).sum()
+        if form == "kl":
+            apart = apart + (similar.exp() * similar).sum()
+        total = total + nats + gamma * temperature * apart
     return total, cross_entropy

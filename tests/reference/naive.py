@@ -34,7 +34,8 @@ class NaiveLoss:
 
     gamma: float = 0.0
     temperature: float = 20.0
-    gradient_through_target: bool = True
+    gradient_through_target: bool | str = True
+    """`entropy`: through the entropy of the similar words alone."""
 
 
 class NaiveModel(nn.Module):
@@ -106,7 +107,11 @@ def naive_loss(
         words_VE = words_VE.detach()
     similar = F.softmax(F.linear(words_VE[targets_N], words_VE) / settings.temperature, dim=1)
     predicted = F.log_softmax(scores / settings.temperature, dim=1)
-    divergence = F.kl_div(predicted, similar, reduction="sum")
+    if settings.gradient_through_target == "entropy":
+        labels, negative_entropy = similar.detach(), (similar * similar.log()).sum()
+        divergence = negative_entropy - (labels * predicted).sum()
+    else:
+        divergence = F.kl_div(predicted, similar, reduction="sum")
     return loss + settings.gamma * settings.temperature * divergence
 
 

@@ -75,6 +75,11 @@ class SettingsParser(jsonargparse.ArgumentParser):
             r"Does not validate .*Subtypes: \[(.+), NoneType\].*Given value: ", r"expected \1 or null, got ", line
         )
         line = re.sub(
+            r"Does not validate .*Subtypes: \[(.+?), Literal\[(.+?)\]\].*Given value: ",
+            r"expected \1 or \2, got ",
+            line,
+        )
+        line = re.sub(
             r"^(\w+): Unable to load config ('.*?') .*",
             r"--\1 takes a recipe of that section, got \2; a setting in it is given as --\1.NAME VALUE",
             line,

@@ -27,8 +27,9 @@ class LossSettings:
     which leaves out the entropy of the similar words."""
     beta: float = 0.5
     """Share of the divergence in `interpolated`."""
-    gradient_through_target: bool = True
-    """Let the similarity estimate itself learn from this loss, as the 2016 report does."""
+    gradient_through_target: bool | Literal["entropy"] = True
+    """Whether the similarity estimate itself learns from this loss, as the 2016 report says. `entropy`: from the
+    estimate's entropy alone, as in the code that the authors of inan-2017 released."""
 
     def __post_init__(self) -> None:
         check_types(self, "loss")

@@ -7,9 +7,9 @@ gradient flows through y, gives the similarity scores s = L u / tau of a target 
     ds = gamma * tau * y * (r - y . r),    r = c * s - sum over its tokens of W q / tau
 
 (the log-normalisers cancel); with the cross-entropy between y and the prediction in place of the divergence, r has no
-c * s. y depends on the target word alone, so tokens are sorted by target and every
-chunk holds some tokens and the words they aim at. Scores of both come from one matrix product, become
-their own gradients in place, row by row in cache, and go back through two more products.
+c * s; where the gradient flows through the entropy of y alone, r = c * s. y depends on the target word alone, so
+tokens are sorted by target and every chunk holds some tokens and the words they aim at. Scores of both come from one
+matrix product, become their own gradients in place, row by row in cache, and go back through two more products.
 
 Shapes: N tokens, V words, E embedding size, M distinct targets of a chunk.
 """
@@ -40,7 +40,8 @@ class Pull:
 
     temperature: float
     gamma: float
-    through_target: bool
+    through_target: bool | Literal["entropy"]
+    """Whether gradient flows through the similar words, or through their entropy alone."""
     form: Literal["kl", "cross_entropy"] = "kl"
     """The divergence, or the cross-entropy between similar words and prediction."""
     biased: bool = False
@@ -122,8 +123,9 @@ class _Chunks:
         if self.drawn is not None:
             self.drawn.put(rows, self.query, targets, here)
         nats, divergence, predicted = self.kernels.augmented_rows(
-            rows, self.bias, targets, word_of_N, pull.temperature, pull.gamma, pull.form == "kl", pull.biased
-        )
+            rows, self.bias, targets, word_of_N, pull.temperature, pull.gamma, pull.form == "kl", pull.biased,
+            pull.through_target == "entropy",
+        )  # fmt: skip
         self.nats += nats
         self.divergence += divergence
         if self.d_bias is not None:

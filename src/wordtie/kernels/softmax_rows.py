@@ -140,22 +140,35 @@ def _token_row(
 
 
 @inlined
-def _word_row(row: Any, similar: Any, rest: Any, total: Any, inverse_temperature: Any, gamma: Any) -> Any:
-    """The word's row becomes d(loss)/d(similarity score): -> y . r / tau."""
+def _mean(similar: Any, rest: Any, total: Any) -> Any:
+    """y . r"""
     dot = np.float32(0)
-    for v in range(row.shape[0]):
+    for v in range(similar.shape[0]):
         dot += similar[v] * rest[v]
-    mean = dot / total
+    return dot / total
+
+
+@inlined
+def _word_row(
+    row: Any, similar: Any, rest: Any, own: Any, entropy_alone: Any, total: Any, inverse_temperature: Any, gamma: Any
+) -> Any:
+    """The word's row becomes d(loss)/d(similarity score), that of the entropy where it is alone: -> y . r / tau."""
+    mean = _mean(similar, rest, total)
+    divergence = np.float64(mean * inverse_temperature)
+    if entropy_alone:
+        for v in range(row.shape[0]):
+            rest[v] = own * load(row[v])
+        mean = _mean(similar, rest, total)
     scale = gamma * inverse_temperature / total
     for v in range(row.shape[0]):
         row[v] = store(scale * similar[v] * (rest[v] - mean), row)
-    return np.float64(mean * inverse_temperature)
+    return divergence
 
 
 @compiled
 def augmented_rows(
     rows: Any, bias: Any, targets: Any, first: Any, begin: Any, end: Any, temperature: Any, gamma: Any, divergent: Any,
-    biased: Any, out: Any, predicted: Any,
+    biased: Any, entropy_alone: Any, out: Any, predicted: Any,
 ) -> None:  # fmt: skip
     """`rows`: N token rows, then a row for each word. Words `begin` to `end`; word m owns tokens first[m : m + 2].
 
@@ -163,7 +176,7 @@ def augmented_rows(
     out[m] is (cross-entropy, divergence) summed over the word's tokens; where `divergent` is 0 and not 1, the second is
     the cross-entropy between similarities and prediction. predicted[m], where it has columns, is what the bias learns
     from, less the targets' own -1: the sum of softmax(scores + bias) and, where `biased` is 1 and not 0, of what pulls
-    the scores.
+    the scores. Where `entropy_alone`, word rows are what the entropy of the similarities gives them.
     `bias` is None where there is none and the temperature is 20, which leaves `_token_row` uncompiled; zeros where
     there is none at other temperatures.
     """
@@ -188,7 +201,9 @@ def augmented_rows(
             nats += ce
             divergence += log_soft
         out[m, 0] = nats
-        out[m, 1] = divergence + _word_row(rows[tokens + m], similar, rest, total, inverse_temperature, gamma)
+        out[m, 1] = divergence + _word_row(
+            rows[tokens + m], similar, rest, own, entropy_alone, total, inverse_temperature, gamma
+        )
         if not np.isfinite(nats + out[m, 1]):
             for n in range(first[m], first[m + 1]):
                 _spoil(rows[n])

@@ -41,6 +41,7 @@ def augmented_rows(
     gamma: float,
     divergent: bool = True,
     biased: bool = False,
+    entropy_alone: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """Token rows and word rows become gradients, see `softmax_rows_torch.augmented_rows`."""
     scores, targets = as_numpy(rows), targets_N.numpy()
@@ -51,7 +52,7 @@ def augmented_rows(
         bias = bias_V.contiguous().numpy()
     predicted = np.zeros((words, 0 if bias_V is None else len(bias_V)), np.float32)
     sums = np.empty((words, 2))
-    settings = np.float32(temperature), np.float32(gamma), np.float32(divergent), np.float32(biased)
+    settings = np.float32(temperature), np.float32(gamma), np.float32(divergent), np.float32(biased), entropy_alone
     in_parts(
         lambda begin, end: softmax_rows.augmented_rows(
             scores, bias, targets, first, begin, end, *settings, sums, predicted

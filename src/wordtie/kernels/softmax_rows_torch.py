@@ -40,13 +40,14 @@ def augmented_rows(
     gamma: float,
     divergent: bool = True,
     biased: bool = False,
+    entropy_alone: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`rows`: N token rows, then M word rows; token n aims at word `word_of_N[n]` of the M.
 
     On return token rows hold d(total)/d(score) less the target's own -1, word rows d(total)/d(similarity score).
     -> (summed cross-entropy, summed divergence, what the bias learns from but for the targets' own -1 (V,)). Where not
     `divergent`, the second is the cross-entropy between similarities and prediction; where `biased`, the bias takes
-    part in it.
+    part in it; where `entropy_alone`, word rows hold what the entropy of the similarities gives them.
     """
     tokens = len(targets_N)
     scores_NV, similarity_MV = wide(rows[:tokens]), wide(rows[tokens:])
@@ -54,7 +55,8 @@ def augmented_rows(
     if divergent:  # as often as the word is a target
         own_M.index_add_(0, word_of_N, torch.ones_like(scores_NV[:, 0]))
     held_NV = scores_NV + bias_V if biased and bias_V is not None else scores_NV
-    rest_MV = (similarity_MV * own_M[:, None]).index_add_(0, word_of_N, held_NV, alpha=-1)
+    own_MV = similarity_MV * own_M[:, None]
+    rest_MV = own_MV.index_add(0, word_of_N, held_NV, alpha=-1)
     normaliser_M = (similarity_MV / temperature).logsumexp(dim=1, keepdim=True)
     similar_MV = (similarity_MV / temperature - normaliser_M).exp_()
     mean_M = (similar_MV * rest_MV).sum(dim=1, keepdim=True)
@@ -72,5 +74,7 @@ def augmented_rows(
         - (own_M * normaliser_M[:, 0]).sum(dtype=torch.float64)
     )
     rows[:tokens] = predicted_NV.add_(soft_NV, alpha=gamma)
+    if entropy_alone:
+        rest_MV, mean_M = own_MV, (similar_MV * own_MV).sum(dim=1, keepdim=True)
     rows[tokens:] = similar_MV.mul_(rest_MV.sub_(mean_M)).mul_(gamma / temperature)
     return nats, divergence, learnt_V

@@ -11,6 +11,7 @@ Shapes: N tokens, V words, E embedding size.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from wordtie.losses.augmented import AugmentedLoss
 from wordtie.losses.loss import Loss, LossSum, Scoring
@@ -22,7 +23,7 @@ class Interpolated(Loss):
 
     temperature: float
     beta: float
-    gradient_through_target: bool = True
+    gradient_through_target: bool | Literal["entropy"] = True
 
     def of(self, scoring: Scoring) -> LossSum:
         """Sum over the N tokens, in nats."""
