@@ -63,8 +63,8 @@ RHN: Changes = {
     "training.epochs": 500,
     "training.patience": 0,
 }
-"""Zilly et al. (2016): a recurrent highway network with Gal's dropout, as in their code,
-github.com/jzilly/RecurrentHighwayNetworks, whose README gives depth and units of each row, all of about the same size."""
+"""Zilly et al. (2016): a recurrent highway network with Gal's dropout. The README of their code,
+github.com/jzilly/RecurrentHighwayNetworks, gives the depth and the units of each row."""
 
 FIRST_SESSION = 20
 """Epochs before the second session, which starts at the first rate again: the paper does not say how many. By then the
