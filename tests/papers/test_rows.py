@@ -9,6 +9,7 @@ import pytest
 from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, SettingsError, TrainingSettings, to_dict
 from wordtie.papers.registry import ROWS, select
 from wordtie.text.catalogue import CATALOGUE
+from wordtie.training.schedule import learning_rate, out_of_patience
 
 NAMED = [
     *(f"inan-2017/table-1/ptb-small-{model}" for model in ("base", "al", "re", "real")),
@@ -93,3 +94,18 @@ def test_a_group_is_what_begins_so_and_a_name_in_full_is_one_row() -> None:
         select(["inan-2017/table-1/ptb-smal-real"])
     with pytest.raises(SettingsError, match="a row's name is empty"):
         select([""])
+
+
+@pytest.mark.parametrize(
+    ("name", "named", "decay"),
+    [("wikitext-2-small", 5, 0.9), ("ptb-medium", 10, 0.9), ("wikitext-2-medium", 10, 0.9), ("ptb-large", 1, 0.97)],
+)
+@pytest.mark.parametrize("model", ["base", "al", "re", "real"])
+def test_the_rate_falls_as_in_the_code_of_inan_2017(name: str, named: int, decay: float, model: str) -> None:
+    """Which counts epochs from 0: decay ** max(epoch - the one that the paper names, 0)."""
+    training = ROWS[f"inan-2017/table-1/{name}-{model}"].settings().training
+    rates = [learning_rate(training, epoch + 1) for epoch in range(100)]
+    assert rates == pytest.approx([decay ** max(epoch - named, 0) for epoch in range(100)])
+    assert training.epochs == 100
+    assert not out_of_patience([1.0, *[2.0] * 5], training.patience, 0)
+    assert out_of_patience([1.0, *[2.0] * 6], training.patience, 0)
