@@ -68,8 +68,8 @@ SCALED_GAMMAS = (0.05, 0.1, 0.2, 0.3, 0.4)
 
 
 OPEN = """\
-left open: {} that the search chose ({} taken), T (35), clipping (5), the initial scale (0.1), the epochs (at most \
-60, patience 5)"""
+left open: {} that the search chose ({} taken), which loss lambda stands beside (a stream's, summed over T), T (35), \
+clipping (5), the initial scale (0.1), the forget bias (0), the epochs (at most 60, patience 5)"""
 WITHOUT_NOISE = OPEN.format("the rate and lambda", "3e-3 and 1e-4")
 WITH_NOISE = OPEN.format("the rate, lambda and gamma", "3e-3, 1e-4 and 0.2")
 MODE = "predicts with the mode, where the paper takes the mean: one shared matrix cannot hold the mean for inputs alone"
