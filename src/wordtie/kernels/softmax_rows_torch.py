@@ -56,7 +56,7 @@ def augmented_rows(
         own_M.index_add_(0, word_of_N, torch.ones_like(scores_NV[:, 0]))
     held_NV = scores_NV + bias_V if biased and bias_V is not None else scores_NV
     own_MV = similarity_MV * own_M[:, None]
-    rest_MV = own_MV.index_add(0, word_of_N, held_NV, alpha=-1)
+    rest_MV = (own_MV.clone() if entropy_alone else own_MV).index_add_(0, word_of_N, held_NV, alpha=-1)
     normaliser_M = (similarity_MV / temperature).logsumexp(dim=1, keepdim=True)
     similar_MV = (similarity_MV / temperature - normaliser_M).exp_()
     mean_M = (similar_MV * rest_MV).sum(dim=1, keepdim=True)
