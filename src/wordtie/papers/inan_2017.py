@@ -3,9 +3,10 @@
 VD-LSTM, alone and with AL (augmented loss), RE (reused embedding) and REAL (both), in three sizes. The settings are
 those of section 6.1 and appendix A, and of the authors' code, github.com/inanhkn/REAL: layer 1's input vectors are
 masked like all else, the "dropout probabilities" are shares kept, the rate first falls in the second epoch after the
-printed one, training lasts until six validations in a row bring nothing new, 100 epochs at most, and the similar words
-learn from their own entropy alone. Left open: the initial scale but for large (Zaremba's) and gamma within the printed range. The code takes
-the output bias into the augmented loss, too; equation 3.1 does not, and ours follows it.
+printed one, training lasts until six validations in a row bring nothing new, 100 epochs at most, and the similar
+words learn from their own entropy alone. Left open: the initial scale but for large (Zaremba's) and gamma within the
+printed range. The code takes the output bias into the augmented loss, too; equation 3.1 does not, and ours follows
+it.
 
 The small models on PTB were trained before that code was found, with settings of their own.
 """
