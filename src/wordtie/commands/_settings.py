@@ -71,14 +71,7 @@ class SettingsParser(jsonargparse.ArgumentParser):
         """Raise a `UsageError` of one line; an unknown option is told the nearest one."""
         line = " ".join(re.sub(r"<class '(\w+)'>|typing\.", r"\1", message).split()).replace("Expected a ", "expected ")
         line = re.sub(r'Parser key "([\w.]+)":', r"\1:", line)
-        line = re.sub(
-            r"Does not validate .*Subtypes: \[(.+), NoneType\].*Given value: ", r"expected \1 or null, got ", line
-        )
-        line = re.sub(
-            r"Does not validate .*Subtypes: \[(.+?), Literal\[(.+?)\]\].*Given value: ",
-            r"expected \1 or \2, got ",
-            line,
-        )
+        line = re.sub(r"Does not validate .*Subtypes: \[(.+?)\] Errors:.*Given value: ", _choices, line)
         line = re.sub(
             r"^(\w+): Unable to load config ('.*?') .*",
             r"--\1 takes a recipe of that section, got \2; a setting in it is given as --\1.NAME VALUE",
@@ -96,6 +89,12 @@ class SettingsParser(jsonargparse.ArgumentParser):
         if parsed.corpus is not None:
             values["data"]["corpus"] = parsed.corpus
         return Settings(**{name: section(**values[name]) for name, section in self.sections.items()})
+
+
+def _choices(found: re.Match[str]) -> str:
+    """What a setting of several types may be, from their names: `expected int or null, got `."""
+    names = re.sub(r"Literal\[(.+?)\]", r"\1", found[1]).replace("NoneType", "null")
+    return f"expected {' or '.join(names.rsplit(', ', 1))}, got "
 
 
 def _check_recipe(path: Path) -> None:
