@@ -17,7 +17,7 @@ from torch import Tensor
 
 from wordtie.kernels.backend import in_parts
 from wordtie.kernels.numba_math import compiled, exp
-from wordtie.kernels.small_product import WIDTH, add_product, panels
+from wordtie.kernels.small_product import HEIGHT, WIDTH, add_product, panels
 
 _ONE = np.float32(1)
 _TWO = np.float32(2)
@@ -41,7 +41,7 @@ def _forward(
     begin: Any, end: Any,
 ) -> None:  # fmt: skip
     units = mask.shape[1]
-    tile = np.empty((4, WIDTH), np.float32)
+    tile = np.empty((HEIGHT, WIDTH), np.float32)
     for t in range(gates.shape[0]):
         add_product(masked[t], weight, gates[t], begin, end, tile)
         d_step = dropped[min(t, dropped.shape[0] - 1)]
@@ -65,7 +65,7 @@ def _backward(
     squashed: Any, d_gates: Any, begin: Any, end: Any,
 ) -> None:  # fmt: skip
     units = mask.shape[1]
-    tile = np.empty((4, WIDTH), np.float32)
+    tile = np.empty((HEIGHT, WIDTH), np.float32)
     for t in range(gates.shape[0] - 1, -1, -1):
         d_step = dropped[min(t, dropped.shape[0] - 1)]
         for b in range(begin, end):

@@ -1,7 +1,8 @@
 """A product of few rows with a matrix that stays in cache, inside a compiled function: for recurrences.
 
-The matrix is cut into panels of `WIDTH` columns. A tile of up to four rows by one panel is summed in vector
-registers, over k = 0, 1, ... K-1; what one row gives does not depend on the rows beside it.
+The matrix is cut into panels of `WIDTH` columns, two vectors of the machine's. A tile of up to six rows by one panel is
+summed in vector registers, over k = 0, 1, ... K-1; what one row gives does not depend on the rows beside it. Six rows
+are as many as AVX2's sixteen registers hold, with one for either vector of the panel and one for a row's own number.
 
 Shapes: B rows, K terms of a sum, C columns, P panels.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch.nn.functional as F
-from llvmlite import ir  # type: ignore[import-untyped]
+from llvmlite import binding, ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils as untyped
 from torch import Tensor
@@ -19,8 +20,9 @@ from torch import Tensor
 from wordtie.kernels.numba_math import inlined, instructions
 
 cgutils: Any = untyped
-WIDTH = 32
-_LANES = 16
+_LANES = 16 if binding.get_host_cpu_features().get("avx512f") else 8
+WIDTH = 2 * _LANES
+HEIGHT = 6
 _VECTOR = ir.VectorType(ir.FloatType(), _LANES)
 _FUSED = ("contract",)
 """Multiply and add may become one instruction."""
@@ -73,7 +75,7 @@ def _tile(height: int) -> Any:
     return tile
 
 
-_four, _two, _one = _tile(4), _tile(2), _tile(1)
+_six, _four, _two, _one = _tile(HEIGHT), _tile(4), _tile(2), _tile(1)
 
 
 @inlined
@@ -85,9 +87,16 @@ def _add(tile: Any, first: Any, column: Any, height: Any, target: Any) -> None:
 
 @inlined
 def add_product(rows: Any, panels: Any, target: Any, begin: Any, end: Any, tile: Any) -> None:
-    """target[begin:end] += rows[begin:end] @ matrix, where `panels` are the matrix's; `tile` (4, WIDTH) is scratch."""
+    """target[begin:end] += rows[begin:end] @ matrix, where `panels` are the matrix's.
+
+    `tile` (HEIGHT, WIDTH) is scratch.
+    """
     for p in range(panels.shape[0]):
         b = begin
+        while end - b >= 6 and (end - b) // 2 != 4:  # two of four rows rather than six and two
+            _six(rows, b, panels[p], tile)
+            _add(tile, b, p * WIDTH, 6, target)
+            b += 6
         while b + 4 <= end:
             _four(rows, b, panels[p], tile)
             _add(tile, b, p * WIDTH, 4, target)
