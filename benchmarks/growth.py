@@ -23,7 +23,7 @@ import torch
 from benchmarks.environment import describe
 from benchmarks.harness import Effort
 from benchmarks.memory import in_fresh_process, peak
-from benchmarks.runner import CHECKOUT, RESULTS, save
+from benchmarks.runner import CHECKOUT, save
 from benchmarks.small_real import SETUP
 from benchmarks.steps import Setup, Window, fast_contender, zipf_ids
 from wordtie.errors import WordtieError
@@ -161,7 +161,7 @@ def run(effort: Effort, as_json: bool) -> dict[str, Any]:
     found = points(effort)
     record = {"name": "growth", "points": [asdict(point) for point in found], "quick": effort.quick, **describe()}
     if not effort.quick:
-        save(record, RESULTS)
+        save(record)
     with tempfile.TemporaryDirectory() as folder:
         machine = f"{record['machine']['processor']}, {record['threads']} threads"
         written = plot(found, f"Training small REAL on {machine}", Path(folder) if effort.quick else FIGURES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +58,14 @@ def cells(record: Record) -> list[str]:
     ]
 
 
-def markdown(records: Sequence[Record]) -> str:
-    """The table, and what it was measured on."""
+def markdown(tables: Mapping[str, Sequence[Record]]) -> str:
+    """A table for each machine, headed by its name but for the first, and what it was measured on."""
+    return "\n\n".join(
+        f"### On {name}\n{_table(records)}" if name else _table(records) for name, records in tables.items()
+    )
+
+
+def _table(records: Sequence[Record]) -> str:
     rows = [HEADER, ["---"] * len(HEADER), *(cells(record) for record in records)]
     table = "\n".join(map(table_line, rows))
     machines = dict.fromkeys(machine(record) for record in records if record["ratio"] is not None)
@@ -96,9 +102,9 @@ def text(record: Record) -> str:
     )
 
 
-def write(records: Sequence[Record], page: Path = PAGE) -> None:
-    """Put the table between the markers. Raises `DataError` where the page has lost them."""
-    if not marked.replace(page, BEGIN, END, f"{markdown(records)}\n"):
+def write(tables: Mapping[str, Sequence[Record]], page: Path = PAGE) -> None:
+    """Put the tables between the markers. Raises `DataError` where the page has lost them."""
+    if not marked.replace(page, BEGIN, END, f"{markdown(tables)}\n"):
         raise DataError(f"{page}: the lines `{BEGIN}` and `{END}` are missing; put them where the table belongs")
 
 

@@ -64,24 +64,35 @@ def public(record: dict[str, Any]) -> dict[str, Any]:
     return {key: record[key] for key in ("name", "ratio", "goal", "measured_over_floor", "spread", "note")}
 
 
-def save(record: dict[str, Any], folder: Path = RESULTS) -> None:
-    """One file a claim, replaced by the next measurement, but not by word that there could be none."""
-    path = folder / f"{record['name']}.json"
+def save(record: dict[str, Any], on: str = "") -> None:
+    """One file a claim, replaced by the next measurement, but not by word that there could be none.
+
+    `on` names a machine of another kind than the page's first table is of.
+    """
+    path = RESULTS / on / f"{record['name']}.json"
     if record.get("ratio", 1) is None and path.exists():
         return
-    folder.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
 
 
-def saved(claims: Iterable[Claim], folder: Path = RESULTS) -> list[dict[str, Any]]:
+def saved(claims: Iterable[Claim], on: str = "") -> list[dict[str, Any]]:
     """The last record of each claim; one without figures where there is none."""
     records = []
     for claim in claims:
-        path = folder / f"{claim.name}.json"
+        path = RESULTS / on / f"{claim.name}.json"
         none: dict[str, Any] = {"name": claim.name, "ratio": None, "note": "not measured yet"}
         record = json.loads(path.read_text(encoding="utf-8")) if path.exists() else none
         records.append({**record, "goal": claim.goal, "what": claim.what})
     return records
+
+
+def tables() -> dict[str, list[dict[str, Any]]]:
+    """Every claim, then by name what other kinds of machine have measured."""
+    claims = all_claims()
+    others = sorted(folder.name for folder in RESULTS.glob("*/"))
+    measured = {on: [record for record in saved(claims, on) if record["ratio"] is not None] for on in others}
+    return {"": saved(claims), **measured}
 
 
 def _rounded(found: Measurement) -> dict[str, Any]:

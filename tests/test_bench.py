@@ -242,8 +242,7 @@ def fake_claims() -> list[Claim]:
 def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Three claims that take no time, and a folder for what comes out."""
     monkeypatch.setattr(runner, "all_claims", fake_claims)
-    monkeypatch.setattr(runner.save, "__defaults__", (tmp_path,))
-    monkeypatch.setattr(runner.saved, "__defaults__", (tmp_path,))
+    monkeypatch.setattr(runner, "RESULTS", tmp_path)
     return tmp_path
 
 
@@ -363,6 +362,32 @@ def test_docs_are_written_between_the_markers(
     assert page.BEGIN in capsys.readouterr().err
 
 
+def test_another_machine_has_a_table_of_its_own(
+    fake: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Capture
+) -> None:
+    path = tmp_path / "page.md"
+    path.write_text(f"{page.BEGIN}\n{page.END}\n")
+    monkeypatch.setattr(page.write, "__defaults__", (path,))
+    assert bench("fast", "slow") == 0
+    assert bench("fast", "gpu", "--on", "an-old-laptop", "--write-docs") == 0
+    first, second = path.read_text().split("### On an-old-laptop\n")
+    assert [first.count(row) for row in ("| a step |", "| another step |", "| a step on a GPU |")] == [1, 1, 1]
+    assert [second.count(row) for row in ("| a step |", "| another step |", "| a step on a GPU |")] == [1, 0, 0]
+    assert [part.count("Measured on") for part in (first, second)] == [1, 1]
+
+
+@pytest.mark.parametrize("name", ["..", "a/b", ""])
+def test_the_name_of_another_machine_is_that_of_a_folder(fake: Path, name: str, capsys: Capture) -> None:
+    assert bench("fast", "--on", name) == 2
+    assert "a name of letters, digits and hyphens" in capsys.readouterr().err
+    assert list(fake.iterdir()) == []
+
+
+def test_the_plot_is_of_one_machine(fake: Path, capsys: Capture) -> None:
+    assert bench("growth", "--on", "an-old-laptop") == 2
+    assert "growth" in capsys.readouterr().err
+
+
 def test_goal_over_floor_needs_both() -> None:
     """A floor of 10 / 2: a goal of 12 would need 30 / 12 of what takes 5 at least."""
     record = {"alternative": 30.0, "ours": 10.0, "goal": 12.0, "measured_over_floor": 2.0}
@@ -374,4 +399,4 @@ def test_goal_over_floor_needs_both() -> None:
 def test_the_page_is_what_the_records_say() -> None:
     text = page.PAGE.read_text()
     assert [text.index(mark) for mark in (page.BEGIN, page.END)] == sorted(map(text.index, (page.BEGIN, page.END)))
-    assert page.markdown(runner.saved(runner.all_claims())) in text, "`wordtie bench --write-docs` writes it"
+    assert page.markdown(runner.tables()) in text, "`wordtie bench --write-docs` writes it"

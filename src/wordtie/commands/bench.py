@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,7 @@ examples:
   wordtie bench --list                    their names and goals
   wordtie bench --quick --json            few rounds; one JSON object a line
   wordtie bench growth                    seconds per million words and peak memory, into docs/figures/
+  wordtie bench --on no-avx512            on a machine of another kind, which has a table of its own in the docs
   wordtie bench --write-docs              measure nothing; write docs/performance.md from results/bench/
 """
 
@@ -39,6 +42,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--list", action="store_true", help="list the claims and their goals, and stop")
     parser.add_argument("--quick", action="store_true", help="few rounds: to see that it runs, not what it is worth")
     parser.add_argument("--threads", type=whole_number, default=2, help="CPU threads (2, which the goals are for)")
+    parser.add_argument("--on", metavar="MACHINE", type=_name, help="keep the results apart, in results/bench/MACHINE/")
     parser.add_argument("--json", action="store_true", help="print one JSON object a line")
     parser.add_argument(
         "--write-docs", action="store_true", help="write docs/performance.md from what is kept, at the end"
@@ -54,6 +58,8 @@ def main(argv: list[str]) -> None:
                 f"{runner.GROWTH:24} plot     seconds per million words and peak memory, against V, H and text length"
             )
         return
+    if arguments.on and runner.GROWTH in arguments.names:
+        raise UsageError(f"{runner.GROWTH} is a plot of one machine: `--on` is for claims")
     load_benchmarks("memory").set_threads(arguments.threads)
     how = runner.effort(arguments.quick)
     page = load_benchmarks("page")
@@ -62,13 +68,20 @@ def main(argv: list[str]) -> None:
             print(f"measuring {claim.name}", file=sys.stderr)
             record = runner.run(claim, how)
             if not arguments.quick:
-                runner.save(record)
+                runner.save(record, arguments.on or "")
             print(json.dumps(runner.public(record), ensure_ascii=False) if arguments.json else page.text(record))
     if runner.GROWTH in arguments.names:
         load_benchmarks("growth").run(how, arguments.json)
     if arguments.write_docs:
-        page.write(runner.saved(runner.all_claims()))
+        page.write(runner.tables())
         print(f"written: {page.PAGE}", file=sys.stderr)
+
+
+def _name(given: str) -> str:
+    """Of a folder. Raises `ArgumentTypeError`."""
+    if re.fullmatch("[A-Za-z0-9-]+", given):
+        return given
+    raise argparse.ArgumentTypeError(f"a name of letters, digits and hyphens, not {given!r}")
 
 
 def _list(claims: Any, as_json: bool) -> None:
