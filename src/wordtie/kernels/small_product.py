@@ -93,18 +93,19 @@ def add_product(rows: Any, panels: Any, target: Any, begin: Any, end: Any, tile:
     """
     for p in range(panels.shape[0]):
         b = begin
-        while end - b >= 6 and (end - b) // 2 != 4:  # two of four rows rather than six and two
-            _six(rows, b, panels[p], tile)
-            _add(tile, b, p * WIDTH, 6, target)
-            b += 6
-        while b + 4 <= end:
-            _four(rows, b, panels[p], tile)
-            _add(tile, b, p * WIDTH, 4, target)
-            b += 4
-        if b + 2 <= end:
-            _two(rows, b, panels[p], tile)
-            _add(tile, b, p * WIDTH, 2, target)
-            b += 2
-        if b < end:
-            _one(rows, b, panels[p], tile)
-            _add(tile, b, p * WIDTH, 1, target)
+        while b < end:
+            left = end - b
+            if left >= 6 and left // 2 != 4:  # eight rows are two fours rather than six and two
+                _six(rows, b, panels[p], tile)
+                height = 6
+            elif left >= 4:
+                _four(rows, b, panels[p], tile)
+                height = 4
+            elif left >= 2:
+                _two(rows, b, panels[p], tile)
+                height = 2
+            else:
+                _one(rows, b, panels[p], tile)
+                height = 1
+            _add(tile, b, p * WIDTH, height, target)
+            b += height
