@@ -20,7 +20,16 @@ from torch import Tensor
 from wordtie.kernels.numba_math import inlined, instructions
 
 cgutils: Any = untyped
-_LANES = 16 if binding.get_host_cpu_features().get("avx512f") else 8
+
+
+def _has_avx512() -> bool:
+    try:
+        return bool(binding.get_host_cpu_features().get("avx512f"))
+    except RuntimeError:  # LLVM cannot tell of every processor
+        return False
+
+
+_LANES = 16 if _has_avx512() else 8
 WIDTH = 2 * _LANES
 HEIGHT = 6
 _VECTOR = ir.VectorType(ir.FloatType(), _LANES)
