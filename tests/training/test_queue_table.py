@@ -33,6 +33,28 @@ def test_progress_reads_whole_lines_only(tmp_path: Path) -> None:
     assert finished_epochs(tmp_path) == []
 
 
+@pytest.mark.parametrize(
+    ("written", "finished", "state", "epoch", "left"),
+    [
+        ("2.5512 25.5", 2, "running", "2.55/5", "0:00:24"),
+        ("2.9961 29.9", 2, "running", "2.99/5", "0:00:20"),
+        ("3.0 30.0", 2, "running", "3/5", "0:00:20"),
+        ("2.55 25.5", 2, "stopped", "2/5", "0:00:30"),
+        ("1.55 15.5", 2, "running", "2/5", "0:00:30"),
+        ("2.55", 2, "running", "2/5", "0:00:30"),
+        ("nan 1", 2, "running", "2/5", "0:00:30"),
+        ("0.5 10.0", 0, "running", "0.50/5", "0:01:30"),
+        ("0.01 5.0", 0, "running", "0.01/5", ""),
+    ],
+)
+def test_within_an_epoch(written: str, finished: int, state: str, epoch: str, left: str, tmp_path: Path) -> None:
+    """What is left, at ten seconds an epoch; at those of the first so far, once that is far enough."""
+    (tmp_path / "metrics.jsonl").write_text("".join(line(n, seconds=10.0 * n) for n in range(1, finished + 1)))
+    (tmp_path / "pace").write_text(f"{written}\n")
+    cells = Progress.of("row", state, tmp_path, 5).cells()
+    assert (cells[2], cells[-1]) == (epoch, left)
+
+
 NO_FIGURES = ('{"epoch": 2, "valid_perp', "", "[]", "2", "{}", line(2).replace("60.0", '"60"'), line(0), "\0\0", "\x80")
 
 

@@ -18,7 +18,7 @@ from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, 
 from wordtie.errors import RunFolderError, SettingsError
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.batches import window_count
-from wordtie.training import checkpoint
+from wordtie.training import checkpoint, pace
 from wordtie.training.machine import process_of_its_own
 from wordtie.training.measuring import Measuring
 from wordtie.training.precision import resolve_device, resolve_precision
@@ -210,10 +210,15 @@ def test_what_an_epoch_trained_is_saved_before_it_is_measured(
             train(settings, tmp_path / "killed")
     _, record = checkpoint.load(tmp_path / "killed" / "checkpoints" / "last.safetensors")
     data = prepared_data(settings)
-    assert record["position"]["window"] == window_count(len(data.train), TRAINING.streams, TRAINING.steps)
+    windows = window_count(len(data.train), TRAINING.streams, TRAINING.steps)
+    assert record["position"]["window"] == windows
+    epochs, seconds = pace.read(tmp_path / "killed") or (0.0, 0.0)
+    assert round(epochs * windows, 1) in range(1, windows + 1)
+    assert seconds > 0
     resumed = train(settings, tmp_path / "killed", resume=True)
     assert resumed.weights_sha256 == train(settings, tmp_path / "whole").weights_sha256
     assert metrics(tmp_path / "killed", "train_perplexity") == metrics(tmp_path / "whole", "train_perplexity")
+    assert pace.read(tmp_path / "killed") is None
 
 
 def cards(monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int]) -> None:

@@ -1,4 +1,5 @@
-"""The live table of a queue: epoch, validation perplexity, time left of every run, from their `metrics.jsonl`.
+"""The live table of a queue: epoch, validation perplexity, time left of every run, from their `metrics.jsonl` and
+`pace`.
 
 On a terminal it stays in its place and fits into it: running runs first, then failed ones with why, the others counted.
 Elsewhere (a log, a pipe) a run has one line whenever something new is known.
@@ -20,6 +21,7 @@ from typing import Any, TypeAlias
 
 from wordtie.errors import RunFolderError
 from wordtie.evaluation.shown import shown
+from wordtie.training import pace
 from wordtie.training.progress import clock
 
 Table: TypeAlias = Callable[[Sequence["Progress"], float], None]
@@ -33,11 +35,14 @@ class Progress:
     name: str
     state: str
     epoch: int = 0
+    """Finished."""
     epochs: int = 0
     valid_perplexity: float | None = None
     best_perplexity: float | None = None
     seconds_left: float | None = None
     """Until the last epoch, should it come to that; early stopping may end the run sooner."""
+    share: float = 0.0
+    """Of the epoch that is being trained, what is done."""
     damaged: bool = False
     """What the run folder says of it cannot be read."""
     message: str = ""
@@ -53,20 +58,27 @@ class Progress:
             lines = finished_epochs(folder)
         except RunFolderError:
             return cls(name, state, 0, epochs, damaged=True, message=message)
+        finished = lines[-1]["epoch"] if lines else 0
+        begun, seconds = (pace.read(folder) if state == "running" else None) or (0.0, 0.0)
+        share = begun - finished if finished < begun <= finished + 1 else 0.0
         if not lines:
-            return cls(name, state, 0, epochs, message=message)
-        last, valid = lines[-1], [line["valid_perplexity"] for line in lines]
-        left = (max(0, epochs - last["epoch"]) + to_come) * last["seconds"] / last["epoch"]
-        return cls(name, state, last["epoch"], epochs, valid[-1], min(valid), left, message=message)
+            left = (epochs - begun + to_come) * seconds / begun if share > ENOUGH else None
+            return cls(name, state, 0, epochs, seconds_left=left, share=share, message=message)
+        valid, of_one = [line["valid_perplexity"] for line in lines], lines[-1]["seconds"] / finished
+        left = (max(0, epochs - finished - share) + to_come) * of_one
+        return cls(name, state, finished, epochs, valid[-1], min(valid), left, share, message=message)
 
     def cells(self) -> tuple[str, ...]:
         """What the table shows."""
-        epoch = "damaged" if self.damaged else f"{self.epoch}/{self.epochs}" if self.epochs else ""
+        done = f"{self.epoch + math.floor(100 * self.share) / 100:.2f}".removesuffix(".00")
+        epoch = "damaged" if self.damaged else f"{done}/{self.epochs}" if self.epochs else ""
         numbers = ["" if each is None else shown(each) for each in (self.valid_perplexity, self.best_perplexity)]
         left = "" if self.seconds_left is None or self.state in ("ended", "failed") else clock(self.seconds_left)
         return self.name, self.state, epoch, *numbers, left
 
 
+ENOUGH = 0.02
+"""Of the first epoch, to say from how long all will take: it begins with what is done once."""
 COLUMNS = ("run", "state", "epoch", "validation", "best", "time left")
 FIGURES = ("epoch", "train_perplexity", "valid_perplexity", "seconds")
 """What a line of `metrics.jsonl` has, at least."""

@@ -36,7 +36,8 @@ MODEL_FILES = (*SEALED, MANIFEST)
 """The model; the last seals the others."""
 CHECKPOINT = Path("checkpoints") / "last.safetensors"
 LOG = "sessions.jsonl"
-RECORDS = ("settings.yaml", "metrics.jsonl", "result.json", LOG)
+PACE = "pace"
+RECORDS = ("settings.yaml", "metrics.jsonl", "result.json", LOG, PACE)
 """Beside the model: how it came about."""
 OPENERS = {
     "language_model": "`wordtie evaluate`, `wordtie surprisal` or `wordtie predict`",

@@ -29,6 +29,7 @@ from wordtie.training.machine import keep_freed_memory, process_of_its_own
 from wordtie.training.measuring import Measuring
 from wordtie.training.noise import build_noise
 from wordtie.training.optim import build_optimiser
+from wordtie.training.pace import Pace
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.prepared import prepared_data
 from wordtie.training.progress import Progress
@@ -73,6 +74,7 @@ class _Run:
         self.data = data
         self.to_go_on = "" if resume else "with --resume "
         self.saved = SavedRun(out, settings, data, overwrite)
+        self.pace = Pace(out)
         training = settings.training
         keep_freed_memory()
         self.precision = precision_of(settings, device)
@@ -140,6 +142,7 @@ class _Run:
             if not self.step(self.now, torch.from_numpy(inputs_TB).to(device), torch.from_numpy(targets_TB).to(device)):
                 self.diverged(f"window {position.window + 1}")
             self.progress.window(position.epoch, position.window, position.nats, position.tokens, targets_TB.size)
+            self.pace(position.epoch - 1 + position.window / self.windows, self.seconds())
             if position.window < self.windows:
                 if self.signals.heard or self.out_of_time():
                     return False
@@ -242,4 +245,5 @@ class _Run:
             precision=", ".join(position.precisions),
         )
         self.saved.finish(result)
+        self.pace.over()
         return result
