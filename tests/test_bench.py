@@ -246,6 +246,15 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def document(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A page with text around the place of the tables."""
+    path = tmp_path / "page.md"
+    path.write_text(f"above\n{page.BEGIN}\nold\n{page.END}\nbelow\n")
+    monkeypatch.setattr(page.write, "__defaults__", (path,))
+    return path
+
+
 def bench(*arguments: str) -> int:
     """With the threads that the tests have: they share a process."""
     return cli.main(["bench", "--threads", str(torch.get_num_threads()), *arguments])
@@ -340,14 +349,9 @@ def test_without_a_checkout_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert err.count("\n") == 1
 
 
-def test_docs_are_written_between_the_markers(
-    fake: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Capture
-) -> None:
-    path = tmp_path / "page.md"
-    path.write_text(f"above\n{page.BEGIN}\nold\n{page.END}\nbelow\n")
-    monkeypatch.setattr(page.write, "__defaults__", (path,))
+def test_docs_are_written_between_the_markers(fake: Path, document: Path, capsys: Capture) -> None:
     assert bench("fast", "gpu", "--write-docs") == 0
-    text = path.read_text()
+    text = document.read_text()
     assert text.startswith("above\n")
     assert text.endswith("below\n")
     assert "old" not in text
@@ -356,21 +360,16 @@ def test_docs_are_written_between_the_markers(
     assert "| another step | - | - | - | ≥ 4× | - | - | - | - | not measured yet |" in text
     assert text.count("Measured on") == 1
     assert bench("--write-docs") == 0
-    assert path.read_text() == text
-    path.write_text("no markers")
+    assert document.read_text() == text
+    document.write_text("no markers")
     assert bench("--write-docs") == 3
     assert page.BEGIN in capsys.readouterr().err
 
 
-def test_another_machine_has_a_table_of_its_own(
-    fake: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Capture
-) -> None:
-    path = tmp_path / "page.md"
-    path.write_text(f"{page.BEGIN}\n{page.END}\n")
-    monkeypatch.setattr(page.write, "__defaults__", (path,))
+def test_another_machine_has_a_table_of_its_own(fake: Path, document: Path) -> None:
     assert bench("fast", "slow") == 0
     assert bench("fast", "gpu", "--on", "an-old-laptop", "--write-docs") == 0
-    first, second = path.read_text().split("### On an-old-laptop\n")
+    first, second = document.read_text().split("### On an-old-laptop\n")
     assert [first.count(row) for row in ("| a step |", "| another step |", "| a step on a GPU |")] == [1, 1, 1]
     assert [second.count(row) for row in ("| a step |", "| another step |", "| a step on a GPU |")] == [1, 0, 0]
     assert [part.count("Measured on") for part in (first, second)] == [1, 1]

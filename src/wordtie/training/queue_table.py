@@ -58,15 +58,13 @@ class Progress:
             lines = finished_epochs(folder)
         except RunFolderError:
             return cls(name, state, 0, epochs, damaged=True, message=message)
-        finished = lines[-1]["epoch"] if lines else 0
+        valid, finished = [line["valid_perplexity"] for line in lines], lines[-1]["epoch"] if lines else 0
         begun, seconds = (pace.read(folder) if state == "running" else None) or (0.0, 0.0)
         share = begun - finished if finished < begun <= finished + 1 else 0.0
-        if not lines:
-            left = (epochs - begun + to_come) * seconds / begun if share > ENOUGH else None
-            return cls(name, state, 0, epochs, seconds_left=left, share=share, message=message)
-        valid, of_one = [line["valid_perplexity"] for line in lines], lines[-1]["seconds"] / finished
-        left = (max(0, epochs - finished - share) + to_come) * of_one
-        return cls(name, state, finished, epochs, valid[-1], min(valid), left, share, message=message)
+        of_one = lines[-1]["seconds"] / finished if lines else seconds / begun if share > ENOUGH else None
+        left = None if of_one is None else (max(0, epochs - finished - share) + to_come) * of_one
+        last, best = (valid[-1], min(valid)) if valid else (None, None)
+        return cls(name, state, finished, epochs, last, best, left, share, message=message)
 
     def cells(self) -> tuple[str, ...]:
         """What the table shows."""
