@@ -13,11 +13,12 @@ from wordtie.evaluation.shown import shown
 from wordtie.papers.registry import ROWS
 from wordtie.papers.row import Published, Row
 from wordtie.report.ledger import Entry, is_stale
+from wordtie.training import pace
 from wordtie.training.identity import begun_with, other_settings
 from wordtie.training.lock import is_locked
 from wordtie.training.progress import clock
 from wordtie.training.provenance import sessions
-from wordtie.training.queue_table import finished_epochs
+from wordtie.training.queue_table import finished_epochs, hundredths
 
 Status: TypeAlias = Literal["reached", "not reached", "run", "running", "stopped", "diverged", "not run"]
 """`run`: there is no published number to hold it against, or it is of another text. `stopped`: begun, and to be gone on
@@ -219,7 +220,7 @@ def _progress(folder: Path) -> str:
         lines = finished_epochs(folder)
     except RunFolderError as error:  # the other rows can be listed all the same
         return str(error)
-    if not lines:
-        return f"{session}epoch 1"
-    best = shown(min(line["valid_perplexity"] for line in lines))
-    return f"{session}epoch {lines[-1]['epoch']}, best validation {best}, {clock(lines[-1]['seconds'])} trained"
+    finished = (lines[-1]["epoch"], lines[-1]["seconds"]) if lines else (0, 0.0)
+    epochs, seconds = max(finished, pace.read(folder) or finished)
+    best = f", best validation {shown(min(line['valid_perplexity'] for line in lines))}" if lines else ""
+    return f"{session}epoch {hundredths(epochs)}{best}, {clock(seconds)} trained"

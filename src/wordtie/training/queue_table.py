@@ -68,8 +68,8 @@ class Progress:
 
     def cells(self) -> tuple[str, ...]:
         """What the table shows."""
-        done = f"{self.epoch + math.floor(100 * self.share) / 100:.2f}".removesuffix(".00")
-        epoch = "damaged" if self.damaged else f"{done}/{self.epochs}" if self.epochs else ""
+        done = self.epoch + self.share
+        epoch = "damaged" if self.damaged else f"{hundredths(done)}/{self.epochs}" if self.epochs else ""
         numbers = ["" if each is None else shown(each) for each in (self.valid_perplexity, self.best_perplexity)]
         left = "" if self.seconds_left is None or self.state in ("ended", "failed") else clock(self.seconds_left)
         return self.name, self.state, epoch, *numbers, left
@@ -80,6 +80,11 @@ ENOUGH = 0.02
 COLUMNS = ("run", "state", "epoch", "validation", "best", "time left")
 FIGURES = ("epoch", "train_perplexity", "valid_perplexity", "seconds")
 """What a line of `metrics.jsonl` has, at least."""
+
+
+def hundredths(epochs: float) -> str:
+    """So many epochs, the last of them begun: never more than are done."""
+    return f"{math.floor(100 * epochs + 1e-6) / 100:.2f}".removesuffix(".00")
 
 
 def finished_epochs(folder: Path) -> list[dict[str, Any]]:
