@@ -1,4 +1,4 @@
-"""One file per claim of speed or memory; `wordtie bench` runs them.
+"""One file for each kind of claim of speed or memory; `wordtie bench` runs them.
 
 `CLAIM_FILES` is every file, in the order of docs/performance.md; each has a tuple `CLAIMS`.
 """

@@ -42,7 +42,8 @@ class ModelSettings:
     """The carry gate of an `rhn` is one minus its transform gate."""
     output_bias: bool | None = None
     """A bias per word on the output. None: no when tied (inan-2017), yes when untied, and when tied by a linear map,
-    through which what is frequent would be learnt else (gulordava-2018 and press-wolf-2017 have it, too)."""
+    through which what is frequent would be learnt else (press-wolf-2017 has it, and PyTorch's example,
+    from which gulordava-2018 starts)."""
     projection: bool = False
     """PR of press-wolf-2017: an `untied` head has a linear map before its matrix, too."""
     projection_bias: bool = False

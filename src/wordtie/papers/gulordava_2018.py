@@ -99,7 +99,7 @@ def tables_2_and_3() -> list[Row]:
             rho = dict(zip(BENCHMARKS, TABLE_2_RHO[hidden, embedding][model], strict=True))
             published = Published(valid, test, parameters=parameters, values=rho)
             name = f"{hidden}-{embedding}-{model}"
-            note = "" if model == "tied" else "published: the better of input and output vectors on each benchmark"
+            note = "published: the better of input and output vectors on each benchmark" if model == "non-tied" else ""
             rows.append(Row(f"{PAPER}/table-2/{name}", name, published, kind="other", not_run=not_public, note=note))
     for name, numbers in TABLE_3.items():
         published = Published(values=dict(zip(BENCHMARKS, numbers, strict=True)))

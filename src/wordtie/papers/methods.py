@@ -22,7 +22,7 @@ COMMON: Changes = {
 }
 UNTIED: Changes = {"model.head": "untied"}
 LINEAR: Changes = {"model.head": "tied_linear", "model.output_bias": True}
-"""As both papers have it. Without a bias what is frequent is learnt through the map, and the rate 1 is too much."""
+"""As our rows of both papers have it. Without a bias the map learns what is frequent, and the rate 1 is too much."""
 AUGMENTED: Changes = {"loss.kind": "augmented"}
 NO_DROPOUT: Changes = {"model.input_dropout": 0.0, "model.hidden_dropout": 0.0}
 ZAREMBA: Changes = {"model.dropout": "zaremba"}

@@ -42,7 +42,8 @@ def _run(row: Row, entry: Entry) -> Run:
     machines = [machine["gpu"] or machine["cpu"] for machine in _ever(entry, "machine") if machine]
     epochs = " + ".join(str(session["epochs"]) for session in sessions)
     # spaces are compared after the last epoch, whatever is exported
-    keeps_last = entry["configuration"].get("training", {}).get("keep") == "last" or "subspace" in row.measures
+    of_spaces = "subspace" in (*row.measures, *row.shows)
+    keeps_last = of_spaces or entry["configuration"].get("training", {}).get("keep") == "last"
     best = " in two sessions" if len(sessions) > 1 else "" if keeps_last else f" (best {entry['best_epoch']})"
     if DIVERGED in entry:
         best += ", a second session diverged"
