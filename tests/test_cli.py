@@ -18,7 +18,7 @@ from wordtie import __version__, cli
 from wordtie.commands import train
 from wordtie.commands._settings import as_yaml
 from wordtie.commands._shared import read_lines
-from wordtie.config import DataSettings, LossSettings, ModelSettings, NoiseSettings, Settings
+from wordtie.config import DataSettings, LossSettings, ModelSettings, NoiseSettings, Settings, from_dict
 from wordtie.config.without_effect import without_effect
 from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, WordtieError
 from wordtie.models.word2vec_settings import Word2VecSettings
@@ -116,6 +116,12 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     assert process.returncode == 141
 
 
+def test_messages_do_not_go_among_the_data_where_stderr_is_closed() -> None:
+    code = "import sys, wordtie.cli; sys.stderr = None; sys.exit(wordtie.cli.main(['nothing']))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (2, "")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_is_said() -> None:
     with Path("/dev/full").open("w") as full:
@@ -195,6 +201,15 @@ def test_a_recipe_comes_back_as_it_was_printed(tmp_path: Path, capsys: Capture) 
     assert cli.main(["train", "--config", str(recipe), "--model.embedding", "9", "--print_config"]) == 0
     model = yaml.safe_load(capsys.readouterr().out)["model"]
     assert (model["head"], model["embedding"]) == ("untied", 9)
+
+
+def test_a_recipe_leaves_open_what_was_left_out(tmp_path: Path, capsys: Capture) -> None:
+    recipe = tmp_path / "recipe.yaml"
+    assert cli.main(["train", "--print_config"]) == 0
+    recipe.write_text(capsys.readouterr().out)
+    assert cli.main(["train", "--config", str(recipe), "--loss.kind", "augmented_2016", "--print_config"]) == 0
+    printed = capsys.readouterr().out
+    assert from_dict(yaml.safe_load(printed)).loss.weight == 0.3
 
 
 def test_print_config_without_arguments_is_the_defaults(capsys: Capture) -> None:

@@ -113,6 +113,69 @@ def test_surprisal_of_a_column(run: Path, tmp_path: Path, capsys: Capture) -> No
     ]  # fmt: skip
     assert "note: unknown because of their punctuation: cat,; the model takes text" in printed.err
     assert cli.main(["surprisal", str(run), str(table), "--column", "text"]) == DataError.exit_code
+    assert cli.main(["surprisal", str(run), str(table), "--column", "sentence", "--reset", "blank"]) == 2
+    assert "write a passage into one cell" in capsys.readouterr().err
+    table.write_text('item,sentence\n1,"the cat sat\na dog"\n')
+    cell = [
+        row["surprisal_bits"]
+        for row in rows(output(["surprisal", str(run), str(table), "--column", "sentence"], capsys))
+    ]
+    text = tmp_path / "passage.txt"
+    text.write_text("the cat sat\na dog\n")
+    assert cell == [
+        row["surprisal_bits"] for row in rows(output(["surprisal", str(run), str(text), "--reset", "never"], capsys))
+    ]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["predict", "RUN", "the zebra"],
+        ["generate", "RUN", "--prompt", "the zebra"],
+        ["compare", "RUN", "--phrase", "the zebra"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_words_of_a_phrase_that_are_unknown_are_named(run: Path, arguments: list[str], capsys: Capture) -> None:
+    assert cli.main([str(run) if word == "RUN" else word for word in arguments]) == 0
+    assert "not in the vocabulary, read as <unk>: zebra\n" in capsys.readouterr().err
+
+
+def test_blank_lines_of_a_text_that_is_measured_are_named(run: Path, tmp_path: Path, capsys: Capture) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("the cat sat\n\na dog\n")
+    for arguments in (["evaluate", str(run), str(text)], ["compare", str(run), "--text", str(text)]):
+        assert cli.main(arguments) == 0
+        assert "1 of the first 4 lines are blank" in capsys.readouterr().err
+
+
+def test_ones_own_text_by_the_name_of_a_known_one(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WORDTIE_DATA", str(tmp_path / "data"))
+    small_text(tmp_path / "ptb")
+    (tmp_path / "data").mkdir()
+    assert cli.main(["baseline", "ptb", "--order", "1"]) in (0, DataError.exit_code)  # where it cannot be downloaded
+    assert (
+        "note: ptb is the corpus that `wordtie corpora` lists; for what lies here give ./ptb" in capsys.readouterr().err
+    )
+    assert cli.main(["baseline", "./ptb", "--order", "1"]) == 0
+    assert "note" not in capsys.readouterr().err
+
+
+def test_resume_where_nothing_is_says_so(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    small_text(tmp_path / "novel")
+    command = ["train", "novel", *SMALL, "--out=~/runs/x", "--resume"]
+    assert cli.main(command) == 0
+    assert "no run is there to go on with, so a new one begins" in capsys.readouterr().err
+    assert (tmp_path / "runs" / "x" / "model.safetensors").exists()
+    assert cli.main(command) == 0
+    assert "no run is there" not in capsys.readouterr().err
+    assert output(["predict", "~/runs/x", "the"], capsys)
 
 
 def test_what_a_text_has_that_may_not_be_meant(

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import NoReturn
 
@@ -15,8 +16,9 @@ import pytest
 
 from tests.commands import SMALL, Capture, output, small_text
 from wordtie import cli
-from wordtie.errors import DataError, RunFolderError, SaveError, WordtieError
+from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, WordtieError
 from wordtie.training import run_folder
+from wordtie.uses.open_run import load
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 TINY_WORD2VEC = ["--data.min_count", "1", "--word2vec.vector_size", "4", "--word2vec.epochs", "1"]
@@ -241,3 +243,25 @@ def test_however_cold_the_likeliest_word_comes(temperature: str, run: Path, caps
     cold = ["generate", str(run), "--prompt", "the cat sat on", "--words", "4", "--temperature"]
     assert output([*cold, temperature], capsys) == output([*cold, "1e-6", "--seed", "7"], capsys)
     assert "must be a whole number from 0 to" in refused([*cold, "1", "--seed", "100000000000000000000"], 2, capsys)
+
+
+def test_a_model_stays_until_there_is_another(run: Path, capsys: Capture) -> None:
+    before = output(["predict", str(run), "the"], capsys)
+    wild = ["train", "novel", *SMALL, "--overwrite", "--training.lr", "1e38", "--training.clip", "0"]
+    assert "no epoch was finished" in refused(wild, DivergedError.exit_code, capsys)
+    assert output(["predict", str(run), "the"], capsys) == before
+    assert cli.main(["train", "novel", *SMALL, "--overwrite", "--training.seed", "2"]) == 0
+    assert output(["predict", str(run), "the"], capsys) != before
+
+
+def test_a_model_that_is_just_being_replaced_can_be_opened(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first look finds the files of two models, as a reader may while a training writes the next one."""
+    whole = (run / "config.json").read_bytes()
+    (run / "config.json").write_bytes(b"{}")
+    with run_folder.locked(run):
+        monkeypatch.setattr(time, "sleep", lambda _: (run / "config.json").write_bytes(whole))
+        load(run)
+        (run / "manifest.json").unlink()
+        (run / "model.safetensors").unlink()
+        with pytest.raises(RunFolderError, match="it is being trained: wait for its first epoch"):
+            load(run)

@@ -14,6 +14,7 @@ import re
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 from wordtie import __version__
 from wordtie.errors import SaveError, WordtieError
@@ -98,6 +99,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     debug = "--debug" in arguments
     if debug:
         arguments.remove("--debug")
+    if sys.stderr is None:  # closed: messages go nowhere, and not among the data
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     if sys.stdout is None:
         return _report("error: standard output is closed", SaveError.exit_code, debug)
     if hasattr(sys.stdout, "reconfigure"):  # whatever the locale: words are in any script

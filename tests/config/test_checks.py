@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,8 @@ def test_refuses(kind: Any, values: dict[str, Any], message: str) -> None:
 
 
 def test_the_weight_of_the_augmented_loss_is_that_of_its_paper() -> None:
-    assert (LossSettings("augmented").gamma, LossSettings("augmented_2016").gamma) == (0.65, 0.3)
+    assert (LossSettings("augmented").weight, LossSettings("augmented_2016").weight) == (0.65, 0.3)
+    assert replace(LossSettings("augmented"), kind="augmented_2016").weight == 0.3
     assert LossSettings("augmented_2016", gamma=0.15).weight == 0.15
 
 

@@ -22,7 +22,8 @@ def test_the_cells_of_a_column(lines: list[str]) -> None:
 
 
 def test_a_cell_of_several_lines_is_one_row() -> None:
-    assert list(column(["text,id", '"The cat', 'sat.",1', "A dog,2"], "text", "items")) == ["The cat sat.", "A dog"]
+    lines = ["text,id", '"The cat.', "", 'It sat.",1', "A dog,2"]
+    assert list(column(lines, "text", "items")) == ["The cat.\nIt sat.", "A dog"]
 
 
 def test_a_cell_may_be_long() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from wordtie.config import DataSettings
 from wordtie.errors import DataError, RunFolderError, SaveError
-from wordtie.text import token_file
+from wordtie.text import token_file, tokenisation
 from wordtie.text.token_file import VERSION, encode_file, open_prepared, prepare
 from wordtie.text.tokenizer import Tokenizer
 
@@ -129,6 +129,9 @@ def test_same_again_unless_something_changed(text: Path, out: Path, monkeypatch:
     (out / "train.ids").write_bytes((out / "train.ids").read_bytes()[:-4])
     assert prepare(settings, out).train.tolist() == first.train.tolist()
     assert len(readings) == 5
+    monkeypatch.setattr(tokenisation, "SPACE_PATTERN", "[^ ]+")  # as a later version may have it
+    assert prepare(settings, out).tokenizer.tokenisation.pattern == "[^ ]+"
+    assert len(readings) == 6
 
 
 @pytest.mark.parametrize("name", ["data.json", "train.ids", "tokenizer.json"])

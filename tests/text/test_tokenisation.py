@@ -32,6 +32,10 @@ KINDS: tuple[Kind, ...] = ("space", "words")
         ("می\u200cخواهم ක්\u200dෂ", ["می\u200cخواهم", "ක්\u200dෂ"]),  # joiners belong to their letters
         ("😀\u200d<unk>", ["😀", "\u200d", "<unk>"]),
         ("🇫🇷🇩🇪 1️⃣", ["🇫🇷", "🇩🇪", "1️⃣"]),
+        ("col·lecció O‘zbek צה״ל ג׳ירפה", ["col·lecció", "O‘zbek", "צה״ל", "ג׳ירפה"]),
+        ("Ինչո՞ւ այո՞", ["Ինչո՞ւ", "այո", "՞"]),  # on a vowel within the word, and after it
+        ("well\u2011known кто\u2010то", ["well-known", "кто-то"]),
+        ("‘quoted‘ a · b", ["‘", "quoted", "‘", "a", "·", "b"]),
     ],
 )
 def test_words_of_raw_text(text: str, words: list[str]) -> None:
@@ -45,6 +49,7 @@ def test_space_is_white_space_and_the_special_words() -> None:
 @pytest.mark.parametrize("kind", ["space", "words"])
 def test_lowercase_is_letter_by_letter(kind: Kind) -> None:
     assert Tokenisation(kind, lowercase=True).words("ÉTÉ ΟΔΟΣ <UNK>") == ["été", "οδοσ", "<unk>"]
+    assert Tokenisation(kind, lowercase=True).words("İzmir") == ["izmir"]
 
 
 @settings(deadline=None)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import fcntl
 import json
 import shutil
+import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,8 +17,14 @@ from safetensors.torch import save_file
 from tests.training.conftest import TINY, write_text
 from wordtie import cli
 from wordtie.errors import RunFolderError
-from wordtie.training import checkpoint
-from wordtie.training.run_folder import file_sha256, read_model
+from wordtie.text.tokenizer import Tokenizer
+from wordtie.text.vocabulary import Vocabulary
+from wordtie.training import checkpoint, run_folder
+from wordtie.training.identity import difference, identity
+from wordtie.training.lock import LOCK, hold, is_locked
+from wordtie.training.prepared import prepared_data
+from wordtie.training.run_folder import file_sha256, read_model, read_settings
+from wordtie.training.saved_run import begun_otherwise
 
 Capture = pytest.CaptureFixture[str]
 MODEL_FILES = ("config.json", "model.safetensors", "tokenizer.json", "manifest.json")
@@ -201,3 +209,23 @@ def test_metrics_that_were_lost_are_not_made_up(run: Path) -> None:
     (run / "metrics.jsonl").unlink()
     assert cli.main(train("--resume", "--training.epochs", "2")) == 0
     assert [json.loads(line)["epoch"] for line in (run / "metrics.jsonl").read_text().splitlines()] == [2]
+
+
+def test_a_run_is_not_gone_on_with_over_other_words(run: Path) -> None:
+    """Of the same text and settings, which another version may cut into other words."""
+    settings = read_settings(json.loads((run / "config.json").read_text()), run)
+    data = prepared_data(settings)
+    before, words = identity(settings, data), Vocabulary([*data.vocabulary.words[:-1], "bird"])
+    other = replace(data, tokenizer=Tokenizer(data.tokenizer.tokenisation, words))
+    assert difference(before, identity(settings, data)) == ""
+    assert difference(before, identity(settings, other)).startswith("words, which another tokenisation made")
+    assert difference({name: value for name, value in before.items() if name != "words"}, before) == ""
+    assert "train another with --out" in str(begun_otherwise(run, difference(before, identity(settings, other))))
+
+
+def test_who_only_looks_turns_nobody_away(tmp_path: Path) -> None:
+    looking = (tmp_path / LOCK).open("w")
+    assert hold(looking)
+    threading.Timer(0.05, looking.close).start()
+    with run_folder.locked(tmp_path):
+        assert is_locked(tmp_path)

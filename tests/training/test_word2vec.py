@@ -13,12 +13,14 @@ import pytest
 
 from tests.models.test_word2vec import COUNTS, EOS, TOKENS, Draws, predictions
 from tests.reference import word2vec as reference
-from wordtie.config import DataSettings
+from wordtie.config import DataSettings, Settings
 from wordtie.errors import DataError, DivergedError, RunFolderError
 from wordtie.kernels.word2vec_draws import generator
 from wordtie.models.word2vec import Word2Vec
 from wordtie.models.word2vec_settings import Word2VecSettings
+from wordtie.text.token_file import PreparedData
 from wordtie.training import word2vec, word2vec_linear
+from wordtie.training.prepared import prepared_data
 from wordtie.training.run_folder import read_model
 from wordtie.training.word2vec import fit, train_piece
 from wordtie.training.word2vec_linear import parts
@@ -143,3 +145,19 @@ def test_a_run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataError, match=r"nothing was predicted.*word2vec\.sample 1e-12"):
         train_word2vec(data, replace(settings, sample=1e-12), tmp_path / "run", overwrite=True)
     assert read_model(tmp_path / "run", "word2vec")[0] == config, "what was there is there still"
+
+
+def test_a_run_that_another_call_has_finished_meanwhile_is_kept(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, settings = DataSettings(str(text), min_count=1), Word2VecSettings(vector_size=4, epochs=1)
+
+    def while_another_trains(of: Settings) -> PreparedData:
+        monkeypatch.setattr(where, prepared_data)
+        train_word2vec(data, settings, tmp_path / "run")
+        return prepared_data(of)
+
+    where = "wordtie.training.word2vec_run.prepared_data"
+    monkeypatch.setattr(where, while_another_trains)
+    with pytest.raises(RunFolderError, match="holds a run already"):
+        train_word2vec(data, replace(settings, seed=2), tmp_path / "run")

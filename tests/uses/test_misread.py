@@ -7,7 +7,16 @@ import pytest
 from wordtie.text.tokenisation import Kind, Tokenisation
 from wordtie.text.tokenizer import Tokenizer
 from wordtie.text.vocabulary import Vocabulary
-from wordtie.uses.misread import hanging_marks, misread, other_marks, several_sentences, written_ends
+from wordtie.uses.misread import (
+    blank_lines,
+    hanging_marks,
+    misread,
+    of_phrases,
+    other_letters,
+    other_marks,
+    several_sentences,
+    written_ends,
+)
 
 WORDS = ["<unk>", "<eos>", "the", "u.s.", "cat", "sat", ".", "Cat", ","]
 
@@ -44,6 +53,57 @@ def test_words_that_only_their_quotation_marks_make_unknown(words: list[str], li
     found = other_marks(of_words, [line])
     assert [note.partition(": ")[2].partition(";")[0] for note in found] == ([] if named is None else [named])
     assert misread(of_words, [line]) == found
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("The caf\u00e9", "their capitals: The"),
+        ("the cafe\u0301", "how letters and marks are composed: cafe\u0301"),
+        ("the <eos> sat", None),
+        ("THE", "their capitals: THE"),
+        ("Dog", None),
+    ],
+)
+def test_words_that_only_their_letters_make_unknown(line: str, named: str | None) -> None:
+    of_words = Tokenizer(Tokenisation("space"), Vocabulary(["<unk>", "<eos>", "the", "caf\u00e9"]))
+    found = other_letters(of_words, [line])
+    assert [note.removeprefix("unknown because of ").partition(";")[0] for note in found] == ([named] if named else [])
+
+
+def test_words_of_a_phrase_that_are_unknown() -> None:
+    assert of_phrases(tokenizer("space"), ["the bird sat", "a bird"]) == [
+        "not in the vocabulary, read as <unk>: bird a"
+    ]
+    assert of_phrases(tokenizer("space"), ["the cat, zzz"])[0].startswith("unknown because of their punctuation: cat,")
+    assert of_phrases(tokenizer("space"), ["the cat <unk> <eos>"]) == []
+
+
+def test_blank_lines_of_a_text() -> None:
+    found = blank_lines(tokenizer("space"), ["the cat", "", " ", "sat", ""])
+    assert [note.partition(",")[0] for note in found] == ["2 of the first 5 lines are blank"]
+    assert blank_lines(tokenizer("space"), ["the cat", ""]) == []
+    assert blank_lines(tokenizer("space", sentences=False), ["", "the cat"]) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "several"),
+    [
+        ("Кот спал. Собака бежала.", True),
+        ("А. С. Пушкин писал.", False),
+        ("кот спал. собака", False),
+        ("კატა წავიდა. ძაღლი დარჩა.", True),
+        ("कुत्ता सोया। बिल्ली गई।", True),
+        ("कुत्ता सोया।", False),
+        ("猫睡了。狗跑了。", True),
+        ("the cat sat . the dog ran .", True),
+        ("the cat sat .", False),
+        ("Dr. No sat.", False),
+        ("er sagte «ja.» Ödön ging.", True),
+    ],
+)
+def test_several_sentences_in_any_script(line: str, several: bool) -> None:
+    assert bool(several_sentences(tokenizer("words"), [line])) == several
 
 
 def test_several_sentences_on_a_line() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from wordtie.config import ModelSettings, Settings
 from wordtie.errors import DataError, SettingsError
 from wordtie.evaluation import perplexity
 from wordtie.models.language_model import LanguageModel
+from wordtie.nn.core import State
 from wordtie.text.tokenisation import Tokenisation
 from wordtie.text.tokenizer import Tokenizer
 from wordtie.text.vocabulary import Vocabulary
@@ -160,6 +162,33 @@ def test_a_region_is_what_stands_between_white_space(loaded: LoadedModel) -> Non
     assert [r.id for r in records] == tokenizer.encode('The  "U.S." cat,\nsat.\n').tolist()
 
 
+def test_lines_side_by_side_are_a_power_of_two(loaded: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """oneDNN keeps code, half a megabyte of it, for every number of streams that it has seen."""
+    seen: list[int] = []
+    start = LanguageModel.initial_state
+
+    def counted(model: LanguageModel, streams: int) -> State:
+        seen.append(streams)
+        return start(model, streams)
+
+    monkeypatch.setattr(LanguageModel, "initial_state", counted)
+    for lines in range(1, 10):
+        loaded.surprisal("the cat\n" * lines)
+    assert set(seen) == {1, 2, 4, 8, 16}
+
+
+def test_a_line_of_several_sentences_is_read_as_several_lines_are(loaded: LoadedModel) -> None:
+    passage, lines = "the cat\nsat on\na dog", ["the cat", "sat on", "a dog"]
+    cell = list(surprisal(loaded.model, loaded.tokenizer, [passage, "the"]))
+    read = list(surprisal(loaded.model, loaded.tokenizer, lines, "never"))
+    assert [r.surprisal_bits for r in cell[:9]] == pytest.approx([r.surprisal_bits for r in read], abs=1e-5)
+    assert [(r.line, r.position, r.region) for r in cell] == [
+        *((1, 1, 1), (1, 2, 2), (1, 3, 3), (1, 4, 3), (1, 5, 4), (1, 6, 5), (1, 7, 5), (1, 8, 6), (1, 9, 7)),
+        *((2, 1, 1), (2, 2, 2)),
+    ]
+    assert [r.region for r in cell if r.word != "<eos>"] == [1, 2, 3, 4, 5, 6, 1]
+
+
 def test_lines_end_where_those_of_files_do(loaded: LoadedModel) -> None:
     assert [(r.line, r.word) for r in loaded.surprisal("the\r\ncat\x0bsat\n")] == [
         *((1, "the"), (1, "<eos>"), (2, "cat"), (2, "sat"), (2, "<eos>")),
@@ -173,8 +202,16 @@ def test_what_is_generated_depends_on_the_seed_alone(loaded: LoadedModel) -> Non
     assert "<unk>" not in first
 
 
-@pytest.mark.parametrize(("wrong", "message"), [({"seed": 2**70}, "seed must be"), ({"words": -3}, "words must be")])
-def test_what_cannot_be_generated_is_said(loaded: LoadedModel, wrong: dict[str, int], message: str) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"seed": 2**70}, "seed must be"),
+        ({"seed": True}, "seed must be"),
+        ({"words": -3}, "words must be"),
+        ({"temperature": "1"}, "temperature must be a positive number, got '1'"),
+    ],
+)
+def test_what_cannot_be_generated_is_said(loaded: LoadedModel, wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         loaded.generate("the", **wrong)
 

@@ -19,6 +19,7 @@ import yaml
 from wordtie.commands._shared import UsageError, meant
 from wordtie.config import SECTIONS, Settings, to_dict
 from wordtie.errors import did_you_mean
+from wordtie.text.catalogue import CATALOGUE
 
 
 class HelpFormatter(jsonargparse.DefaultHelpFormatter, argparse.RawDescriptionHelpFormatter):
@@ -141,3 +142,9 @@ def _check_said_once(path: Path, node: yaml.Node) -> None:
 def as_yaml(settings: Settings) -> str:
     """The settings as a recipe that `--config` reads back."""
     return str(yaml.safe_dump(to_dict(settings), sort_keys=False, allow_unicode=True))
+
+
+def another_of_its_name(corpus: str) -> list[str]:
+    """A note where a corpus known by name is taken, and one's own file or folder of that name is not."""
+    taken = corpus in CATALOGUE and Path(corpus).exists()
+    return [f"{corpus} is the corpus that `wordtie corpora` lists; for what lies here give ./{corpus}"] if taken else []

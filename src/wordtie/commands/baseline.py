@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wordtie.commands._settings import SettingsParser
-from wordtie.commands._shared import UsageError, print_json
+from wordtie.commands._settings import SettingsParser, another_of_its_name
+from wordtie.commands._shared import UsageError, print_json, say
 
 if TYPE_CHECKING:
     from wordtie.text.token_file import PreparedData
@@ -43,6 +43,7 @@ def main(argv: list[str]) -> None:
 
     from wordtie.text.token_file import prepare
 
+    say(another_of_its_name(settings.data.corpus))
     with tempfile.TemporaryDirectory(prefix="wordtie-baseline-") as folder:
         result = measure(prepare(settings.data, Path(folder)), parsed.order, parsed.split)
     if parsed.json:

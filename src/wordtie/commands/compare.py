@@ -7,7 +7,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv, read_lines, text_name, whole_number
+from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv, read_lines, say, text_name, whole_number
 from wordtie.errors import DataError
 
 if TYPE_CHECKING:
@@ -47,7 +47,10 @@ def main(argv: list[str]) -> None:
         return
 
     from wordtie.uses.compare_predictions import lines
+    from wordtie.uses.misread import of_phrases
 
+    read = [phrase for _, phrase, _ in phrases]
+    say(f"{name}: {note}" for name, loaded in models.items() for note in of_phrases(loaded.tokenizer, read))
     comparisons = [comparison(models, place, phrase, following, arguments) for place, phrase, following in phrases]
     if arguments.json:
         print_json([dataclasses.asdict(each) for each in comparisons])
@@ -104,11 +107,15 @@ def show_text(models: dict[str, LoadedModel], arguments: argparse.Namespace) -> 
     """A row for each model and group of words: the mean probability given, where it was in vain, and what came."""
     from wordtie.evaluation.word_mass import text_mass
     from wordtie.text.token_file import encode_file
+    from wordtie.uses.misread import beginning, blank_lines, misread
 
     if arguments.text == "-" or (Path(arguments.text).exists() and not Path(arguments.text).is_file()):
         raise DataError(f"{arguments.text}: is read once for each model, which a pipe cannot: save it to a file")
     rows: list[dict[str, object]] = []
     for name, loaded in models.items():
+        first = beginning(Path(arguments.text))
+        looks = (*misread(loaded.tokenizer, first), *blank_lines(loaded.tokenizer, first))
+        say(f"{name}: {note}" for note in looks)
         ids, _ = encode_file(Path(arguments.text), loaded.tokenizer)
         found = text_mass(loaded.model, loaded.tokenizer.vocabulary, ids, arguments.frequent)
         for words, group in (("<unk>", "unk"), (f"{arguments.frequent} most frequent words", "frequent")):

@@ -39,7 +39,7 @@ def main(argv: list[str]) -> None:
     if arguments.file and arguments.split:
         raise UsageError("--split is for the model's own corpus: leave it out, or the FILE")
 
-    from wordtie.uses.misread import beginning, misread
+    from wordtie.uses.misread import beginning, blank_lines, misread
     from wordtie.uses.open_run import load
 
     model = load(arguments.run)
@@ -49,7 +49,8 @@ def main(argv: list[str]) -> None:
     else:
         text = stdin() if arguments.file == "-" else arguments.file
         if Path(arguments.file).is_file():  # stdin and other pipes are read once
-            say(misread(model.tokenizer, beginning(Path(arguments.file))))
+            lines = beginning(Path(arguments.file))
+            say([*misread(model.tokenizer, lines), *blank_lines(model.tokenizer, lines)])
         result = {"text": text_name(arguments.file), **dataclasses.asdict(model.evaluate(text))}
     if arguments.json:
         print_json(result)

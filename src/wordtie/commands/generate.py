@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from wordtie.commands._shared import Parser, seed, whole_number
+from wordtie.commands._shared import Parser, say, seed, whole_number
 
 HELP = """\
 Write text, one sampled word after another.
@@ -25,9 +25,11 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--seed", type=seed, help="the same seed writes the same text")
     arguments = parser.parse_args(argv)
 
+    from wordtie.uses.misread import of_phrases
     from wordtie.uses.open_run import load
 
     model = load(arguments.run)
+    say(of_phrases(model.tokenizer, [arguments.prompt]))
     print(model.generate(arguments.prompt, arguments.words, arguments.temperature, arguments.seed))
 
 

@@ -30,11 +30,11 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--json", action="store_true", help="print a JSON list")
     arguments = parser.parse_args(argv)
 
-    from wordtie.uses.misread import misread
+    from wordtie.uses.misread import of_phrases
     from wordtie.uses.open_run import load
 
     model, phrase = load(arguments.run), " ".join(arguments.phrase)
-    say(misread(model.tokenizer, [phrase]))
+    say(of_phrases(model.tokenizer, [phrase]))
     rows: list[dict[str, object]] = [
         {"word": word, "probability": probability}
         for word, probability in model.predict(phrase, arguments.top, arguments.words_only)

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from itertools import chain, islice
 
-from wordtie.commands._shared import Parser, print_json_list, print_tsv, read_lines, say, text_name
+from wordtie.commands._shared import Parser, UsageError, print_json_list, print_tsv, read_lines, say, text_name
 from wordtie.errors import DataError
 from wordtie.text.table import column
 
@@ -26,7 +26,8 @@ examples:
   echo "the cat sat on the mat" | wordtie surprisal runs/ptb
   wordtie surprisal runs/ptb story.txt --reset never
   wordtie surprisal runs/ptb passages.txt --reset blank      one sentence a line, a blank line between passages
-  wordtie surprisal runs/ptb items.csv --column sentence     a table with a header; `line` is the row below it
+  wordtie surprisal runs/ptb items.csv --column sentence     a table with a header; `line` is the row below it, and
+                                                             a cell of several lines is a passage
 """
 
 COLUMNS = ["line", "position", "region", "word", "id", "oov", "surprisal_bits", "entropy_bits"]
@@ -47,6 +48,8 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--column", metavar="NAME", help="FILE is a table, CSV or with tabs: read this column of it")
     parser.add_argument("--json", action="store_true", help="print a JSON list")
     arguments = parser.parse_args(argv)
+    if arguments.column and arguments.reset == "blank":
+        raise UsageError("rows have no blank lines between: write a passage into one cell, a sentence a line")
 
     from wordtie.uses.misread import SAMPLE, misread, several_sentences
     from wordtie.uses.open_run import load
@@ -55,7 +58,8 @@ def main(argv: list[str]) -> None:
     model = load(arguments.run)
     lines = lines_with_words(arguments.file, arguments.column)
     first = list(islice(lines, SAMPLE))
-    say([*misread(model.tokenizer, first), *several_sentences(model.tokenizer, first)])
+    looked_at = [sentence for line in first for sentence in line.split("\n")]
+    say([*misread(model.tokenizer, looked_at), *several_sentences(model.tokenizer, looked_at)])
     records = surprisal(model.model, model.tokenizer, chain(first, lines), arguments.reset)
     rows = map(dataclasses.asdict, records)
     if arguments.json:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wordtie.commands._settings import SettingsParser, as_yaml
+from wordtie.commands._settings import SettingsParser, another_of_its_name, as_yaml
 from wordtie.commands._shared import UsageError, print_json, say
 from wordtie.text.catalogue import CATALOGUE
 
@@ -62,13 +62,15 @@ def main(argv: list[str]) -> None:
 
     from wordtie.config.without_effect import without_effect
     from wordtie.training.prepared import prepared_data
-    from wordtie.training.run_folder import named
+    from wordtie.training.run_folder import CHECKPOINT, named
     from wordtie.training.saved_run import check_call
     from wordtie.training.trainer import train
 
-    say(without_effect(settings))
-    if not parsed.resume:  # then they have been said
+    say([*another_of_its_name(settings.data.corpus), *without_effect(settings)])
+    goes_on = parsed.resume and (named(out) / CHECKPOINT).exists()
+    if not goes_on:  # then they have been said
         check_call(named(out), settings, parsed.resume, parsed.overwrite)
+        say([f"{out}: no run is there to go on with, so a new one begins"] if parsed.resume else [])
         say(notes(prepared_data(settings)))
     result = train(settings, out, resume=parsed.resume, overwrite=parsed.overwrite)
     if result.stopped == "max_time":

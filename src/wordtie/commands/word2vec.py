@@ -7,10 +7,12 @@ from pathlib import Path
 
 import yaml
 
-from wordtie.commands._settings import SettingsParser
+from wordtie.commands._settings import SettingsParser, another_of_its_name
 from wordtie.commands._shared import print_json, say
 from wordtie.config import DataSettings, Settings, to_dict
+from wordtie.config.paths import path_of
 from wordtie.models.word2vec_settings import MIN_COUNT, Word2VecSettings, with_min_count
+from wordtie.text.catalogue import CATALOGUE
 
 HELP = """\
 Train word vectors: skip-gram or CBOW, untied, tied, or tied with a linear map.
@@ -51,7 +53,9 @@ def main(argv: list[str]) -> None:
 
     from wordtie.training.word2vec_run import train_word2vec
 
-    say(settings.without_effect())
+    say([*another_of_its_name(data.corpus), *settings.without_effect()])
+    if data.corpus not in CATALOGUE and path_of(data.corpus).is_file():
+        say([f"{data.split[0]:.0%} of the text are trained on, as by `wordtie train`: --data.split says how much"])
     result = train_word2vec(data, settings, out, parsed.overwrite)
     if parsed.json:
         print_json({**dataclasses.asdict(result), "folder": str(result.folder)})

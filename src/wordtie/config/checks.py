@@ -9,6 +9,7 @@ import math
 import types
 from collections.abc import Callable
 from functools import lru_cache
+from numbers import Integral
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from wordtie.errors import SettingsError, require
@@ -18,7 +19,8 @@ _hints: Callable[[Any], dict[str, Any]] = lru_cache(get_type_hints)
 
 def check_seed(seed: int, name: str) -> None:
     """Raise a `SettingsError` for what random numbers cannot be begun with."""
-    require(isinstance(seed, int) and 0 <= seed < 2**63, f"{name} must be from 0 to 2^63 - 1, got {seed!r}")
+    whole = isinstance(seed, Integral) and not isinstance(seed, bool)
+    require(whole and 0 <= seed < 2**63, f"{name} must be from 0 to 2^63 - 1, got {seed!r}")
 
 
 def check_types(settings: object, section: str) -> None:

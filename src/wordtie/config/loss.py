@@ -34,13 +34,10 @@ class LossSettings:
     def __post_init__(self) -> None:
         check_types(self, "loss")
         require(self.temperature > 0, f"loss.temperature must be positive, got {self.temperature}")
-        if self.gamma is None:
-            object.__setattr__(self, "gamma", 0.3 if self.kind == "augmented_2016" else 0.65)
         require(self.weight >= 0, f"loss.gamma must not be negative, got {self.gamma}")
         require(0 <= self.beta <= 1, f"loss.beta is a share and must be in [0, 1], got {self.beta}")
 
     @property
     def weight(self) -> float:
-        """`gamma`, which is a number once the settings are made."""
-        assert self.gamma is not None
-        return self.gamma
+        """`gamma`, or what stands in its place where it is not given."""
+        return (0.3 if self.kind == "augmented_2016" else 0.65) if self.gamma is None else self.gamma

@@ -93,7 +93,8 @@ class TrainingSettings:
             require(value is None or 0 <= value < 1, f"training.{name} must be in [0, 1), got {value}")
         if self.max_time is not None:
             parse_time(self.max_time)
-        require(self.threads is None or self.threads >= 1, f"training.threads must be >= 1, got {self.threads}")
+        few = self.threads is None or 1 <= self.threads <= 1024
+        require(few, f"training.threads must be from 1 to 1024, got {self.threads}")
 
 
 NO_PART_OF_A_RESULT = ("max_time", "threads", "checkpoint_every")

@@ -6,9 +6,9 @@ They are not refused: a recipe whose loss or noise is replaced may keep the numb
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from wordtie.config import Settings
+from wordtie.config.paths import path_of
 
 Condition = Callable[[Settings], bool]
 
@@ -51,7 +51,7 @@ USED: dict[str, tuple[Condition, str]] = {
         ("model.init", "model.core_init"),
         (lambda s: s.training.start_from is None, "training.start_from, whose parameters are taken over"),
     ),
-    "data.split": (lambda s: Path(s.data.corpus).is_file(), "a text whose parts are given"),
+    "data.split": (lambda s: path_of(s.data.corpus).is_file(), "a text whose parts are given"),
     "training.decay_after": (lambda s: s.training.schedule == "epoch", "training.schedule plateau"),
     "training.beta1": (lambda s: s.training.optimiser == "adam", "an optimiser that is not adam"),
     "training.beta2": (lambda s: s.training.optimiser != "sgd", "training.optimiser sgd"),

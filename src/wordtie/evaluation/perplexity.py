@@ -149,12 +149,13 @@ class Reader:
 
         The stream itself stays where it is. No text is empty, and there is one or more.
         """
-        there_TB = np.arange(max(map(len, texts)))[:, None] < [len(ids) for ids in texts]
+        nobody = (1 << (len(texts) - 1).bit_length()) - len(texts)  # oneDNN keeps code for every number of streams
+        there_TB = np.arange(max(map(len, texts)))[:, None] < [*map(len, texts), *[0] * nobody]
         targets_TB = np.full(there_TB.shape, self.eos_id)
         targets_TB.T[there_TB.T] = np.concatenate(texts)
         inputs_TB = np.concatenate([np.full_like(targets_TB[:1], self.eos_id), targets_TB[:-1]])
         with evaluating(self.model) as device:
-            query, _ = self.model(torch.from_numpy(inputs_TB).to(device), self.model.initial_state(len(texts)))
+            query, _ = self.model(torch.from_numpy(inputs_TB).to(device), self.model.initial_state(there_TB.shape[1]))
             query = query[torch.from_numpy(there_TB).flatten().to(device)]
             measured = _bits(self._log_probabilities, query, torch.from_numpy(targets_TB[there_TB]).to(device))
             of_each_TB = np.empty((2, *there_TB.shape))

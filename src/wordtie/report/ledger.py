@@ -105,6 +105,7 @@ def _is_entry(path: Path) -> bool:
 def configuration(settings: Settings) -> dict[str, Any]:
     """What decides the numbers of a run, as plain values."""
     values = to_dict(settings)
+    values["loss"]["gamma"] = settings.loss.weight
     for name in NO_PART_OF_A_RESULT:
         values["training"].pop(name, None)
     return values

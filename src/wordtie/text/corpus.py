@@ -18,6 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from wordtie.config import DataSettings
+from wordtie.config.paths import path_of
 from wordtie.errors import DataError
 from wordtie.text.catalogue import CATALOGUE, locate
 from wordtie.text.reading import (
@@ -115,14 +116,6 @@ def _chosen(data: bytes, before: int, source: Source) -> bytes:
         return data
     lines = data.removesuffix(b"\n").split(b"\n")
     return b"".join(line + b"\n" for number, line in enumerate(lines, before) if source.chosen(number, line))
-
-
-def path_of(corpus: str) -> Path:
-    """Where a corpus lies that is not known by name; `~` is one's home."""
-    try:
-        return Path(corpus).expanduser()
-    except RuntimeError:  # nobody's home: a name with a tilde
-        return Path(corpus)
 
 
 def find_corpus(settings: DataSettings, download: bool = False) -> Corpus:

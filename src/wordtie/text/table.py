@@ -13,7 +13,7 @@ DELIMITERS = ("\t", ",", ";")
 
 
 def column(lines: Iterable[str], name: str, where: str) -> Iterator[str]:
-    """The cells of the column `name`, a row each; line ends within a cell become blanks.
+    """The cells of the column `name`, a row each, with what line ends they have as `\n`.
 
     The header is the first line; the delimiter is the one of tab, comma and semicolon that stands there most often.
     `where` is the table's name in messages. Raises `DataError` for a column that is not there, a row that has not as
@@ -38,7 +38,7 @@ def column(lines: Iterable[str], name: str, where: str) -> Iterator[str]:
                 raise DataError(
                     f"{where}, line {reader.line_num}: has {len(row)} cells where line 1 has {len(names)}: mend the row"
                 )
-            yield " ".join(row[index].splitlines())
+            yield "\n".join(line for line in row[index].splitlines() if line.strip())
     except csv.Error as error:
         mend = "is a quotation mark left open? Within a cell it is written twice, and the cell between two more"
         raise DataError(f"{where}, line {reader.line_num}: {error}: {mend}") from error

@@ -69,13 +69,13 @@ def prepare(settings: DataSettings, folder: Path, progress: Progress | None = No
     """
     corpus = find_corpus(settings, download=True)
     made_from = _made_from(settings, corpus)
+    tokenisation = Tokenisation(corpus.tokenisation, settings.lowercase, settings.sentences)
     try:
         data = open_prepared(folder)
-        if data.info["made_from"] == made_from:
+        if data.info["made_from"] == made_from and data.tokenizer.tokenisation == tokenisation:
             return data
     except RunFolderError:
         pass
-    tokenisation = Tokenisation(corpus.tokenisation, settings.lowercase, settings.sentences)
     with saving(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".prepare-", dir=folder) as stage:

@@ -2,13 +2,14 @@
 
 `space` is for text that is tokenised already: a word is what stands between white space. `words` is for raw text:
 
-- a word is a run of letters, marks and digits, joined inside by an apostrophe or a hyphen (don't, well-known);
+- a word is a run of letters, marks and digits, joined inside by an apostrophe or a hyphen (don't, well-known), or by
+  what other languages write within words (col·lecció, o‘zbek, צה״ל, Ինչո՞ւ);
 - a number may have points and commas between its digits (3.14, 1,000);
 - every other character that is not white space, so each punctuation mark, is a word of its own; an emoji is one word
   with its variation selector, its skin tone, and what is joined to it.
 
 Before that, letters and marks are composed (Unicode's form NFC), so that a word has one spelling however it was typed;
-soft hyphens, word joiners and byte-order marks are taken out, and a zero-width space is white space.
+soft hyphens, word joiners and byte-order marks are taken out, a zero-width space is white space, and a hyphen is `-`.
 
 Both leave `<unk>` and `<eos>` whole wherever they stand. Each is one regular expression that means the same to
 Python's `re` and to the Oniguruma of Hugging Face `tokenizers`: the classes are spelt out, since the two disagree
@@ -33,8 +34,17 @@ _BEYOND_BMP = "\U00010000-\U0001cfff\U0001d400-\U0001d7ff\U0001e000-\U0001efff\U
 """Letters beyond U+FFFF by whole blocks: the rest there is pictures. Short, because `re` searches it linearly."""
 
 SPACE_PATTERN = f"[^{_SPACE}]+"
-INVISIBLE = {"[\u00ad\u061c\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]": "", "\u200b": " "}
-"""What `words` puts in the place of characters that nobody sees: hyphens and joints that may be, marks of direction."""
+REPLACED = (
+    ("[\u00ad\u061c\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]", ""),
+    ("\u200b", " "),
+    ("[\u2010\u2011]", "-"),
+)
+"""What `words` puts in the place of characters that nobody sees, hyphens and joints that may be, marks of direction,
+and of hyphens that look like `-`."""
+DOTTED = (("İ", "i"),)
+"""In lower case it would be an i with a dot beside it, a letter that nobody types."""
+_INSIDE = "'’‘·׳״՛՜՞"
+"""Apostrophes; the point of Catalan, geresh and gershayim of Hebrew, the marks of Armenian that stand on a vowel."""
 _JOINED = f"(?:[\ufe00-\ufe0f\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]|\u200d(?!{UNK}|{EOS})[^{_SPACE}])*"
 """What belongs to the emoji before it."""
 
@@ -49,7 +59,7 @@ def words_pattern() -> str:
     starts = [c for c, before in zip(codes, [-1, *codes], strict=False) if c != before + 1]
     ends = [c for c, after in zip(codes, [*codes[1:], -1], strict=True) if c + 1 != after]
     word = "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(starts, ends, strict=True)) + _BEYOND_BMP
-    inside = "['’.,-](?:(?<![.,])|(?<=[0-9].)(?=[0-9]))"
+    inside = f"[{_INSIDE}.,-](?:(?<![.,])|(?<=[0-9].)(?=[0-9]))"
     flag = "[\U0001f1e6-\U0001f1ff]{2}"
     return f"[{word}]+(?:{inside}[{word}]+)*|{UNK}|{EOS}|{flag}|[^{_SPACE}]{_JOINED}"
 
@@ -70,6 +80,9 @@ class Tokenisation:
     """The regular expression; left empty, that of `kind`."""
     composed: bool | None = None
     """Compose letters and marks, and take out what is invisible. None: for `words`, as long as nothing else is said."""
+    replaced: tuple[tuple[str, str], ...] | None = None
+    """What is put in the place of what, by regular expressions, once letters and marks are composed. None: `REPLACED`
+    where they are, and `DOTTED` where case is folded."""
     _compiled: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -77,15 +90,19 @@ class Tokenisation:
             object.__setattr__(self, "pattern", SPACE_PATTERN if self.kind == "space" else words_pattern())
         if self.composed is None:
             object.__setattr__(self, "composed", self.kind == "words")
+        if self.replaced is None:
+            shown = REPLACED if self.composed else ()
+            object.__setattr__(self, "replaced", (*shown, *(DOTTED if self.lowercase else ())))
         object.__setattr__(self, "_compiled", re.compile(self.pattern))
 
     def words(self, text: str) -> list[str]:
         """The words of a text; line ends in it are white space."""
         if self.kind == "space" and "<" in text:
             text = text.replace(UNK, f" {UNK} ").replace(EOS, f" {EOS} ")
-        if self.composed and not text.isascii():
-            text = unicodedata.normalize("NFC", text)
-            for pattern, replacement in INVISIBLE.items():
+        if not text.isascii():
+            if self.composed:
+                text = unicodedata.normalize("NFC", text)
+            for pattern, replacement in self.replaced or ():
                 text = re.sub(pattern, replacement, text)
         if self.lowercase:
             # tokenizers lowers letter by letter, without Python's rule for a sigma that ends a word

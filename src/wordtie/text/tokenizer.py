@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from wordtie.errors import RunFolderError
 from wordtie.text.files import write_text
-from wordtie.text.tokenisation import INVISIBLE, SPACE_PATTERN, Tokenisation
+from wordtie.text.tokenisation import SPACE_PATTERN, Tokenisation
 from wordtie.text.vocabulary import EOS, UNK, Vocabulary
 
 
@@ -86,7 +86,8 @@ def _to_json(tokenisation: Tokenisation, vocabulary: Vocabulary) -> str:
     if tokenisation.sentences:
         steps.append(Replace("\n", f" {EOS} "))
     if tokenisation.composed:
-        steps += [NFC(), *(Replace(Regex(pattern), new) for pattern, new in INVISIBLE.items())]
+        steps.append(NFC())
+    steps += [Replace(Regex(pattern), new) for pattern, new in tokenisation.replaced or ()]
     if tokenisation.lowercase:
         steps.append(Lowercase())
     tokenizer.normalizer = Sequence(steps)
@@ -105,6 +106,11 @@ def _tokenisation(content: dict[str, Any]) -> Tokenisation:
         sentences=any(step.get("pattern") == {"String": "\n"} for step in steps),
         pattern=pattern,
         composed="NFC" in kinds,
+        replaced=tuple(
+            (step["pattern"]["Regex"], step["content"])
+            for step in steps
+            if step["type"] == "Replace" and "Regex" in step["pattern"]
+        ),
     )
 
 

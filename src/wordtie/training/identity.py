@@ -5,6 +5,8 @@ The texts are known by their SHA-256, not by where they lie.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ def decisive(settings: Settings) -> dict[str, Any]:
     """`section.name` to value, of all but `MAY_CHANGE_ON_RESUME`."""
     passing = {f"training.{name}" for name in MAY_CHANGE_ON_RESUME}
     values = {f"{part}.{name}": value for part, names in to_dict(settings).items() for name, value in names.items()}
+    values["loss.gamma"] = settings.loss.weight  # whether it was given or left out
     return {name: value for name, value in values.items() if name not in passing}
 
 
@@ -39,9 +42,13 @@ def begun_with(folder: Path) -> Settings | None:
 
 
 def identity(settings: Settings, data: PreparedData) -> dict[str, Any]:
-    """What a checkpoint says of its run: the settings, and the SHA-256 of each split's text."""
-    texts = {split: values["sha256"] for split, values in data.info["splits"].items()}
-    return {"settings": to_dict(settled(settings, data)), "texts": texts}
+    """What a checkpoint says of its run: the settings, and the SHA-256 of each split's text and of what they were made
+    into, words by their ids and how many tokens."""
+    splits = data.info["splits"]
+    texts = {split: values["sha256"] for split, values in splits.items()}
+    made = [data.vocabulary.words, {split: values["tokens"] for split, values in splits.items()}]
+    words = hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()
+    return {"settings": to_dict(settled(settings, data)), "texts": texts, "words": words}
 
 
 def settled(settings: Settings, data: PreparedData) -> Settings:
@@ -60,7 +67,10 @@ def difference(before: dict[str, Any], now: dict[str, Any]) -> str:
     texts = changed(before["texts"], now["texts"], "text of ")
     if texts and then.data.corpus != since.data.corpus:
         texts.insert(0, f"data.corpus ({then.data.corpus}, now {since.data.corpus})")
-    return ", ".join([*other_settings(then, since), *texts])
+    other = [*other_settings(then, since), *texts]
+    if not other and before.get("words", now["words"]) != now["words"]:  # earlier versions did not note them
+        other = ["words, which another tokenisation made of the same text"]
+    return ", ".join(other)
 
 
 def other_settings(then: Settings, now: Settings, but: tuple[str, ...] = ("data.corpus",)) -> list[str]:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from wordtie.config import Settings, to_dict
+from wordtie.config.paths import path_of
 from wordtie.errors import SaveError
 from wordtie.text.catalogue import CATALOGUE
-from wordtie.text.corpus import path_of
 from wordtie.text.download import cache_folder
 from wordtie.text.token_file import PreparedData, prepare
 from wordtie.training.leftovers import remove_leftovers

@@ -11,6 +11,7 @@ import hashlib
 import json
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -22,12 +23,13 @@ from torch import Tensor
 
 from wordtie import __version__
 from wordtie.config import Settings, SettingsError, from_dict, to_dict
+from wordtie.config.paths import path_of
 from wordtie.errors import RunFolderError
 from wordtie.text.files import replace_files, saving
 from wordtie.text.tokenizer import Tokenizer
 from wordtie.training.checkpoint import save_tensors
 from wordtie.training.leftovers import remove_leftovers
-from wordtie.training.lock import LOCK, hold
+from wordtie.training.lock import LOCK, hold, is_locked
 
 VERSION = 2
 CONFIG, MODEL, TOKENIZER, MANIFEST = "config.json", "model.safetensors", "tokenizer.json", "manifest.json"
@@ -76,7 +78,7 @@ def read_model(folder: Path, kind: str) -> tuple[dict[str, Any], dict[str, Tenso
 
     Raises `RunFolderError` where a file is missing, is not what the manifest says, or is from a newer version.
     """
-    contents = _sealed(folder)
+    contents = _whole(folder)
     config: dict[str, Any] = json.loads(contents[CONFIG])
     if config.get("version", 0) > VERSION:
         raise RunFolderError(
@@ -88,6 +90,17 @@ def read_model(folder: Path, kind: str) -> tuple[dict[str, Any], dict[str, Tenso
         opener = OPENERS.get(found, "a newer wordtie")
         raise RunFolderError(f"{folder / CONFIG}: holds a {found} model, not a {kind} model: open it with {opener}")
     return config, load_tensors(contents[MODEL]), Tokenizer.load(folder / TOKENIZER)
+
+
+def _whole(folder: Path) -> dict[str, bytes]:
+    """The model's files; where a training is just replacing them, those of the one or the other."""
+    for _ in range(20):
+        with suppress(RunFolderError):
+            return _sealed(folder)
+        if not (is_locked(folder) and (folder / MODEL).exists()):
+            break
+        time.sleep(0.05)
+    return _sealed(folder)
 
 
 def _sealed(folder: Path) -> dict[str, bytes]:
@@ -102,6 +115,7 @@ def _sealed(folder: Path) -> dict[str, bytes]:
         version, digests = int(manifest["version"]), dict(manifest["sha256"])
     except FileNotFoundError as error:
         mend = "train it further with --resume" if goes_on else "is this a run folder?"
+        mend = "it is being trained: wait for its first epoch" if is_locked(folder) else mend
         raise RunFolderError(f"{path}: missing, so there is no finished model here; {mend}") from error
     except OSError as error:
         raise RunFolderError(f"{path}: cannot be read ({error.strerror})") from error
@@ -142,7 +156,7 @@ def locked(folder: Path) -> Iterator[None]:
     with saving(folder):
         folder.mkdir(parents=True, exist_ok=True)
         handle = (folder / LOCK).open("w")
-        free = hold(handle)
+        free = hold(handle, seconds=0.2)
     with handle:
         if not free:
             raise RunFolderError(f"{folder}: another process is training it: wait, or train elsewhere")
@@ -168,7 +182,7 @@ def named(folder: str | Path) -> Path:
     """The folder of this name. Raises `RunFolderError` for none, which would be the one that we are in."""
     if folder == "":
         raise RunFolderError("the run folder has no name: give one with --out")
-    return Path(folder)
+    return path_of(folder)
 
 
 def check_free(folder: Path, resume: bool | None, overwrite: bool) -> None:

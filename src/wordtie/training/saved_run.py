@@ -44,10 +44,13 @@ def check_begun_alike(folder: Path, settings: Settings) -> None:
 
 def begun_otherwise(folder: Path, other: str) -> RunFolderError:
     """What to say of a run that was begun with other settings, or another text."""
-    of_text = other.startswith(("text of", "data.corpus"))
-    back = "give it its text again" if of_text else f"go on with --config {folder / 'settings.yaml'}"
+    back = ""
+    if other.startswith(("text of", "data.corpus")):
+        back = "give it its text again, or "
+    elif not other.startswith("words, "):
+        back = f"go on with --config {folder / 'settings.yaml'} --out {folder} --resume, or "
     return RunFolderError(
-        f"{folder}: this run was started with other {other}: {back}, or train another with --out or --overwrite"
+        f"{folder}: this run was started with other {other}: {back}train another with --out or --overwrite"
     )
 
 
@@ -68,8 +71,8 @@ class SavedRun:
             self._save(now)
         else:
             self.restore(self.folder / run_folder.CHECKPOINT, now)
-        if self.overwrite:  # not before there was room for the new run
-            run_folder.clear(self.folder, but=(run_folder.CHECKPOINT,))
+        if self.overwrite:  # not before there was room for the new run; the model stays until there is another
+            run_folder.clear(self.folder, but=(run_folder.CHECKPOINT, *run_folder.MODEL_FILES))
         (self.folder / "result.json").unlink(missing_ok=True)  # is of what was there; `finish` writes it anew
         begin_session(self.folder, self.fresh, now.device, {"epoch": now.position.epoch, "window": now.position.window})
         write_text(self.folder / "settings.yaml", yaml.safe_dump(to_dict(self.settings), sort_keys=False))

@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from wordtie.config import Settings
+from wordtie.config.paths import path_of
 from wordtie.errors import DataError, RunFolderError
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.token_file import PreparedData
@@ -42,7 +43,7 @@ def start(settings: Settings, model: LanguageModel, data: PreparedData) -> str:
         )
     noise = settings.noise
     if before.noise.predicts_with == "mean" and (noise.smooths or noise.predicts_with == "mean"):
-        tensors = _before_the_mean(before, tensors, words, text, Path(settings.training.start_from))
+        tensors = _before_the_mean(before, tensors, words, text, path_of(settings.training.start_from))
     model.load_state_dict(tensors)
     model.constrain()
     return exported
@@ -64,7 +65,7 @@ def _before_the_mean(before: Settings, tensors: Tensors, words: Tokenizer, text:
 
 def _read(settings: Settings) -> tuple[Settings, Tensors, Tokenizer, str]:
     """What the run had: settings, weights, words, and the SHA-256 of the text that it was trained on."""
-    folder = Path(settings.training.start_from or "")
+    folder = path_of(settings.training.start_from or "")
     config, tensors, tokenizer = read_model(folder, "language_model")
     with torch.device("meta"):
         model = LanguageModel(settings.model, len(tokenizer.vocabulary))

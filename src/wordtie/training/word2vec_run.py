@@ -63,6 +63,7 @@ def train_word2vec(
     data_settings = with_min_count(data_settings)
     data = prepared_data(Settings(data=data_settings))
     with run_folder.locked(out):
+        run_folder.check_free(out, resume=None, overwrite=overwrite)
         model = Word2Vec(settings, trained_counts(data.train, data))
         started = time.monotonic()
         losses = fit(model, data.train, data.vocabulary.eos_id, _Lines(settings.epochs, len(data.train)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 
 import torch
 
@@ -28,14 +28,15 @@ def generate(
     Raises `SettingsError` for a temperature that is not positive, fewer than no words, or a seed that is none.
     """
     require(isinstance(words, Integral) and words >= 0, f"words must be a whole number of at least 0, got {words!r}")
-    require(0 < temperature < float("inf"), f"temperature must be positive, got {temperature}")
+    a_number = isinstance(temperature, Real) and not isinstance(temperature, bool)
+    require(a_number and 0 < temperature < float("inf"), f"temperature must be a positive number, got {temperature!r}")
     vocabulary = tokenizer.vocabulary
     generator = torch.Generator()
     if seed is None:
         generator.seed()
     else:
         check_seed(seed, "seed")
-        generator.manual_seed(seed)
+        generator.manual_seed(int(seed))
     written = words_of(tokenizer, prompt)
     with evaluating(model) as device:
         query, state = read(model, tokenizer, prompt)

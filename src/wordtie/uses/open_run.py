@@ -15,6 +15,7 @@ from typing import IO, Any
 import torch
 
 from wordtie.config import Settings
+from wordtie.config.paths import path_of
 from wordtie.errors import RunFolderError
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.tokenizer import Tokenizer
@@ -52,7 +53,7 @@ class LoadedModel:
 
 def load(run: str | Path) -> LoadedModel:
     """Open a run folder. Raises `RunFolderError` where it is incomplete, damaged or from a newer version."""
-    folder = Path(run)
+    folder = path_of(run)
     config, tensors, tokenizer = read_model(folder, "language_model")
     settings = read_settings(config, folder)
     words = len(tokenizer.vocabulary)

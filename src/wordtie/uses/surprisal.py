@@ -36,7 +36,8 @@ class WordSurprisal:
     """In the line, from 1."""
     region: int
     """Which stretch between white space of the line the word is, or is a part of, from 1: punctuation that is a word of
-    its own shares the region of the word that it hangs on. `<eos>` is one by itself."""
+    its own shares the region of the word that it hangs on. `<eos>` is one by itself at
+    the end of a line; within one it has the number of the word after it."""
     word: str
     """As the tokenisation makes it (in lower case, where the model folds case), or `<eos>` at the end of a sentence."""
     id: int
@@ -52,6 +53,8 @@ def surprisal(
 ) -> Iterator[WordSurprisal]:
     """One record a word, and one for `<eos>` after each line where the model was trained on sentences; where it was
     trained on running text, one at the end of a text that is not `reset`. Blank lines that part passages have none.
+
+    A line end within a line, as a cell of a table may have, ends a sentence and no line.
 
     The lines are read as the records are taken, a window of words at a time, so that a text of any length needs the
     same memory.
@@ -91,14 +94,16 @@ def _text(tokenizer: Tokenizer, numbered: Iterable[tuple[int, str]]) -> Iterator
 
 
 def _places(tokenizer: Tokenizer, number: int, line: str) -> Iterator[Place]:
-    stretches = chain.from_iterable(piece.split() for piece in pieces(line))
     position = region = 0
-    for region, stretch in enumerate(stretches, 1):
-        for word in tokenizer.words(stretch):
+    for sentence in line.split("\n"):
+        for stretch in chain.from_iterable(map(str.split, pieces(sentence))):
+            region += 1
+            for word in tokenizer.words(stretch):
+                position += 1
+                yield number, position, region, word
+        if tokenizer.sentences:
             position += 1
-            yield number, position, region, word
-    if tokenizer.sentences:
-        yield number, position + 1, region + 1, EOS
+            yield number, position, region + 1, EOS
 
 
 def _side_by_side(reader: Reader, tokenizer: Tokenizer, numbered: Iterable[tuple[int, str]]) -> Iterator[WordSurprisal]:

@@ -13,17 +13,12 @@ from typing import Literal
 import numpy as np
 
 from wordtie.errors import DataError, RunFolderError
+from wordtie.models.language_model import WORD_MATRICES
 from wordtie.models.word_vectors import WordVectors
-from wordtie.training.run_folder import CONFIG, read_model
+from wordtie.training.run_folder import CONFIG, OPENERS, read_model
 from wordtie.uses.vector_files import read_vectors
 
 Side = Literal["input", "output", "tied"]
-
-TENSORS = {
-    "language_model": ("embedding.weight", "head.weight"),
-    "word2vec": ("embedding.weight", "head.weight"),
-}
-"""Kind of run to the names of its input matrix and, where untied, its output matrix."""
 
 
 def vectors_of(run: Path, side: Side | None = None) -> WordVectors:
@@ -34,7 +29,7 @@ def vectors_of(run: Path, side: Side | None = None) -> WordVectors:
     """
     kind = _kind(run)
     _, tensors, tokenizer = read_model(run, kind)
-    source, target = TENSORS[kind]
+    source, target = WORD_MATRICES
     if side == "tied" and target in tensors:
         raise DataError(f"{run}: is not tied: take its side input or output")
     matrix_VE = tensors[target if side == "output" and target in tensors else source].float().numpy()
@@ -69,7 +64,7 @@ def _kind(run: Path) -> str:
         kind = str(json.loads(path.read_text(encoding="utf-8"))["kind"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunFolderError(f"{run}: no run folder, or without a finished model in it") from error
-    if kind not in TENSORS:
+    if kind not in OPENERS:
         raise RunFolderError(f"{path}: a {kind} model has no word vectors that this version knows of")
     return kind
 
