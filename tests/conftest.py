@@ -7,11 +7,22 @@ from pathlib import Path
 
 import pytest
 
-# one place for the machine code of the kernels, wherever a test has its other caches
-os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "kernels"))
+from wordtie.text.download import cache_folder
+
+# one place for the machine code of the kernels and for matplotlib's fonts, wherever a test has its other caches
+KEPT = Path(__file__).parents[1] / ".pytest_cache"
+os.environ.setdefault("NUMBA_CACHE_DIR", str(KEPT / "kernels"))
+os.environ.setdefault("MPLCONFIGDIR", str(KEPT / "matplotlib"))
 # tests in several processes at once have a core each
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A cache of the tests' own: texts of a few words have no place among those of whoever runs them."""
+    os.environ.setdefault("WORDTIE_DATA", str(cache_folder()))  # where downloads are, so that they serve all the same
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture
