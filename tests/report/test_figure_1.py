@@ -41,7 +41,7 @@ def test_points_become_entries_and_both_panels(row: Row, place: Place, monkeypat
         distance = entries[name]["measures"]["subspace"]["distance"]
         assert distance == pytest.approx(subspace_distance(first, second), abs=1e-6)
     found = states(read_all(place.results))
-    drawn = {figure.name: figure.lines["ours"] for figure in plots.figures(found)}
+    drawn = {figure.name: figure.lines["ours"] for figure in plots.papers_figures(found)}
     at = {name: entries[name]["measures"]["subspace"]["distance"] for name in NAMES}
     assert drawn["inan-2017-figure-1a"] == ([0.0, 1.0], [at[NAMES[0]], at[NAMES[1]]])
     assert drawn["inan-2017-figure-1b"] == ([2.0, 10.0], [at[NAMES[2]], at[NAMES[1]]]), "panels share a point"

@@ -27,7 +27,7 @@ def enter(place: Place, row: str, curve: list[float], **more: Any) -> None:
 
 
 def drawn(results: Path) -> dict[str, Figure]:
-    return {figure.name: figure for figure in plots.figures(states(read_all(results)))}
+    return {figure.name: figure for figure in plots.papers_figures(states(read_all(results)))}
 
 
 def gamma_figure(place: Place, worst: float) -> Figure:

@@ -12,7 +12,9 @@ from tests.report.test_ledger import made_up
 from wordtie import cli
 from wordtie.papers.registry import ROWS
 from wordtie.report import document, plots
+from wordtie.report.figure import Figure
 from wordtie.report.ledger import read_all, write_entry
+from wordtie.report.overview import overview
 from wordtie.report.run_row import Place
 from wordtie.report.status import RowState, states
 
@@ -37,20 +39,37 @@ def _phrases() -> list[str]:
 
 
 def test_a_figure_is_there_once_there_are_results(rows: list[RowState]) -> None:
-    (figure,) = plots.figures(rows)
-    assert figure.name == "inan-2017-figure-2-small"
+    every, figure = plots.figures(rows)
+    assert isinstance(figure, Figure)
+    assert (every.name, figure.name) == ("published-and-ours", "inan-2017-figure-2-small")
     assert figure.lines["VD-LSTM"] == ([1, 2, 3], [29.0, 92.0, 93.0])
     assert plots.figures(states([])) == []
 
 
 def test_a_drawing_carries_what_it_is_drawn_from(rows: list[RowState], tmp_path: Path) -> None:
-    (figure,) = plots.figures(rows)
+    (figure,) = plots.papers_figures(rows)
     path = tmp_path / "figure.svg"
     path.write_text(plots.svg(figure))
     assert plots.digest_in(path) == figure.digest
     assert plots.svg(figure) == path.read_text(), "the same numbers give the same drawing"
     other = dataclasses.replace(figure, lines={"VD-LSTM": ([1], [2.0])})
     assert plots.digest_in(path) != other.digest
+
+
+def test_all_rows_at_a_glance(rows: list[RowState]) -> None:
+    every = overview(rows)
+    assert every is not None
+    assert [(point.row, point.published, point.ours, point.reached) for point in every.points] == [
+        ("inan-2017 ptb-small-base", 87.3, 88.0, True),
+        ("inan-2017 ptb-small-real", 82.7, 82.0, True),
+    ]
+    worse = dataclasses.replace(every.points[0], ours=300.0, reached=False)
+    two = dataclasses.replace(every, points=(worse, every.points[1]))
+    assert "1 of the 2 rows that were run come within 2 % of it" in two.title
+    assert len({every.digest, two.digest}) == 2
+    drawing = plots.svg(two)
+    assert all(text in drawing for text in ("300.00  (87.3)", "82.00  (82.7)", ">not reached</text>"))
+    assert overview(states([])) is None
 
 
 def test_the_document_has_the_figure_and_a_check_misses_it(rows: list[RowState], place: Place) -> None:

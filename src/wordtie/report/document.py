@@ -12,7 +12,9 @@ from pathlib import Path
 
 from wordtie.papers.registry import ROWS, of_methods, of_papers
 from wordtie.report import marked, methods, plots, word_vectors_table
+from wordtie.report.figure import Figure
 from wordtie.report.ledger import Entry, is_stale, read_all, read_sound
+from wordtie.report.overview import Overview, overview
 from wordtie.report.status import RowState, states
 from wordtie.report.tables import markdown
 from wordtie.text.files import write_text
@@ -28,9 +30,14 @@ def markers(section: str) -> tuple[str, str]:
 
 def of_the_papers(rows: Sequence[RowState]) -> str:
     """The section `results`."""
-    figures = plots.figures(rows)
-    images = [f"![{figure.title}](figures/{figure.name}.svg)\n\n{figure.title}.\n" for figure in figures]
-    return "\n".join([markdown(rows), *(["## Figures", "", *images] if images else [])]).rstrip() + "\n"
+    every = overview(rows)
+    first = _image(every) if every else ""
+    images = [_image(figure) for figure in plots.papers_figures(rows)]
+    return "\n".join([first, markdown(rows), *(["## Figures", "", *images] if images else [])]).strip() + "\n"
+
+
+def _image(figure: Figure | Overview) -> str:
+    return f"![{figure.title}](figures/{figure.name}.svg)\n\n{figure.title}.\n"
 
 
 SECTIONS: dict[str, Callable[[Sequence[RowState]], str]] = {"results": of_the_papers, "methods": methods.markdown}

@@ -11,6 +11,7 @@ from wordtie.report.captions import paper_title, table_title
 from wordtie.report.columns import Column, columns
 from wordtie.report.figure import Figure
 from wordtie.report.next_words import next_words
+from wordtie.report.overview import Overview
 from wordtie.report.page_style import STYLE, wide
 from wordtie.report.run_notes import notes, runs
 from wordtie.report.status import RowState
@@ -47,6 +48,7 @@ def page(rows: Sequence[RowState], vectors: str = "") -> str:
             f"<p>{escape(summary(rows))}. Made on {date.today()} by wordtie {escape(code_version())}.</p>",
             HOW_TO_READ,
             f"<nav>{''.join(_links(rows, drawn))}</nav>",
+            *(_figure(figure) for figure in drawn if not figure.group),
             *_tables(rows, drawn),
             f'<h2 id="next-words">Next words ({_link(WITH_WORDS, "inan-2017, Table 4")})</h2>',
             *next_words(rows),
@@ -59,7 +61,7 @@ def page(rows: Sequence[RowState], vectors: str = "") -> str:
     )
 
 
-def _links(rows: Sequence[RowState], drawn: Sequence[Figure]) -> Iterator[str]:
+def _links(rows: Sequence[RowState], drawn: Sequence[Figure | Overview]) -> Iterator[str]:
     for paper in dict.fromkeys(state.row.paper for state in rows):
         yield _link(paper, paper_title(paper))
     yield _link("next-words", "Next words") + _link("vectors", "Word vectors")
@@ -71,7 +73,7 @@ def _link(target: str, text: str) -> str:
     return f'<a href="#{target}">{escape(text)}</a>'
 
 
-def _tables(rows: Sequence[RowState], drawn: Sequence[Figure]) -> Iterator[str]:
+def _tables(rows: Sequence[RowState], drawn: Sequence[Figure | Overview]) -> Iterator[str]:
     shown = ""
     for of_table in by_table(rows):
         table = of_table[0].row.table
@@ -83,11 +85,15 @@ def _tables(rows: Sequence[RowState], drawn: Sequence[Figure]) -> Iterator[str]:
         yield from _table(title, of_table, {figure.name for figure in drawn})
         for figure in drawn:
             if figure.group == table:
-                named = f'<svg role="img" aria-label="{escape(figure.title)}" '
-                yield f'<figure id="{figure.name}">{plots.svg(figure).replace("<svg ", named, 1)}'
-                yield f"<figcaption>{escape(figure.title)}.</figcaption></figure>"
+                yield _figure(figure)
         yield from (f"<p class=note>{escape(note)}</p>" for note in notes(of_table))
         yield from _runs(title, of_table)
+
+
+def _figure(figure: Figure | Overview) -> str:
+    named = f'<svg role="img" aria-label="{escape(figure.title)}" '
+    drawing = plots.svg(figure).replace("<svg ", named, 1)
+    return f'<figure id="{figure.name}">{drawing}<figcaption>{escape(figure.title)}.</figcaption></figure>'
 
 
 def _table(title: str, rows: Sequence[RowState], drawn: set[str]) -> Iterator[str]:

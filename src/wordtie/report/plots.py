@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from wordtie.evaluation.shown import MEANS_NOTHING
 from wordtie.report.figure import DISTANCE, SECOND_SESSION, Figure, cut_off
+from wordtie.report.overview import Overview, overview
 from wordtie.report.status import RowState
 
 Lines: TypeAlias = dict[str, tuple[list[float], list[float]]]
@@ -32,8 +33,14 @@ COLOURS = {
 OTHER_COLOUR = "#4c566a"
 
 
-def figures(rows: Sequence[RowState]) -> list[Figure]:
-    """Those figures for which there are results."""
+def figures(rows: Sequence[RowState]) -> list[Figure | Overview]:
+    """Those figures for which there are results: all rows at a glance, then the papers'."""
+    every = overview(rows)
+    return [*([every] if every else []), *papers_figures(rows)]
+
+
+def papers_figures(rows: Sequence[RowState]) -> list[Figure]:
+    """Those that the papers have."""
     drawn = [
         validation_curves(rows, "small", "inan-2017/table-1/ptb-small-",
                           "Validation perplexity by epoch, small models on PTB (inan-2017, Figure 2a)"),
@@ -100,7 +107,7 @@ def gamma_curve(rows: Sequence[RowState], name: str, prefix: str, tied: str, tit
     return Figure(f"kong-2019-{name}", table, title, "γ", "validation perplexity", lines)
 
 
-def svg(figure: Figure) -> str:
+def svg(figure: Figure | Overview) -> str:
     """Draw it. Raises `ImportError` where matplotlib is missing."""
     import matplotlib
 
@@ -109,17 +116,9 @@ def svg(figure: Figure) -> str:
 
     style: Any = {"svg.hashsalt": figure.name, "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 12}
     with matplotlib.rc_context(style):
-        drawing, axes = pyplot.subplots(figsize=(7, 4.2), layout="constrained")
-        for label in figure.lines:
-            _draw_line(axes, figure, label)
-        if figure.second_sessions:
-            axes.plot([], [], "^", color=OTHER_COLOUR, label=SECOND_SESSION)
-        if figure.x == "epoch":
-            axes.locator_params(axis="x", integer=True)
-        if figure.is_logarithmic:
-            axes.set_yscale("log")
-        axes.set_ylim(*figure.y_range)
-        axes.set(xlabel=figure.x, ylabel=figure.y)
+        size = figure.size if isinstance(figure, Overview) else (7, 4.2)
+        drawing, axes = pyplot.subplots(figsize=size, layout="constrained")
+        figure.draw(axes) if isinstance(figure, Overview) else _draw_lines(axes, figure)
         axes.grid(color="#d8dee9", linewidth=0.6)
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False)
@@ -129,6 +128,19 @@ def svg(figure: Figure) -> str:
     drawn = re.sub(r"^.*?(?=<svg)", "", text.getvalue(), flags=re.DOTALL)
     drawn = re.sub(r'<g id="[\w.]+"', "<g", drawn)  # or several drawings in a page share their names
     return f"<!-- drawn from {figure.digest} as {_sha256(drawn)} -->\n{drawn}"
+
+
+def _draw_lines(axes: Any, figure: Figure) -> None:
+    for label in figure.lines:
+        _draw_line(axes, figure, label)
+    if figure.second_sessions:
+        axes.plot([], [], "^", color=OTHER_COLOUR, label=SECOND_SESSION)
+    if figure.x == "epoch":
+        axes.locator_params(axis="x", integer=True)
+    if figure.is_logarithmic:
+        axes.set_yscale("log")
+    axes.set_ylim(*figure.y_range)
+    axes.set(xlabel=figure.x, ylabel=figure.y)
 
 
 def _draw_line(axes: Any, figure: Figure, label: str) -> None:
