@@ -122,7 +122,7 @@ def test_a_name_that_is_not_utf8_is_a_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["x" * 300, "~nobody-of-this-name/text", "~nobody-of-this-name"])
 def test_a_name_that_can_be_none_is_no_bug(name: str, run: Path, capsys: Capture) -> None:
     for arguments in (["train", name], ["evaluate", str(run), name], ["evaluate", name, "text"], ["vectors", name]):
-        assert cli.main(arguments) in {DataError.exit_code, RunFolderError.exit_code, SaveError.exit_code}
+        assert cli.main(arguments) in {2, DataError.exit_code, RunFolderError.exit_code, SaveError.exit_code}
         assert capsys.readouterr().err.startswith("wordtie: error: ")
 
 

@@ -53,12 +53,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name from its module when it is first asked for (PEP 562)."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'wordtie' has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(_HOME[name]), name)
-    return value
+if not TYPE_CHECKING:  # to a type checker every name would be there
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name from its module when it is first asked for (PEP 562)."""
+        if name not in _HOME:
+            raise AttributeError(f"module 'wordtie' has no attribute {name!r}")
+        value = globals()[name] = getattr(importlib.import_module(_HOME[name]), name)
+        return value
 
 
 def __dir__() -> list[str]:

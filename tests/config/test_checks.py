@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from wordtie.config import (
@@ -18,6 +20,7 @@ from wordtie.config import (
     TrainingSettings,
     parse_time,
 )
+from wordtie.config.paths import path_of
 from wordtie.models.word2vec_settings import Word2VecSettings
 
 
@@ -93,3 +96,28 @@ def test_times(text: str, seconds: float) -> None:
 def test_what_is_no_time(text: str) -> None:
     with pytest.raises(SettingsError, match="--max_time must be a time such as 90s"):
         parse_time(text, "--max_time")
+
+
+def test_what_numpy_makes_becomes_pythons_own() -> None:
+    """numpy's float64 is a float, but nothing that a recipe can be written with."""
+
+    class Kind(StrEnum):
+        SGD = "sgd"
+
+    of_an_enum: Any = Kind.SGD
+    made = TrainingSettings(lr=np.linspace(0.5, 1, 2)[0], optimiser=of_an_enum)
+    assert (type(made.lr), type(made.optimiser), made.optimiser) == (float, str, "sgd")
+    split = DataSettings(split=tuple(np.array([0.8, 0.1, 0.1]))).split
+    assert [*map(type, split)] == [float] * 3
+
+
+@pytest.mark.parametrize("value", [10**400, float("nan"), float("inf"), True, "1"])
+def test_what_is_no_number_is_refused(value: Any) -> None:
+    with pytest.raises(SettingsError, match=r"training\.lr must be a number, got"):
+        TrainingSettings(lr=value)
+
+
+@pytest.mark.parametrize("name", ["the cat sat " * 40, "a\0b", 3, None])
+def test_what_can_be_no_name(name: Any) -> None:
+    with pytest.raises(SettingsError):
+        path_of(name)

@@ -48,16 +48,22 @@ def test_what_has_no_address_says_how_to_get_it(nowhere: Path) -> None:
 def test_downloads_with_the_hash_and_only_when_asked(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[dict[str, Any]] = []
 
-    def retrieve(url: str, **how: Any) -> None:
+    def retrieve(url: str, **how: Any) -> str:
         calls.append({"url": url, **how})
         how["path"].mkdir(parents=True, exist_ok=True)
-        (how["path"] / how["fname"]).write_text("a word\n")
+        found: Path = how["path"] / how["fname"]
+        found.write_text("a word\n")
+        found.chmod(0o600)  # as pooch leaves it
+        return str(found)
 
     monkeypatch.setitem(sys.modules, "pooch", SimpleNamespace(retrieve=retrieve))
     with pytest.raises(DataError, match="let it be downloaded"):
         locate("wikitext-2")
     assert not calls
-    assert locate("wikitext-2", download=True)["train"][0].path == cache_folder() / "wikitext-2" / "train.txt"
+    found = locate("wikitext-2", download=True)["train"][0].path
+    assert found == cache_folder() / "wikitext-2" / "train.txt"
+    (nowhere / "new").touch()
+    assert found.stat().st_mode == (nowhere / "new").stat().st_mode, "whoever may read new files may read this one"
     assert [call["known_hash"] for call in calls] == [f"sha256:{f.sha256}" for f in CATALOGUE["wikitext-2"].files]
 
 

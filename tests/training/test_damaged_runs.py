@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import json
+import multiprocessing
 import shutil
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -229,3 +231,32 @@ def test_who_only_looks_turns_nobody_away(tmp_path: Path) -> None:
     threading.Timer(0.05, looking.close).start()
     with run_folder.locked(tmp_path):
         assert is_locked(tmp_path)
+
+
+def test_a_child_that_was_forked_meanwhile_holds_nothing(tmp_path: Path) -> None:
+    with run_folder.locked(tmp_path):
+        child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(20,))
+        child.start()
+    try:
+        assert not is_locked(tmp_path)
+    finally:
+        child.kill()
+        child.join()
+
+
+def test_weights_and_words_are_of_one_model(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where another is put in its place between the check and the reading."""
+    whole = run_folder._sealed
+
+    def then_replaced(folder: Path) -> dict[str, bytes]:
+        contents = whole(folder)
+        (folder / "tokenizer.json").write_text("{}")
+        return contents
+
+    monkeypatch.setattr(run_folder, "_sealed", then_replaced)
+    assert len(read_model(run, "language_model")[2].vocabulary) > 2
+
+
+def test_whoever_may_read_the_model_may_go_on_with_it(run: Path) -> None:
+    modes = {(run / name).stat().st_mode for name in (*MODEL_FILES, CHECKPOINT, "metrics.jsonl")}
+    assert len(modes) == 1

@@ -47,7 +47,7 @@ def main(argv: list[str]) -> None:
     parser = SettingsParser("train", HELP, USAGE, ["data", "model", "loss", "noise", "training"])
     parser.add_argument("--out", type=str | None, default=None, help="The run folder; runs/CORPUS if not given.")
     parser.add_argument("--resume", action="store_true", help="Go on from the run folder's last checkpoint.")
-    parser.add_argument("--overwrite", action="store_true", help="Replace the run folder; its model stays until there is another.")
+    parser.add_argument("--overwrite", action="store_true", help="Replace a run; its model stays until the next.")
     parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
     parser.add_argument("--print_config", action="store_true", help="Print the settings as a recipe, and stop.")
     parser.add_settings()

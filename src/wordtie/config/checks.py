@@ -5,7 +5,8 @@ A choice that is misspelt must not train something else.
 
 from __future__ import annotations
 
-import math
+import reprlib
+import sys
 import types
 from collections.abc import Callable
 from functools import lru_cache
@@ -24,11 +25,24 @@ def check_seed(seed: int, name: str) -> None:
 
 
 def check_types(settings: object, section: str) -> None:
-    """Raise a `SettingsError` for a value that its field's type does not allow."""
+    """Raise a `SettingsError` for a value that its field's type does not allow; make of numpy's what is Python's."""
     for name, hint in _hints(type(settings)).items():
         value = getattr(settings, name)
         if not _fits(hint, value):
-            raise SettingsError(f"{section}.{name} must be {_described(hint)}, got {value!r}")
+            raise SettingsError(f"{section}.{name} must be {_described(hint)}, got {reprlib.repr(value)}")
+        object.__setattr__(settings, name, _plain(value))
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and texts of Python's own: numpy's float64 is a float, too, but nothing that YAML can write."""
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    if isinstance(value, bool):
+        return value
+    return next((plain(value) for kind, plain in _PLAIN.items() if isinstance(value, kind)), value)
+
+
+_PLAIN: dict[type, Callable[[Any], Any]] = {int: int.__int__, float: float.__float__, str: str.__str__}
 
 
 def _fits(hint: Any, value: object) -> bool:
@@ -40,7 +54,9 @@ def _fits(hint: Any, value: object) -> bool:
         parts = get_args(hint)
         return isinstance(value, tuple) and len(value) == len(parts) and all(map(_fits, parts, value))
     if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+        return abs(value) <= sys.float_info.max
     return isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
 
 

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
-from wordtie.errors import require
+from wordtie.errors import SettingsError, require
 
 
 def path_of(name: str | Path) -> Path:
     """The file or folder of this name; `~` is one's home, which a shell leaves as it is in `--out=~/runs/novel`.
 
-    Raises `SettingsError` for what is no name.
+    Raises `SettingsError` for what can be no name.
     """
     require(isinstance(name, str | os.PathLike), f"give the path of a file or folder, got a {type(name).__name__}")
     try:
-        return Path(name).expanduser()
+        path = Path(name).expanduser()
     except RuntimeError:  # nobody's home: a name with a tilde
-        return Path(name)
+        path = Path(name)
+    require("\0" not in str(path), f"{name!r}: no file or folder can have this name")
+    try:
+        path.exists()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise SettingsError(f"{str(name)[:40]}...: too long for a file's name: is it a text?") from error
+    return path

@@ -75,7 +75,7 @@ class TrainingSettings:
             require(value >= 1, f"training.{name} must be at least 1, got {value}")
         check_seed(self.seed, "training.seed")
         require(
-            re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device) is not None,
+            re.fullmatch(r"auto|cpu|cuda(:\d{1,3})?", self.device) is not None,
             f"training.device must be auto, cpu, cuda or cuda:1, got {self.device!r}",
         )
         require(self.lr > 0, f"training.lr must be positive, got {self.lr}")

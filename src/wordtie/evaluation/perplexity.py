@@ -81,8 +81,9 @@ def evaluating(model: LanguageModel) -> Iterator[torch.device]:
     was_training = model.training
     model.eval()
     try:
-        with torch.no_grad():
-            yield model.embedding.weight.device
+        device = model.embedding.weight.device
+        with torch.no_grad(), torch.autocast(device.type, enabled=False):
+            yield device
     finally:
         model.train(was_training)
 

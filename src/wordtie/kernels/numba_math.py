@@ -74,6 +74,9 @@ def _made(folder: Path) -> Path:
     """The folder, once it is there and can be written; tried once, not for each kernel. Raises `OSError`."""
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryFile(dir=folder):
+        for index in folder.rglob("*.nbi"):  # numba would not get over one that a crash of the machine left empty
+            if not index.stat().st_size:
+                index.unlink(missing_ok=True)
         return folder
 
 

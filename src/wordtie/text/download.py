@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from wordtie.errors import DataError
+from wordtie.errors import DataError, SaveError
+from wordtie.text.files import as_new_files_are
 
 
 @dataclass(frozen=True)
@@ -22,8 +23,11 @@ class CorpusFile:
 
 
 def cache_folder() -> Path:
-    """Where downloads go: `$XDG_CACHE_HOME/wordtie`, usually `~/.cache/wordtie`."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wordtie"
+    """Where downloads go: `$XDG_CACHE_HOME/wordtie`, usually `~/.cache/wordtie`. Raises `SaveError`."""
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wordtie"
+    except RuntimeError as error:
+        raise SaveError("there is no home folder to keep a cache in: say where with XDG_CACHE_HOME") from error
 
 
 def download_files(name: str, files: Iterable[CorpusFile]) -> None:
@@ -32,7 +36,10 @@ def download_files(name: str, files: Iterable[CorpusFile]) -> None:
 
     for file in files:
         try:
-            pooch.retrieve(file.url, known_hash=f"sha256:{file.sha256}", fname=file.name, path=cache_folder() / name)
+            found = pooch.retrieve(
+                file.url, known_hash=f"sha256:{file.sha256}", fname=file.name, path=cache_folder() / name
+            )
+            as_new_files_are(Path(found))
         except (OSError, ValueError) as error:
             reason = " ".join(str(error).split())
             raise DataError(

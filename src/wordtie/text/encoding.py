@@ -11,6 +11,7 @@ from typing import IO, Any, BinaryIO, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from wordtie.config.paths import path_of
 from wordtie.errors import DataError, require
 from wordtie.text.corpus import SplitReader
 from wordtie.text.reading import Source, pieces
@@ -112,7 +113,7 @@ def encode_file(source: str | Path | IO[Any], tokenizer: Tokenizer) -> tuple[Ids
 
 def _as_source(source: str | Path | IO[Any]) -> Source:
     if isinstance(source, (str, Path)):
-        return Source(Path(source))
+        return Source(path_of(source))
     name = Path(str(getattr(source, "name", "text")))
     require(hasattr(source, "read"), f"give the path of a file or an open one, not a {type(source).__name__}")
     return Source(name, handle=cast(BinaryIO, _Utf8(source, name)))

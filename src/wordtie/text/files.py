@@ -6,6 +6,7 @@ A file is written beside its place, brought to the disk, and renamed: a crash or
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,14 @@ def saving(target: Path) -> Iterator[None]:
             f"{target}: cannot be written ({reason}); free some space or choose another folder - "
             "what was there before is untouched"
         ) from error
+
+
+def as_new_files_are(path: Path) -> None:
+    """Let whoever may read a new file here read this one, which some library made for its owner alone."""
+    new = path.with_name(f".{path.name}-mode")
+    new.touch()
+    shutil.copymode(new, path)
+    new.unlink()
 
 
 def sync(path: Path) -> None:

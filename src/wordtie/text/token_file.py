@@ -105,14 +105,14 @@ def _silent(stage: str, done: int, total: int) -> None:
 
 
 def _made_from(settings: DataSettings, corpus: Corpus) -> dict[str, Any]:
-    """What decides the ids: the settings, and each file's size and time of change."""
+    """What decides the ids: the settings, and each file's size, times of change (`tar` keeps the first) and number."""
     files = {}
     for path in sorted({source.path for sources in corpus.splits.values() for source in sources}):
         try:
             stat = path.stat()
         except OSError as error:
             raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-        files[str(path.resolve())] = [stat.st_size, stat.st_mtime_ns]
+        files[str(path.resolve())] = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
     asked: dict[str, Any] = json.loads(json.dumps(asdict(settings)))
     return {"settings": asked, "tokenisation": corpus.tokenisation, "files": files}
 

@@ -62,10 +62,16 @@ class Tokenizer:
     def load(cls, path: str | Path) -> Tokenizer:
         """Read what `save` wrote. Raises `RunFolderError` where the file is missing, damaged or not of this kind."""
         try:
-            content = json.loads(Path(path).read_text(encoding="utf-8"))
-            return cls(_tokenisation(content), _vocabulary(content))
+            return cls.of(Path(path).read_bytes(), path)
         except OSError as error:
             raise RunFolderError(f"{path}: cannot be read: {error.strerror}") from error
+
+    @classmethod
+    def of(cls, data: bytes, path: str | Path) -> Tokenizer:
+        """As `load`, of the content that has been read from `path`."""
+        try:
+            content = json.loads(data.decode("utf-8"))
+            return cls(_tokenisation(content), _vocabulary(content))
         except (ValueError, KeyError, TypeError, AttributeError, re.error) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             raise RunFolderError(

@@ -20,7 +20,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from wordtie.errors import RunFolderError
-from wordtie.text.files import replace_file, saving
+from wordtie.text.files import as_new_files_are, replace_file, saving
 
 VERSION = 1
 
@@ -56,6 +56,7 @@ def save_tensors(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str
     whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     try:
         save_file(whole, path, metadata=metadata)
+        as_new_files_are(path)
     except SafetensorError as error:
         raise OSError(str(error)) from error
 

@@ -28,6 +28,11 @@ def hold(file: IO[Any], seconds: float = 0.0) -> bool:
             return True
 
 
+def release(file: IO[Any]) -> None:
+    """For a child process, too, that was forked meanwhile and has the file open."""
+    fcntl.flock(file, fcntl.LOCK_UN)
+
+
 def is_locked(folder: Path) -> bool:
     """Whether some process holds the run folder now."""
     try:

@@ -8,6 +8,7 @@ out again: thousands of pages a step.
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,9 +28,18 @@ _ONE_AT_A_TIME = threading.Lock()
 """torch has one stream of random numbers for the process: of two trainings each would draw what the other should."""
 
 
+def _free_again() -> None:
+    """In a child that was forked while its parent trained."""
+    global _ONE_AT_A_TIME
+    _ONE_AT_A_TIME = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_free_again)
+
+
 @contextmanager
 def process_of_its_own(threads: int | None, device: torch.device) -> Iterator[None]:
-    """torch as training on the device needs it, and afterwards as it was: random numbers, dtype, threads.
+    """torch as training on the device needs it, and afterwards as it was: random numbers, dtype, threads, gradients.
 
     `threads` None: as many as it has. Raises `RunFolderError` where another training is under way in this process.
     """
@@ -39,7 +49,12 @@ def process_of_its_own(threads: int | None, device: torch.device) -> Iterator[No
     try:
         torch.set_num_threads(threads or own_threads)
         torch.set_default_dtype(torch.float32)
-        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        with (
+            torch.random.fork_rng(devices=[device] if device.type == "cuda" else []),
+            torch.inference_mode(False),
+            torch.enable_grad(),
+            torch.autocast(device.type, enabled=False),
+        ):
             yield
     finally:
         torch.set_num_threads(own_threads)

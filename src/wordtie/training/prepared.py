@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,7 +25,8 @@ def prepared_data(settings: Settings) -> PreparedData:
     corpus = settings.data.corpus
     where = corpus if corpus in CATALOGUE else str(path_of(corpus).resolve())
     key = hashlib.sha256(json.dumps([to_dict(settings)["data"], where]).encode()).hexdigest()[:16]
-    folder = cache_folder() / "prepared" / f"{Path(corpus).name.removesuffix('.txt')}-{key}"
+    name = os.fsencode(Path(corpus).name.removesuffix(".txt"))[:60].decode(errors="ignore")  # for whoever looks there
+    folder = cache_folder() / "prepared" / f"{name}-{key}"
     try:
         with _one_at_a_time(folder):
             return prepare(settings.data, folder, Stages())

@@ -53,6 +53,11 @@ class Metrics:
                     self.board.add_scalar(name, value, values.get("epoch", 0))
             self.board.flush()
 
+    def close(self) -> None:
+        """No more is to come."""
+        if self.board is not None:
+            self.board.close()
+
 
 def _tensorboard(folder: Path) -> Any:
     try:

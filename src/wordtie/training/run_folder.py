@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -29,7 +28,7 @@ from wordtie.text.files import replace_files, saving
 from wordtie.text.tokenizer import Tokenizer
 from wordtie.training.checkpoint import save_tensors
 from wordtie.training.leftovers import remove_leftovers
-from wordtie.training.lock import LOCK, hold, is_locked
+from wordtie.training.lock import LOCK, hold, is_locked, release
 
 VERSION = 2
 CONFIG, MODEL, TOKENIZER, MANIFEST = "config.json", "model.safetensors", "tokenizer.json", "manifest.json"
@@ -59,7 +58,6 @@ def write_model(
             content = {"version": VERSION, "wordtie": __version__, "kind": kind, **config}
             (stage / CONFIG).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
             save_tensors(tensors, stage / MODEL, {"format": "pt"})
-            shutil.copymode(stage / CONFIG, stage / MODEL)  # safetensors makes files for their owner alone
             tokenizer.save(stage / TOKENIZER)
             digests = {name: file_sha256(stage / name) for name in SEALED}
             manifest = {"version": VERSION, "sha256": digests}
@@ -89,7 +87,7 @@ def read_model(folder: Path, kind: str) -> tuple[dict[str, Any], dict[str, Tenso
         found = str(config.get("kind"))
         opener = OPENERS.get(found, "a newer wordtie")
         raise RunFolderError(f"{folder / CONFIG}: holds a {found} model, not a {kind} model: open it with {opener}")
-    return config, load_tensors(contents[MODEL]), Tokenizer.load(folder / TOKENIZER)
+    return config, load_tensors(contents[MODEL]), Tokenizer.of(contents[TOKENIZER], folder / TOKENIZER)
 
 
 def _whole(folder: Path) -> dict[str, bytes]:
@@ -162,7 +160,10 @@ def locked(folder: Path) -> Iterator[None]:
             raise RunFolderError(f"{folder}: another process is training it: wait, or train elsewhere")
         remove_leftovers(folder, ".model-", ".settings.yaml-", ".result.json-")
         remove_leftovers((folder / CHECKPOINT).parent, f".{CHECKPOINT.name}-")
-        yield
+        try:
+            yield
+        finally:
+            release(handle)
 
 
 def clear(folder: Path, but: Sequence[str | Path] = ()) -> None:

@@ -78,6 +78,12 @@ class SavedRun:
         write_text(self.folder / "settings.yaml", yaml.safe_dump(to_dict(self.settings), sort_keys=False))
         self.metrics = Metrics(self.folder, now.position.metrics_length)
 
+    def __enter__(self) -> None:
+        """Begun."""
+
+    def __exit__(self, *error: object) -> None:
+        self.metrics.close()
+
     def checkpoint(self, now: RunState) -> None:
         """Save everything that decides what comes next."""
         now.position.metrics_length = self.metrics.length

@@ -98,7 +98,7 @@ class _Run:
         self.seconds_before = self.now.position.seconds
         self.now.position.computes_in(str(self.precision).removeprefix("torch."))
         training = self.settings.training
-        with Progress(training.epochs, self.windows, self.max_seconds) as self.progress:
+        with self.saved, Progress(training.epochs, self.windows, self.max_seconds) as self.progress:
             with self.signals:
                 stopped = self.epochs()
             if self.signals.heard:

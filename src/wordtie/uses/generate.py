@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import reprlib
+import sys
 from numbers import Integral, Real
 
 import torch
@@ -29,7 +31,9 @@ def generate(
     """
     require(isinstance(words, Integral) and words >= 0, f"words must be a whole number of at least 0, got {words!r}")
     a_number = isinstance(temperature, Real) and not isinstance(temperature, bool)
-    require(a_number and 0 < temperature < float("inf"), f"temperature must be a positive number, got {temperature!r}")
+    positive = a_number and 0 < temperature <= sys.float_info.max
+    require(positive, f"temperature must be a positive number, got {reprlib.repr(temperature)}")
+    temperature = float(temperature)
     vocabulary = tokenizer.vocabulary
     generator = torch.Generator()
     if seed is None:

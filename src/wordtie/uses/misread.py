@@ -116,7 +116,7 @@ def several_sentences(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
 
 def blank_lines(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
     """A note where a text that is scored as one has blank lines, each of them an `<eos>`."""
-    blank = sum(not line.strip() for line in lines[:-1]) if tokenizer.sentences else 0
+    blank = sum(not line.strip() for line in lines[:-1]) if tokenizer.sentences and any(map(str.strip, lines)) else 0
     return [
         f"{blank:,} of the first {len(lines):,} lines are blank, each a sentence without words: take them out where "
         "they only part paragraphs"
