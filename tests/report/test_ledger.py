@@ -13,6 +13,7 @@ import yaml
 
 from wordtie import cli
 from wordtie.config import to_dict
+from wordtie.errors import DataError
 from wordtie.papers.registry import ROWS
 from wordtie.papers.row import Published, Row
 from wordtie.report import document
@@ -137,7 +138,7 @@ def test_the_document_follows_the_results_and_a_check_finds_where_it_does_not(ro
     page = Path("reproduction.md")
     assert not document.update(page, place.results)
     page.write_text("\n".join(["before", *document.markers("results"), "after\n"]))
-    assert len(document.check([page], place.results)) == 1
+    assert len(document.check([page], place.results)) == 2, "the text, and the figure"
     assert document.update(page, place.results)
     assert document.check([page], place.results) == []
     text = page.read_text()
@@ -145,7 +146,12 @@ def test_the_document_follows_the_results_and_a_check_finds_where_it_does_not(ro
     assert text.endswith("\nafter\n")
     page.write_text(text.replace("20.00 / 20.00", "19.00 / 19.00"))
     assert len(document.check([page], place.results)) == 1
+    page.write_bytes(b"\xff\xfe")
+    with pytest.raises(DataError, match="not UTF-8 text"):
+        document.check([page], place.results)
     page.write_text(text)
+    Path("figures", "mine.svg").write_bytes(b"\xff\xfe")
+    assert document.check([page], place.results) == []
     edit(place.results / f"{row.name}.seed-1.json", test_perplexity=1.0)
     assert "changed by hand" in document.check([page], place.results)[0]
 

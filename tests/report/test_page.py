@@ -55,7 +55,7 @@ def test_a_figure_stands_below_its_rows_and_they_link_to_it_even_in_part(html: s
     assert of_figure.index("</table>") < of_figure.index('<figure id="inan-2017-figure-2-small">')
     assert '<td><a href="#inan-2017-figure-2-small">the figure below</a></td>' in of_figure
     assert "waits for inan-2017/table-1/ptb-small-al" in of_figure
-    assert html.count("<figure") == 2, "small and large"
+    assert html.count("<figure") == 3, "small and large, and all rows at a glance"
 
 
 def test_rows_of_next_words_link_to_them_and_show_no_perplexities(html: str) -> None:

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -315,8 +316,38 @@ def test_a_curve_that_is_not_whole_is_refused(row: Row, place: Place) -> None:
     (place.results / f"{row.name}.seed-1.json").unlink()
     metrics = place.folder(row, 1) / "metrics.jsonl"
     metrics.write_text(metrics.read_text().partition("\n")[2])
-    with pytest.raises(RunFolderError, match="does not have a line for each of the 2 epochs"):
+    with pytest.raises(RunFolderError, match=r"has no line for each of the 2 epochs.*--again trains it anew"):
         run_row.run_row(row, 1, place)
+    assert run_row.run_row(row, 1, dataclasses.replace(place, again=True)) == "done"
+
+
+def test_a_curve_that_is_not_whole_is_refused_before_more_is_trained(
+    row: Row, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_row.run_row(row, 1, place)
+    (place.results / f"{row.name}.seed-1.json").unlink()
+    for name in ("result.json", "metrics.jsonl"):
+        (place.folder(row, 1) / name).unlink()
+    monkeypatch.setattr(run_row, "train", lambda *arguments, **options: pytest.fail("trained"))
+    with pytest.raises(RunFolderError, match="has no line for each of the 2 epochs"):
+        run_row.run_row(row, 1, place)
+
+
+def test_what_was_measured_of_the_same_weights_is_kept(row: Row, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: dict[str, Any] = {"similarity": {"input": {"MEN": 0.5}}, "agreement": {}}
+    monkeypatch.setitem(MEASURES, "similarity", lambda _: found["similarity"])
+    monkeypatch.setitem(MEASURES, "agreement", lambda _: found["agreement"])
+    measured = dataclasses.replace(row, measures=tuple(found))
+    assert run_row.run_row(measured, 1, place) == "done"
+    found["similarity"], found["agreement"] = {}, {"rho": 0.25}
+    assert run_row.run_row(measured, 1, place) == "done"
+    assert entry_of(row, place)["measures"] == {"similarity": {"input": {"MEN": 0.5}}, "agreement": {"rho": 0.25}}
+
+
+def test_counting_draws_nothing(row: Row, place: Place) -> None:
+    changes = {"data.corpus": row.changes["data.corpus"]}
+    counted = Row("tests/table-1/counted", "counted", Published(), changes, kind="kneser_ney")
+    assert [run_row.run_row(counted, seed, place) for seed in (1, 2)] == ["done", "already"]
 
 
 def test_a_torn_line_of_a_session_is_dropped(row: Row, place: Place) -> None:

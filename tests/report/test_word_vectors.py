@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from wordtie.errors import DataError
-from wordtie.report import marked, word_vectors, word_vectors_table
+from wordtie.report import word_vectors, word_vectors_table
 from wordtie.report.ledger import LedgerError
 from wordtie.training.word2vec_run import train_word2vec
 from wordtie.uses.similarity_sets import BENCHMARKS
@@ -95,10 +95,18 @@ def test_a_torn_result_is_named(trained: list[str]) -> None:
         word_vectors.is_there(result, word_vectors.DATA, word_vectors.COMMON)
     with pytest.raises(LedgerError, match=r"untied\.json: damaged"):
         word_vectors.print_table([result])
+    for content in ("[]", "{}"):
+        result.write_text(content)
+        assert "damaged, no result" in word_vectors_table.damage(result.parent)[0]
 
 
-def test_the_document_says_what_the_results_say() -> None:
+def test_the_document_says_what_the_results_say(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
-    found = marked.parts(root / word_vectors_table.DOCUMENT, word_vectors_table.BEGIN, word_vectors_table.END)
-    assert found
-    assert found[1] == f"\n{word_vectors_table.tables(root / word_vectors.RESULTS)}"
+    document, results = root / word_vectors_table.DOCUMENT, root / word_vectors.RESULTS
+    assert word_vectors_table.check(document, results) == []
+    changed = tmp_path / "changed.md"
+    changed.write_text(document.read_text().replace("| cbow untied |", "| cbow tied |", 1))
+    assert changed.read_text() != document.read_text()
+    (problem,) = word_vectors_table.check(changed, results)
+    assert "does not say what" in problem
+    assert "without its markers" in word_vectors_table.check(tmp_path / "none.md", results)[0]

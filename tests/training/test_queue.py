@@ -240,5 +240,5 @@ def test_a_lost_terminal_stops_the_queue_cleanly(tmp_path: Path) -> None:
         assert queue.poll() is None
         time.sleep(0.05)
     os.close(ours)
-    assert queue.wait() == 128 + signal.SIGTERM
+    assert queue.wait() == 128 + signal.SIGHUP
     assert (tmp_path / "a" / "saved").exists()

@@ -100,11 +100,15 @@ def _list(rows: list[Row], arguments: Namespace) -> None:
 
 
 def _check(arguments: Namespace) -> None:
-    from wordtie.report.document import check
+    from wordtie.report import word_vectors_table
+    from wordtie.report.document import DOCUMENTS, check
     from wordtie.report.ledger import LedgerError
 
     documents = _documents(arguments)
     problems = check(documents, arguments.results)
+    if documents == list(DOCUMENTS) and not problems:
+        documents.append(word_vectors_table.DOCUMENT)
+        problems = word_vectors_table.check(word_vectors_table.DOCUMENT, arguments.results / word_vectors_table.RESULTS)
     for problem in problems:
         print(problem, file=sys.stderr)
     if problems:
@@ -180,7 +184,8 @@ def _after(rows: list[Row], arguments: Namespace) -> None:
     _, problems = read_sound(arguments.results)
     for document in [] if problems else _documents(arguments):
         try:
-            update(document, arguments.results)
+            if not update(document, arguments.results) and arguments.document:
+                print(f"{document} is missing, or without the markers that tables are written between", file=sys.stderr)
         except (ImportError, WordtieError) as error:
             mend = "`wordtie reproduce --report` does it"
             print(f"{document} is not brought up to date: {error}; {mend}", file=sys.stderr)

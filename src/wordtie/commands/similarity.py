@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from wordtie.commands._shared import Parser, print_json, print_tsv, seed
+from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv, seed
 from wordtie.errors import DataError
 
 if TYPE_CHECKING:
@@ -43,6 +43,9 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--seed", type=seed, default=0, help="of the bootstrap, and of the sample of --agreement (0)")
     parser.add_argument("--json", action="store_true", help="print a JSON object")
     arguments = parser.parse_args(argv)
+
+    if arguments.agreement and len(arguments.vectors) < 2:
+        raise UsageError("--agreement is of two sets of vectors or more; see `wordtie similarity --help`")
 
     from wordtie.uses.vectors import open_vectors
 

@@ -77,7 +77,7 @@ def _sortable(values: Floats) -> NDArray[np.uint32]:
     return np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
 
 
-def _ranks_of_sorted(keys: NDArray[np.uint64], chunk: int = 1 << 22) -> NDArray[np.int32]:
+def _ranks_of_sorted(keys: NDArray[np.uint64], chunk: int = 1 << 18) -> NDArray[np.int32]:
     """Each group of equal cosines shares the sum of its first and last rank; a group may reach over chunks."""
     pairs = len(keys)
     ranks = np.empty(pairs, np.int32)

@@ -63,6 +63,7 @@ def check(documents: Sequence[Path], results: Path) -> list[str]:
     problems += [] if results.is_dir() else [f"{results}: no such folder"]
     problems += [problem for entry in entries if (problem := _problem(entry))]
     problems += word_vectors_table.damage(results / word_vectors_table.RESULTS)
+    problems += _beside_another(entries)
     if problems:
         return problems  # the documents are not to be held against what is not sound
     for document in documents:
@@ -79,6 +80,19 @@ def check(documents: Sequence[Path], results: Path) -> list[str]:
     return problems
 
 
+def _beside_another(entries: Sequence[Entry]) -> list[str]:
+    """Agreements with vectors that the ledger no longer has."""
+    weights = {(entry["row"], entry["seed"]): entry.get("weights_sha256") for entry in entries}
+    problems = []
+    for entry in entries:
+        measured = entry.get("measures", {}).get("agreement_with_small") or {}
+        small = weights.get((f"{entry['row'].rpartition('/')[0]}/small", entry["seed"]))
+        if measured and small not in (None, measured["small_weights_sha256"]):
+            name = f"{entry['row']}.seed-{entry['seed']}"
+            problems.append(f"{name}: was measured beside another `small` than the ledger has: run it again")
+    return problems
+
+
 def _rows(section: str, entries: Sequence[Entry]) -> list[RowState]:
     return states(entries, rows=of_methods() if section == "methods" else of_papers())
 
@@ -90,7 +104,8 @@ def _files(
     if section == "methods":
         path, content = results / methods.TSV, methods.tsv(rows)
         if content or path.exists():
-            yield path, partial(str, content), path.exists() and path.read_text(encoding="utf-8") == content
+            there = path.read_bytes() if path.exists() else b""
+            yield path, partial(str, content), there == content.encode()
         return
     for figure in plots.figures(rows):
         path = document.with_name("figures") / f"{figure.name}.svg"
@@ -109,7 +124,7 @@ def _figures_of_nothing(section: str, rows: Sequence[RowState], document: Path) 
 
 
 def _is_drawn(path: Path) -> bool:
-    return path.read_text(encoding="utf-8").startswith("<!-- drawn from")
+    return path.read_text(encoding="utf-8", errors="replace").startswith("<!-- drawn from")
 
 
 def _problem(entry: Entry) -> str:

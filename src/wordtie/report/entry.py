@@ -61,10 +61,9 @@ def stage_entry(result: TrainingResult, folder: Path) -> Entry:
 
 def curve(folder: Path, epochs: int) -> dict[str, list[float]]:
     """Training and validation perplexity of each epoch. Raises `RunFolderError` where not all of them are there."""
-    lines = finished_epochs(folder)
+    lines = finished_epochs(folder)[:epochs]
     if [line["epoch"] for line in lines] != list(range(1, epochs + 1)):
         raise RunFolderError(
-            f"{folder / 'metrics.jsonl'}: does not have a line for each of the {epochs} epochs: take the file from a "
-            "copy, or train anew with --again"
+            f"{folder / 'metrics.jsonl'}: has no line for each of the {epochs} epochs: take the file from a copy"
         )
     return {name: [round(line[f"{name}_perplexity"], 4) for line in lines] for name in ("train", "valid")}

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from wordtie.errors import DataError
 from wordtie.text.files import write_text
 
 
 def parts(document: Path, begin: str, end: str) -> tuple[str, str, str] | None:
-    """The text before, between and after the markers; None where they, or the document, are missing."""
-    text = document.read_text(encoding="utf-8") if document.exists() else ""
+    """The text before, between and after the markers; None where they, or the document, are missing.
+
+    Raises `DataError` for one that is no UTF-8 text.
+    """
+    try:
+        text = document.read_text(encoding="utf-8") if document.exists() else ""
+    except UnicodeDecodeError as error:
+        raise DataError(f"{document}: not UTF-8 text: take it from a copy") from error
     before, begins, rest = text.partition(begin)
     between, ends, after = rest.partition(end)
     return (before, between, after) if begins and ends else None

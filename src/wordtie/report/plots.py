@@ -162,7 +162,7 @@ def digest_in(path: Path) -> str:
     """The digest of what was drawn; empty where there is no drawing, or none as the program made it."""
     if not path.exists():
         return ""
-    head, _, drawn = path.read_text(encoding="utf-8").partition("\n")
+    head, _, drawn = path.read_text(encoding="utf-8", errors="replace").partition("\n")
     found = re.fullmatch(r"<!-- drawn from ([0-9a-f]{64}) as ([0-9a-f]{64}) -->", head)
     return found[1] if found and found[2] == _sha256(drawn) else ""
 

@@ -6,6 +6,7 @@ A run folder has the row's name and seed, so that the next call finds it, on ano
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import time
@@ -17,19 +18,19 @@ from wordtie.config import Settings
 from wordtie.errors import DivergedError, RunFolderError
 from wordtie.papers.row import Changes, Row
 from wordtie.report import counting, ledger
-from wordtie.report.entry import about, stage_entry, texts
+from wordtie.report.entry import about, curve, stage_entry, texts
 from wordtie.report.ledger import DIVERGED, Entry
 from wordtie.report.measures import MEASURES, is_measured
 from wordtie.report.status import SECOND_SESSION_ENDING
 from wordtie.report.taken_over import gone_on_with
 from wordtie.text.token_file import PreparedData
+from wordtie.training import checkpoint
 from wordtie.training.identity import begun_with
 from wordtie.training.prepared import prepared_data
 from wordtie.training.progress import tell
 from wordtie.training.provenance import sessions, versions
-from wordtie.training.queue_table import finished_epochs
 from wordtie.training.result import TrainingResult
-from wordtie.training.run_folder import MANIFEST
+from wordtie.training.run_folder import CHECKPOINT, MANIFEST
 from wordtie.training.trainer import train
 
 Outcome: TypeAlias = Literal["done", "already", "stopped"]
@@ -66,6 +67,7 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
     Raises what `train` raises.
     """
     started = time.monotonic()
+    seed = 1 if row.kind == "kneser_ney" else seed  # nothing is drawn where words are counted
     settings = row.settings(seed)
     data = prepared_data(settings)
     entry = entered(row, settings, data, place)
@@ -91,7 +93,8 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
         content["sessions"] = [
             {**each, "changed": dict(changed)} for each, changed in zip(stages, changes, strict=True)
         ]
-    content["measures"] = {name: MEASURES[name](folder) for name in row.measures}
+    earlier = measured_before(row, seed, place, content["weights_sha256"])
+    content["measures"] = {name: MEASURES[name](folder) or earlier.get(name, {}) for name in row.measures}
     ledger.write_entry(place.results, content)
     return "done"
 
@@ -146,6 +149,15 @@ def entered(row: Row, settings: Settings, data: PreparedData, place: Place) -> E
     return None if waiting or (unmeasured and still_there) else entry
 
 
+def measured_before(row: Row, seed: int, place: Place, weights_sha256: str) -> Entry:
+    """What the row's entry has measured of these very weights: what it took may not be here now."""
+    with contextlib.suppress(ledger.LedgerError):
+        entry = ledger.read_entry(ledger.entry_path(place.results, row.name, seed))
+        if entry.get("weights_sha256") == weights_sha256:
+            return dict(entry.get("measures", {}))
+    return {}
+
+
 def made_with(entry: Entry) -> set[str]:
     """The versions of the code that an entry's numbers were computed with."""
     parts = entry.get("sessions", [entry])
@@ -167,9 +179,9 @@ def trained(
     result, overwrite, as_begun = None, False, settings
     try:
         as_begun = _starting_from(settings, first, _begun_from(folder))
-        finished_epochs(folder)  # a damaged record is told of before hours are spent, not after
         earlier = sessions(folder)
         result = gone_on_with(folder, as_begun, data, first.weights_sha256 if first else "")
+        curve(folder, epochs_of(folder, result))  # what is lost is told of before hours are spent, not after
         by = {call["code_version"] for call in earlier}
         overwrite = place.again and bool(result or earlier) and by != {versions()["code_version"]}
     except RunFolderError as error:
@@ -186,6 +198,15 @@ def trained(
     except DivergedError as error:
         with_others = f"`wordtie train --config {folder / 'settings.yaml'}` takes these options, a row has its settings"
         raise DivergedError(f"{error}: {with_others}") from error
+
+
+def epochs_of(folder: Path, result: TrainingResult | None) -> int:
+    """Those that a run has finished, by its result or its checkpoint. Raises `RunFolderError` for a damaged one."""
+    if result is not None:
+        return result.epochs
+    if not (folder / CHECKPOINT).exists():
+        return 0
+    return int(checkpoint.load(folder / CHECKPOINT)[1]["position"]["epoch"]) - 1
 
 
 def _starting_from(settings: Settings, first: Start | None, by_name: str | None = None) -> Settings:

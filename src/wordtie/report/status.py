@@ -193,12 +193,17 @@ def why_not(row: Row) -> str:
 def _begun(row: Row, runs: Path) -> Path | None:
     """The run folder of a row: the one in training, else of several seeds the first, and of two sessions the second."""
     parent, name = runs / Path(row.name).parent, Path(row.name).name
-    found = sorted(path.parent for path in parent.glob(f"{name}.seed-*/settings.yaml"))
+    found = sorted((path.parent for path in parent.glob(f"{name}.seed-*/settings.yaml")), key=_seed_and_stage)
     running = [folder for folder in found if is_locked(folder)]
     if running or not found:
         return running[0] if running else None
     second = found[0].with_name(f"{found[0].name}{SECOND_SESSION_ENDING}")
     return second if second in found else found[0]
+
+
+def _seed_and_stage(folder: Path) -> tuple[int, str]:
+    seed, _, stage = folder.name.rpartition(".seed-")[2].partition(".")
+    return int(seed) if seed.isdecimal() else 0, stage
 
 
 def _begun_otherwise(folder: Path, row: Row) -> str:

@@ -52,13 +52,15 @@ def write_page(path: Path, sets: Sequence[WordVectors], words: Sequence[str], mo
     """
     first = sets[0]
     shown = [word for word in first.words[:most] if word not in SPECIAL]
+    named = dict.fromkeys(first.words[first.known_row(word)] for word in words)  # as the vocabulary writes them
+    shown += [word for word in named if word not in shown]
     chosen = list(words) or shown[:: max(1, len(shown) // DEFAULT_WORDS)][:DEFAULT_WORDS]
     parts = [
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>Word vectors</title>",
         f"<style>{STYLE}</style></head><body><h1>Word vectors</h1>",
         neighbour_table(sets, chosen, top),
         "<p><label>Find a word in the maps: <input id='find'></label> <span id='found'></span></p>",
-        *(map_of(vectors, shown, frozenset(words)) for vectors in sets),
+        *(map_of(vectors, shown, frozenset(named)) for vectors in sets),
         f"<script>{SCRIPT}</script></body></html>\n",
     ]
     with saving(path):

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from wordtie.config import DataSettings
+from wordtie.errors import DataError
 from wordtie.evaluation.embedding_agreement import agreement
 from wordtie.evaluation.word_similarity import difference, read_benchmark, similarity
 from wordtie.models.word2vec_settings import Word2VecSettings
@@ -146,9 +147,11 @@ def compare(name: str, runs: Mapping[str, Path], results: Path) -> None:
     sets: dict[str, WordVectors] = {}
     for run, folder in runs.items():
         if run == "untied":
+            if len(sides(folder)) == 1:
+                raise DataError(f"{folder}: is tied: it goes with --tied")
             sets |= {side: vectors_of(folder, side) for side in ("input", "output")}
         else:
-            sets[run] = vectors_of(folder)
+            sets[run] = vectors_of(folder, "tied")
     first = sets["input"]
     others = {key: vectors for key, vectors in sets.items() if key != "input"}
     pairs = [(a, b) for number, a in enumerate(sets) for b in list(sets)[number + 1 :]]

@@ -1,6 +1,6 @@
 """The tables of `docs/word-vectors.md`: what stands between the markers is made from `results/word-vectors/`.
 
-`wordtie.report.word_vectors` writes both; a test holds that they say the same.
+`wordtie.report.word_vectors` writes both, and `wordtie reproduce --check` holds that they say the same.
 """
 
 from __future__ import annotations
@@ -45,6 +45,15 @@ def damage(results: Path) -> list[str]:
             if content.get("checksum") != checksum(content):
                 problems.append(f"{path}: was changed by hand, its checksum does not fit: {MEND}")
     return problems
+
+
+def check(document: Path, results: Path) -> list[str]:
+    """Whether the document says what the results say."""
+    found = marked.parts(document, BEGIN, END)
+    if found is None:
+        return [f"{document}: missing, or without its markers"]
+    says = found[1] == f"\n{tables(results)}"
+    return [] if says else [f"{document}: does not say what {results}/ says: run `wordtie reproduce --report`"]
 
 
 def tables(results: Path) -> str:
@@ -110,7 +119,9 @@ def _more(input_minus: Mapping[str, float]) -> str:
 def read(path: Path) -> dict[str, Any]:
     """A result. Raises `LedgerError` where it is damaged."""
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise LedgerError(f"{path}: damaged ({error}): {MEND}") from error
+    if not isinstance(content, dict) or "checksum" not in content:
+        raise LedgerError(f"{path}: damaged, no result: {MEND}")
     return content

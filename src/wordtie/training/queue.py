@@ -155,8 +155,8 @@ def run_jobs(jobs: Sequence[Job], side_by_side: int, threads: int, max_seconds: 
             if not any(job.state == "running" for job in jobs):
                 break
             time.sleep(0.5)
-    if set(interrupted) - {signal.SIGINT}:
-        raise SystemExit(128 + signal.SIGTERM)
+    if others := [number for number in interrupted if number != signal.SIGINT]:
+        raise SystemExit(128 + others[0])
     if interrupted:
         raise KeyboardInterrupt
 
