@@ -114,9 +114,11 @@ def _side_by_side(reader: Reader, tokenizer: Tokenizer, numbered: Iterable[tuple
         words = _places(tokenizer, number, line)
         places = list(islice(words, TOKENS_AT_ONCE))
         longest = max(longest, len(places))
-        if together and longest * (len(together) + 1) > TOKENS_AT_ONCE:
-            yield from _apart(reader, tokenizer, together)
-            together, longest = [], len(places)
+        while together and longest * (len(together) + 1) > TOKENS_AT_ONCE:
+            whole = 1 << len(together).bit_length() - 1  # what `apart` need not fill up
+            yield from _apart(reader, tokenizer, together[:whole])
+            together = together[whole:]
+            longest = max(map(len, [*together, places]))
         if len(places) == TOKENS_AT_ONCE:
             reader.start()
             yield from _scored(reader, tokenizer, chain(places, words))
