@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -118,9 +119,19 @@ def test_a_run_that_has_begun_is_running_while_its_folder_is_held(row: Row, plac
 def test_of_two_sessions_the_second_says_how_far_it_is(row: Row, place: Place) -> None:
     begin(row, place.folder(row, 1), 4)
     begin(row, place.folder(row, 1, stage=2), 3)
-    begin(row, place.folder(row, 2), 1)
     (state,) = states([], place.runs, [row])
     assert state.why == "second session, epoch 3, best validation 31.50, 0:01:02 trained"
+
+
+def test_of_several_seeds_the_last_one_trained_is_shown(row: Row, place: Place) -> None:
+    for time, seed in enumerate((12, 11, 2), 1):
+        begin(row, place.folder(row, seed), seed)
+        os.utime(place.folder(row, seed) / "settings.yaml", (time, 100 - seed))
+    (state,) = states([], place.runs, [row])
+    assert state.why == "seed 2, epoch 2, best validation 31.50, 0:01:02 trained"
+    with run_folder.locked(place.folder(row, 11)):
+        (state,) = states([], place.runs, [row])
+    assert (state.status, state.why.partition(",")[0]) == ("running", "seed 11")
 
 
 def test_tables(row: Row, place: Place) -> None:

@@ -191,19 +191,11 @@ def why_not(row: Row) -> str:
 
 
 def _begun(row: Row, runs: Path) -> Path | None:
-    """The run folder of a row: the one in training, else of several seeds the first, and of two sessions the second."""
+    """The run folder of a row: of several seeds and sessions one in training, else the one that was trained last."""
     parent, name = runs / Path(row.name).parent, Path(row.name).name
-    found = sorted((path.parent for path in parent.glob(f"{name}.seed-*/settings.yaml")), key=_seed_and_stage)
-    running = [folder for folder in found if is_locked(folder)]
-    if running or not found:
-        return running[0] if running else None
-    second = found[0].with_name(f"{found[0].name}{SECOND_SESSION_ENDING}")
-    return second if second in found else found[0]
-
-
-def _seed_and_stage(folder: Path) -> tuple[int, str]:
-    seed, _, stage = folder.name.rpartition(".seed-")[2].partition(".")
-    return int(seed) if seed.isdecimal() else 0, stage
+    found = sorted(parent.glob(f"{name}.seed-*/settings.yaml"), key=lambda path: path.stat().st_mtime_ns)
+    running = [path.parent for path in found if is_locked(path.parent)]
+    return running[0] if running else found[-1].parent if found else None
 
 
 def _begun_otherwise(folder: Path, row: Row) -> str:
@@ -220,7 +212,9 @@ def _begun_otherwise(folder: Path, row: Row) -> str:
 
 def _progress(folder: Path) -> str:
     """Where a run that has begun is."""
-    session = "second session, " if folder.name.endswith(SECOND_SESSION_ENDING) else ""
+    seed = folder.name.rpartition(".seed-")[2].removesuffix(SECOND_SESSION_ENDING)
+    session = f"seed {seed}, " if seed != "1" else ""
+    session += "second session, " if folder.name.endswith(SECOND_SESSION_ENDING) else ""
     try:
         lines = finished_epochs(folder)
     except RunFolderError as error:  # the other rows can be listed all the same
