@@ -107,15 +107,13 @@ def show_text(models: dict[str, LoadedModel], arguments: argparse.Namespace) -> 
     """A row for each model and group of words: the mean probability given, where it was in vain, and what came."""
     from wordtie.evaluation.word_mass import text_mass
     from wordtie.text.token_file import encode_file
-    from wordtie.uses.misread import beginning, blank_lines, misread
+    from wordtie.uses.misread import beginning, of_text
 
     if arguments.text == "-" or (Path(arguments.text).exists() and not Path(arguments.text).is_file()):
         raise DataError(f"{arguments.text}: is read once for each model, which a pipe cannot: save it to a file")
-    rows: list[dict[str, object]] = []
+    first, rows = beginning(Path(arguments.text)), list[dict[str, object]]()
     for name, loaded in models.items():
-        first = beginning(Path(arguments.text))
-        looks = (*misread(loaded.tokenizer, first), *blank_lines(loaded.tokenizer, first))
-        say(f"{name}: {note}" for note in looks)
+        say(f"{name}: {note}" for note in of_text(loaded.tokenizer, first))
         ids, _ = encode_file(Path(arguments.text), loaded.tokenizer)
         found = text_mass(loaded.model, loaded.tokenizer.vocabulary, ids, arguments.frequent)
         for words, group in (("<unk>", "unk"), (f"{arguments.frequent} most frequent words", "frequent")):

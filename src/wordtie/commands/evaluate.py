@@ -39,7 +39,7 @@ def main(argv: list[str]) -> None:
     if arguments.file and arguments.split:
         raise UsageError("--split is for the model's own corpus: leave it out, or the FILE")
 
-    from wordtie.uses.misread import beginning, blank_lines, misread
+    from wordtie.uses.misread import beginning, of_text
     from wordtie.uses.open_run import load
 
     model = load(arguments.run)
@@ -49,8 +49,7 @@ def main(argv: list[str]) -> None:
     else:
         text = stdin() if arguments.file == "-" else arguments.file
         if Path(arguments.file).is_file():  # stdin and other pipes are read once
-            lines = beginning(Path(arguments.file))
-            say([*misread(model.tokenizer, lines), *blank_lines(model.tokenizer, lines)])
+            say(of_text(model.tokenizer, beginning(Path(arguments.file))))
         result = {"text": text_name(arguments.file), **dataclasses.asdict(model.evaluate(text))}
     if arguments.json:
         print_json(result)

@@ -62,6 +62,13 @@ def to_dict(settings: Settings) -> dict[str, dict[str, Any]]:
     return {section: _plain(values) for section, values in dataclasses.asdict(settings).items()}
 
 
+def resolved(settings: Settings) -> dict[str, dict[str, Any]]:
+    """As `to_dict`, with the number that stands where one was left out: what computes alike is alike."""
+    values = to_dict(settings)
+    values["loss"]["gamma"] = settings.loss.weight
+    return values
+
+
 def _plain(values: dict[str, Any]) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 

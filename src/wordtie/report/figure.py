@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from wordtie.evaluation.shown import MEANS_NOTHING, shown
 
@@ -13,6 +14,11 @@ DISTANCE = "subspace distance"
 SECOND_SESSION = "second session"
 FIRST_EPOCHS = 1.6
 """So many times the best validation perplexity curves are shown up to, where no more is wanted."""
+
+
+def digest(drawn: dict[str, Any]) -> str:
+    """SHA-256 of what a figure is made from."""
+    return hashlib.sha256(json.dumps(drawn, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,7 @@ class Figure:
     @property
     def digest(self) -> str:
         """SHA-256 of all that is drawn."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        return digest(asdict(self))
 
     @property
     def short_title(self) -> str:

@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from wordtie.config import NO_PART_OF_A_RESULT, Settings, SettingsError, from_dict, to_dict
+from wordtie.config import NO_PART_OF_A_RESULT, Settings, SettingsError, from_dict, resolved
 from wordtie.errors import DataError
 from wordtie.papers.row import Row
 from wordtie.text.files import saving, write_text
@@ -104,8 +104,7 @@ def _is_entry(path: Path) -> bool:
 
 def configuration(settings: Settings) -> dict[str, Any]:
     """What decides the numbers of a run, as plain values."""
-    values = to_dict(settings)
-    values["loss"]["gamma"] = settings.loss.weight
+    values = resolved(settings)
     for name in NO_PART_OF_A_RESULT:
         values["training"].pop(name, None)
     return values

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from wordtie.evaluation.shown import shown
+from wordtie.report.figure import digest
 from wordtie.report.formats import number
 from wordtie.report.status import TOLERANCE, RowState
 
@@ -56,7 +55,7 @@ class Overview:
     @property
     def digest(self) -> str:
         """SHA-256 of all that is drawn."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        return digest(asdict(self))
 
     @property
     def size(self) -> tuple[float, float]:

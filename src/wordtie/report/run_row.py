@@ -206,7 +206,8 @@ def epochs_of(folder: Path, result: TrainingResult | None) -> int:
         return result.epochs
     if not (folder / CHECKPOINT).exists():
         return 0
-    return int(checkpoint.load(folder / CHECKPOINT)[1]["position"]["epoch"]) - 1
+    with checkpoint.understood(folder / CHECKPOINT):
+        return int(checkpoint.record(folder / CHECKPOINT)["position"]["epoch"]) - 1
 
 
 def _starting_from(settings: Settings, first: Start | None, by_name: str | None = None) -> Settings:

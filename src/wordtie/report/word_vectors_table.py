@@ -53,7 +53,9 @@ def check(document: Path, results: Path) -> list[str]:
     if found is None:
         return [f"{document}: missing, or without its markers"]
     says = found[1] == f"\n{tables(results)}"
-    return [] if says else [f"{document}: does not say what {results}/ says: run `wordtie reproduce --report`"]
+    return (
+        [] if says else [f"{document}: does not say what {results}/ says: run `python -m wordtie.report.word_vectors`"]
+    )
 
 
 def tables(results: Path) -> str:

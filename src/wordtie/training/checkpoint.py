@@ -23,6 +23,7 @@ from wordtie.errors import RunFolderError
 from wordtie.text.files import as_new_files_are, replace_file, saving
 
 VERSION = 1
+MEND = "take it from a copy, or train anew"
 
 
 def tensors_sha256(tensors: dict[str, Tensor]) -> str:
@@ -68,15 +69,34 @@ def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             metadata = file.metadata() or {}
             # a copy: where in the file a tensor lies decides how products with it round
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise RunFolderError(f"{path}: missing or damaged ({error}): {MEND}") from error
+    found = _record(path, metadata)
+    if metadata.get("sha256") != tensors_sha256(tensors):
+        raise RunFolderError(f"{path}: damaged, its content is not what was saved: {MEND}")
+    return tensors, found
+
+
+def record(path: Path) -> dict[str, Any]:
+    """As `load` gives it, without reading the tensors."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            return _record(path, file.metadata() or {})
+    except (OSError, SafetensorError) as error:
+        raise RunFolderError(f"{path}: missing or damaged ({error}): {MEND}") from error
+
+
+def _record(path: Path, metadata: dict[str, str]) -> dict[str, Any]:
+    try:
         version, text = int(metadata["version"]), metadata["record"]
-    except (OSError, SafetensorError, ValueError, KeyError) as error:
-        raise RunFolderError(f"{path}: missing or damaged ({error}): take it from a copy, or train anew") from error
+    except (ValueError, KeyError) as error:
+        raise RunFolderError(f"{path}: missing or damaged ({error}): {MEND}") from error
     if version > VERSION:
         raise RunFolderError(f"{path}: written by a newer wordtie: update wordtie to go on from it")
-    whole = metadata.get("sha256") == tensors_sha256(tensors)
-    if not whole or metadata.get("record_sha256", _text_sha256(text)) != _text_sha256(text):
-        raise RunFolderError(f"{path}: damaged, its content is not what was saved: take it from a copy, or train anew")
-    return tensors, json.loads(text)
+    if metadata.get("record_sha256", _text_sha256(text)) != _text_sha256(text):
+        raise RunFolderError(f"{path}: damaged, its content is not what was saved: {MEND}")
+    found: dict[str, Any] = json.loads(text)
+    return found
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from wordtie.config import MAY_CHANGE_ON_RESUME, Settings, SettingsError, from_dict, to_dict
+from wordtie.config import MAY_CHANGE_ON_RESUME, Settings, SettingsError, from_dict, resolved, to_dict
 from wordtie.errors import RunFolderError
 from wordtie.text.token_file import PreparedData
 
@@ -21,8 +21,7 @@ from wordtie.text.token_file import PreparedData
 def decisive(settings: Settings) -> dict[str, Any]:
     """`section.name` to value, of all but `MAY_CHANGE_ON_RESUME`."""
     passing = {f"training.{name}" for name in MAY_CHANGE_ON_RESUME}
-    values = {f"{part}.{name}": value for part, names in to_dict(settings).items() for name, value in names.items()}
-    values["loss.gamma"] = settings.loss.weight  # whether it was given or left out
+    values = {f"{part}.{name}": value for part, names in resolved(settings).items() for name, value in names.items()}
     return {name: value for name, value in values.items() if name not in passing}
 
 

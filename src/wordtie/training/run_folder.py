@@ -92,13 +92,14 @@ def read_model(folder: Path, kind: str) -> tuple[dict[str, Any], dict[str, Tenso
 
 def _whole(folder: Path) -> dict[str, bytes]:
     """The model's files; where a training is just replacing them, those of the one or the other."""
-    for _ in range(20):
-        with suppress(RunFolderError):
+    until = time.monotonic() + 1
+    while True:
+        try:
             return _sealed(folder)
-        if not (is_locked(folder) and (folder / MODEL).exists()):
-            break
+        except RunFolderError:
+            if time.monotonic() > until or not (is_locked(folder) and (folder / MODEL).exists()):
+                raise
         time.sleep(0.05)
-    return _sealed(folder)
 
 
 def _sealed(folder: Path) -> dict[str, bytes]:

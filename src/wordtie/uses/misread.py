@@ -29,6 +29,11 @@ def misread(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
     return unknown_forms(tokenizer, lines) + written_ends(tokenizer, lines)
 
 
+def of_text(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
+    """All that can be said of the beginning of a text that is measured as a whole."""
+    return misread(tokenizer, lines) + blank_lines(tokenizer, lines)
+
+
 def unknown_forms(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
     """Notes on words that the model does not know, but would in another form."""
     return [note for look in (hanging_marks, other_marks, other_letters) for note in look(tokenizer, lines)]
