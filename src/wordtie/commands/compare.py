@@ -111,7 +111,8 @@ def show_text(models: dict[str, LoadedModel], arguments: argparse.Namespace) -> 
 
     if arguments.text == "-" or (Path(arguments.text).exists() and not Path(arguments.text).is_file()):
         raise DataError(f"{arguments.text}: is read once for each model, which a pipe cannot: save it to a file")
-    first, rows = beginning(Path(arguments.text)), list[dict[str, object]]()
+    first = beginning(Path(arguments.text))
+    rows: list[dict[str, object]] = []
     for name, loaded in models.items():
         say(f"{name}: {note}" for note in of_text(loaded.tokenizer, first))
         ids, _ = encode_file(Path(arguments.text), loaded.tokenizer)
