@@ -9,6 +9,7 @@ CLAIM_FILES = (
     "medium_real",
     "small_dropout_lstm",
     "loss_memory",
+    "kept_memory",
     "noise",
     "cells",
     "scoring",

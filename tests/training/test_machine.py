@@ -16,30 +16,41 @@ from wordtie.training.trainer import train
 from wordtie.uses.open_run import load
 
 FAULTS = """
-import resource
-from wordtie.training.machine import keep_freed_memory
+import resource, sys
+from wordtie.training.machine import hand_freed_memory_back, keep_freed_memory
 if {keep}:
     keep_freed_memory()
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    blocks = [bytearray(16 << 20) for _ in range(4)]
+    blocks = [bytearray({size} << 20) for _ in range(4)]
     del blocks
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+def in_memory():
+    return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize() >> 20
 for _ in range(3):
     faults()
 print(faults())
+print(in_memory())
+hand_freed_memory_back()
+print(in_memory())
 """
+GLIBC = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc alone is told to keep memory")
 
 
-def faults(keep: bool) -> int:
-    """Of taking and freeing four blocks for the fourth time."""
-    done = subprocess.run([sys.executable, "-c", FAULTS.format(keep=keep)], capture_output=True, text=True, check=True)
-    return int(done.stdout)
+def faults(keep: bool, size: int) -> tuple[int, int, int]:
+    """Of taking and freeing four blocks of so many MB for the fourth time; MB in memory then, and handed back."""
+    script = FAULTS.format(keep=keep, size=size)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    count, before, after = (int(line) for line in done.stdout.splitlines())
+    return count, before, after
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc alone is told to keep memory")
-def test_freed_memory_is_kept() -> None:
-    assert faults(keep=True) < 100 < faults(keep=False)
+@GLIBC
+@pytest.mark.parametrize("size", [16, 70])
+def test_freed_memory_is_kept_and_handed_back_in_the_end(size: int) -> None:
+    kept, before, after = faults(True, size)
+    assert kept < 100 < faults(False, size)[0]
+    assert before - after > 3 * size
 
 
 @pytest.mark.parametrize(

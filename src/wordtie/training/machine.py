@@ -1,8 +1,9 @@
 """What training asks of the machine and of the process: threads, random numbers, and memory that stays with the process
 from step to step.
 
-glibc hands large blocks back to the system as they are freed, and the system clears every page before it hands them
-out again: thousands of pages a step.
+glibc takes large blocks from the system one by one and hands them back as they are freed, and the system clears every
+page before it hands them out again: thousands of pages a step, and tens of thousands where vocabulary or units are
+large.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ import torch
 
 from wordtie.errors import RunFolderError
 
-_TRIM_THRESHOLD = -1
-_MMAP_THRESHOLD = -3
-_LARGEST_BLOCK = 32 << 20
-"""The most that glibc takes."""
-_KEPT = 1 << 30
-
+_TRIM_THRESHOLD, _MMAP_MAX = -1, -4
+"""Numbers of glibc's settings: free memory at the end of the heap that is kept, and blocks outside the heap."""
+_MOST_KEPT = 2**31 - 1
+"""The most that glibc takes, 2 GB."""
+_USUAL_BLOCKS, _USUALLY_KEPT = 65_536, 64 << 20
+"""What glibc would have come to by itself."""
 
 _ONE_AT_A_TIME = threading.Lock()
 """torch has one stream of random numbers for the process: of two trainings each would draw what the other should."""
@@ -46,6 +47,7 @@ def process_of_its_own(threads: int | None, device: torch.device) -> Iterator[No
     if not _ONE_AT_A_TIME.acquire(blocking=False):
         raise RunFolderError("another training is under way in this process: wait, or train in a process of its own")
     own_threads, own_dtype = torch.get_num_threads(), torch.get_default_dtype()
+    keep_freed_memory()
     try:
         torch.set_num_threads(threads or own_threads)
         torch.set_default_dtype(torch.float32)
@@ -59,14 +61,29 @@ def process_of_its_own(threads: int | None, device: torch.device) -> Iterator[No
     finally:
         torch.set_num_threads(own_threads)
         torch.set_default_dtype(own_dtype)
+        hand_freed_memory_back()
         _ONE_AT_A_TIME.release()
 
 
 def keep_freed_memory() -> None:
-    """Tell glibc, for the whole process; elsewhere nothing happens."""
+    """For the whole process, by glibc alone: every block is of the heap, whatever its size, and the heap stays."""
+    if glibc := _glibc():
+        glibc.mallopt(_MMAP_MAX, 0)
+        glibc.mallopt(_TRIM_THRESHOLD, _MOST_KEPT)
+
+
+def hand_freed_memory_back() -> None:
+    """What is free goes to the system, and large blocks come from there again."""
+    if glibc := _glibc():
+        glibc.mallopt(_MMAP_MAX, _USUAL_BLOCKS)
+        glibc.mallopt(_TRIM_THRESHOLD, _USUALLY_KEPT)
+        glibc.malloc_trim(0)
+
+
+def _glibc() -> ctypes.CDLL | None:
+    """None where the C library is another one."""
     try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError, TypeError):  # another C library, or another system
-        return
-    mallopt(_MMAP_THRESHOLD, _LARGEST_BLOCK)
-    mallopt(_TRIM_THRESHOLD, _KEPT)
+        library = ctypes.CDLL(None)
+    except (OSError, TypeError):  # another system
+        return None
+    return library if hasattr(library, "mallopt") and hasattr(library, "malloc_trim") else None

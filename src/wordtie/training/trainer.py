@@ -25,7 +25,7 @@ from wordtie.models.language_model import LanguageModel
 from wordtie.text.batches import batches, window_count
 from wordtie.text.token_file import PreparedData
 from wordtie.training import checkpoint, run_folder
-from wordtie.training.machine import keep_freed_memory, process_of_its_own
+from wordtie.training.machine import process_of_its_own
 from wordtie.training.measuring import Measuring
 from wordtie.training.noise import build_noise
 from wordtie.training.optim import build_optimiser
@@ -76,7 +76,6 @@ class _Run:
         self.saved = SavedRun(out, settings, data, overwrite)
         self.pace = Pace(out)
         training = settings.training
-        keep_freed_memory()
         self.precision = precision_of(settings, device)
         self.noise = build_noise(settings.noise, data, device)
         self.measuring = Measuring(settings, data, self.noise)
