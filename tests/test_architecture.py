@@ -129,6 +129,11 @@ def test_the_front_imports_nothing_heavy(module: str) -> None:
     assert not loaded_after(f"import {module}") & {"torch", "numpy", "jsonargparse", "tokenizers", "lightning", "rich"}
 
 
+def test_listing_rows_does_without_torch(tmp_path: Path) -> None:
+    arguments = ["reproduce", "--list", "--runs", str(tmp_path), "--results", str(tmp_path)]
+    assert "torch" not in loaded_after(f"import wordtie.cli; assert wordtie.cli.main({arguments}) == 0")
+
+
 @pytest.mark.parametrize("command", ["predict", "surprisal", "evaluate"])
 def test_using_a_model_loads_little_beside_torch(command: str, tmp_path: Path) -> None:
     small_run(tmp_path / "run")

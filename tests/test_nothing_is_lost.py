@@ -17,7 +17,7 @@ import pytest
 from tests.commands import SMALL, Capture, output, small_text
 from wordtie import cli
 from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, WordtieError
-from wordtie.training import run_folder
+from wordtie.training import run_files, run_folder
 from wordtie.uses.open_run import load
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -133,27 +133,27 @@ def test_overwriting_leaves_what_is_not_the_runs(run: Path) -> None:
         path.write_text("mine")
     run_folder.clear(run)
     assert all(path.read_text() == "mine" for path in strangers)
-    assert not (run / run_folder.CHECKPOINT).exists()
-    assert not (run / run_folder.MODEL).exists()
+    assert not (run / run_files.CHECKPOINT).exists()
+    assert not (run / run_files.MODEL).exists()
 
 
 def test_word2vec_that_goes_wrong_leaves_the_vectors_that_were_there(tmp_path: Path, capsys: Capture) -> None:
     small_text(tmp_path / "novel")
     command = ["word2vec", "novel", "--out", "vectors", *TINY_WORD2VEC]
     assert cli.main(command) == 0
-    before = Path("vectors", run_folder.MODEL).read_bytes()
+    before = Path("vectors", run_files.MODEL).read_bytes()
     assert refused([*command, "--overwrite", "--data.min_count", "10000"], DataError.exit_code, capsys)
-    assert Path("vectors", run_folder.MODEL).read_bytes() == before
+    assert Path("vectors", run_files.MODEL).read_bytes() == before
     assert output(["vectors", "vectors", "--neighbours", "cat"], capsys)
 
 
 def test_an_option_must_be_written_out(run: Path, capsys: Capture) -> None:
-    before = Path(run, run_folder.MODEL).read_bytes()
+    before = Path(run, run_files.MODEL).read_bytes()
     for short in (["--over"], ["--training.epoch", "1"]):
         message = refused(["train", "novel", *short], WordtieError.exit_code, capsys)
         assert "unrecognized arguments" in message
         assert "did you mean" in message
-    assert Path(run, run_folder.MODEL).read_bytes() == before
+    assert Path(run, run_files.MODEL).read_bytes() == before
 
 
 @pytest.mark.parametrize(

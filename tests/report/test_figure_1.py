@@ -16,7 +16,7 @@ from wordtie.report.ledger import read_all
 from wordtie.report.run_row import Place, run_row
 from wordtie.report.status import states
 from wordtie.training import checkpoint
-from wordtie.training.run_folder import CHECKPOINT
+from wordtie.training.run_files import CHECKPOINT
 
 NAMES = [f"{GROUP}/{name}" for name in ("a-beta-0.0", "a-beta-1.0", "b-tau-2")]
 

@@ -23,7 +23,7 @@ from wordtie.report.measures import MEASURES
 from wordtie.report.run_notes import runs
 from wordtie.report.run_row import Place
 from wordtie.report.status import states
-from wordtie.training import checkpoint, provenance, run_folder, trainer
+from wordtie.training import checkpoint, provenance, run_files, run_folder, trainer
 from wordtie.uses.vectors import vectors_of
 
 
@@ -76,7 +76,7 @@ def test_other_settings_or_another_text_are_another_run(row: Row, place: Place) 
 def test_a_run_that_went_on_beyond_its_patience_is_another_one(row: Row, place: Place) -> None:
     longer = dataclasses.replace(row, changes={**row.changes, "training.epochs": 3})
     run_row.run_row(longer, 1, place)
-    path = place.folder(row, 1) / run_folder.CHECKPOINT
+    path = place.folder(row, 1) / run_files.CHECKPOINT
     tensors, record = checkpoint.load(path)
     record["position"]["history"] = [3.0, 4.0, 5.0]
     checkpoint.save(path, tensors, record)
@@ -175,7 +175,7 @@ def test_a_run_of_another_least_count_is_not_taken_over(row: Row, place: Place) 
     options = [f"--{name}={value}" for name, value in row.changes.items()]
     folder = place.folder(row, 1)
     assert cli.main(["train", *options, "--data.min_count", "3", "--out", str(folder)]) == 0
-    (folder / run_folder.CHECKPOINT).unlink()
+    (folder / run_files.CHECKPOINT).unlink()
     with pytest.raises(RunFolderError, match="has a model, but no"):
         run_row.run_row(row, 1, place)
 

@@ -14,7 +14,7 @@ from tests.training.conftest import TINY
 from wordtie import cli
 from wordtie.evaluation.perplexity import evaluate
 from wordtie.text.token_file import encode_file
-from wordtie.training import checkpoint, run_folder
+from wordtie.training import checkpoint, run_files
 from wordtie.training.measuring import VALIDATION_STREAMS
 
 METHODS = {
@@ -89,7 +89,7 @@ def test_goes_on_to_the_same_bits(method: str, worsening: Path) -> None:
     straight = train(worsening, "straight", options, "--training.epochs", "5")
     for epochs in ("4", "5"):
         parts = train(worsening, "parts", options, "--training.epochs", epochs, "--resume")
-    tensors, _ = checkpoint.load(worsening.parent / "straight" / run_folder.CHECKPOINT)
+    tensors, _ = checkpoint.load(worsening.parent / "straight" / run_files.CHECKPOINT)
     assert ("averaged.steps" in tensors) == (method == "averaging")
     assert parts["weights_sha256"] == straight["weights_sha256"]
     assert parts["test_nats"] == straight["test_nats"]
@@ -123,7 +123,7 @@ def test_epochs_are_chosen_by_what_is_exported(options: str, worsening: Path) ->
 def test_out_of_time_while_averaging_the_mean_is_measured_and_exported(worsening: Path) -> None:
     options = f"{AVERAGING} --training.checkpoint_every 100"
     train(worsening, "run", options, "--training.epochs", "5")
-    path = worsening.parent / "run" / run_folder.CHECKPOINT
+    path = worsening.parent / "run" / run_files.CHECKPOINT
     tensors, record = checkpoint.load(path)
     record["position"]["best_perplexity"] = 1e9  # so that the model in the middle of an epoch is the best
     checkpoint.save(path, tensors, record)
@@ -155,7 +155,7 @@ def test_starts_from_a_finished_run(here: Path, capsys: pytest.CaptureFixture[st
 def test_averaged_weights_are_measured_before_patience_ends_the_run(worsening: Path) -> None:
     options = "--training.average_patience 1 --training.patience 1 --training.lr 0.5 --training.epochs 30"
     result = train(worsening, "run", f"{options} --training.checkpoint_every 100")
-    tensors, record = checkpoint.load(worsening.parent / "run" / run_folder.CHECKPOINT)
+    tensors, record = checkpoint.load(worsening.parent / "run" / run_files.CHECKPOINT)
     windows = int(tensors["averaged.steps"]) - 1
     assert result["stopped"] == "patience"
     assert windows > 0, "the mean was begun, and steps were added to it"
@@ -165,7 +165,7 @@ def test_averaged_weights_are_measured_before_patience_ends_the_run(worsening: P
 @pytest.mark.parametrize("more", ["", AVERAGING])
 def test_rows_are_held_at_norm_one(worsening: Path, more: str) -> None:
     train(worsening, "run", f"{METHODS['6.1']} {more}", "--training.epochs", "6" if more else "1")
-    tensors, _ = checkpoint.load(worsening.parent / "run" / run_folder.CHECKPOINT)
+    tensors, _ = checkpoint.load(worsening.parent / "run" / run_files.CHECKPOINT)
     assert ("averaged.steps" in tensors) == bool(more)
     weight = wordtie.load(worsening.parent / "run").model.embedding.weight
     torch.testing.assert_close(weight.norm(dim=1), torch.ones(len(weight)))

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from wordtie.errors import RunFolderError
-from wordtie.training.queue_table import Progress, finished_epochs, screen, show
+from wordtie.training.metrics import finished_epochs
+from wordtie.training.queue_table import Progress, screen, show
 
 
 def line(epoch: int, valid: float = 60.0, seconds: float = 10.0) -> str:

@@ -62,7 +62,8 @@ def main(argv: list[str]) -> None:
 
     from wordtie.config.without_effect import without_effect
     from wordtie.training.prepared import prepared_data
-    from wordtie.training.run_folder import CHECKPOINT, named
+    from wordtie.training.run_files import CHECKPOINT
+    from wordtie.training.run_folder import named
     from wordtie.training.saved_run import check_call
     from wordtie.training.trainer import train
 

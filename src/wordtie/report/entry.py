@@ -14,9 +14,10 @@ from wordtie.papers.row import Row
 from wordtie.report import ledger
 from wordtie.report.ledger import Entry
 from wordtie.text.token_file import PreparedData
+from wordtie.training.metrics import finished_epochs
 from wordtie.training.provenance import code_version, machine, made_by, sessions, versions
-from wordtie.training.queue_table import finished_epochs
 from wordtie.training.result import TrainingResult
+from wordtie.training.run_files import METRICS
 
 RESULT = ("precision", "epochs", "best_epoch", "seconds")
 SCORES = tuple(f"{split}_{unit}" for split in ("valid", "test") for unit in ("perplexity", "nats", "tokens"))
@@ -64,6 +65,6 @@ def curve(folder: Path, epochs: int) -> dict[str, list[float]]:
     lines = finished_epochs(folder)[:epochs]
     if [line["epoch"] for line in lines] != list(range(1, epochs + 1)):
         raise RunFolderError(
-            f"{folder / 'metrics.jsonl'}: has no line for each of the {epochs} epochs: take the file from a copy"
+            f"{folder / METRICS}: has no line for each of the {epochs} epochs: take the file from a copy"
         )
     return {name: [round(line[f"{name}_perplexity"], 4) for line in lines] for name in ("train", "valid")}

@@ -22,7 +22,8 @@ from wordtie.papers.inan_2017_table_4 import PHRASES
 from wordtie.training import checkpoint
 from wordtie.training.noise import build_noise
 from wordtie.training.prepared import prepared_data
-from wordtie.training.run_folder import CHECKPOINT, read_model, read_settings
+from wordtie.training.run_files import CHECKPOINT, RESULT
+from wordtie.training.run_folder import read_model, read_settings
 from wordtie.uses.open_run import load
 from wordtie.uses.similarity_sets import standard
 from wordtie.uses.vectors import sides, vectors_of
@@ -98,7 +99,7 @@ def agreement_with_small(folder: Path) -> dict[str, Any]:
 def _small(folder: Path) -> tuple[Path, str | None]:
     """The run of `small` beside a run, and the SHA-256 of its weights; None while it is not finished."""
     small = folder.with_name(f"small.{folder.name.partition('.')[2]}")
-    path = small / "result.json"
+    path = small / RESULT
     if not path.exists():
         return small, None
     result = json.loads(path.read_text(encoding="utf-8"))

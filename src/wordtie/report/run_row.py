@@ -30,7 +30,7 @@ from wordtie.training.prepared import prepared_data
 from wordtie.training.progress import tell
 from wordtie.training.provenance import sessions, versions
 from wordtie.training.result import TrainingResult
-from wordtie.training.run_folder import CHECKPOINT, MANIFEST
+from wordtie.training.run_files import CHECKPOINT, MANIFEST, SETTINGS
 from wordtie.training.trainer import train
 
 Outcome: TypeAlias = Literal["done", "already", "stopped"]
@@ -196,7 +196,7 @@ def trained(
     try:
         return train(dataclasses.replace(whole, training=limited), folder, resume=not overwrite, overwrite=overwrite)
     except DivergedError as error:
-        with_others = f"`wordtie train --config {folder / 'settings.yaml'}` takes these options, a row has its settings"
+        with_others = f"`wordtie train --config {folder / SETTINGS}` takes these options, a row has its settings"
         raise DivergedError(f"{error}: {with_others}") from error
 
 

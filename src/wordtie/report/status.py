@@ -16,9 +16,11 @@ from wordtie.report.ledger import Entry, is_stale
 from wordtie.training import pace
 from wordtie.training.identity import begun_with, other_settings
 from wordtie.training.lock import is_locked
+from wordtie.training.metrics import finished_epochs
 from wordtie.training.progress import clock
 from wordtie.training.provenance import sessions
-from wordtie.training.queue_table import finished_epochs, hundredths
+from wordtie.training.queue_table import hundredths
+from wordtie.training.run_files import SETTINGS
 
 Status: TypeAlias = Literal["reached", "not reached", "run", "running", "stopped", "diverged", "not run"]
 """`run`: there is no published number to hold it against, or it is of another text. `stopped`: begun, and to be gone on
@@ -193,7 +195,7 @@ def why_not(row: Row) -> str:
 def _begun(row: Row, runs: Path) -> Path | None:
     """The run folder of a row: of several seeds and sessions one in training, else the one that was trained last."""
     parent, name = runs / Path(row.name).parent, Path(row.name).name
-    found = sorted(parent.glob(f"{name}.seed-*/settings.yaml"), key=lambda path: path.stat().st_mtime_ns)
+    found = sorted(parent.glob(f"{name}.seed-*/{SETTINGS}"), key=lambda path: path.stat().st_mtime_ns)
     running = [path.parent for path in found if is_locked(path.parent)]
     return running[0] if running else found[-1].parent if found else None
 

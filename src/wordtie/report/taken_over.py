@@ -10,7 +10,7 @@ from wordtie.config import Settings
 from wordtie.errors import RunFolderError
 from wordtie.report.ledger import configuration
 from wordtie.text.token_file import PreparedData
-from wordtie.training import checkpoint, run_folder
+from wordtie.training import checkpoint, run_files, run_folder
 from wordtie.training.identity import difference, identity, settled
 from wordtie.training.result import Position, TrainingResult
 from wordtie.training.schedule import out_of_patience
@@ -24,13 +24,13 @@ def gone_on_with(folder: Path, settings: Settings, data: PreparedData, started_f
     """
     _check_begun_alike(folder, settings, data, started_from)
     result = _finished_result(folder, settings, data)
-    if result is None and (folder / run_folder.MANIFEST).exists() and not (folder / run_folder.CHECKPOINT).exists():
-        raise RunFolderError(f"{folder}: has a model, but no {run_folder.CHECKPOINT}: take it from a copy")
+    if result is None and (folder / run_files.MANIFEST).exists() and not (folder / run_files.CHECKPOINT).exists():
+        raise RunFolderError(f"{folder}: has a model, but no {run_files.CHECKPOINT}: take it from a copy")
     return result
 
 
 def _check_begun_alike(folder: Path, settings: Settings, data: PreparedData, started_from: str) -> None:
-    path = folder / run_folder.CHECKPOINT
+    path = folder / run_files.CHECKPOINT
     if not path.exists():
         return
     _, record = checkpoint.load(path)
@@ -51,7 +51,7 @@ def _check_begun_alike(folder: Path, settings: Settings, data: PreparedData, sta
 
 def _finished_result(folder: Path, settings: Settings, data: PreparedData) -> TrainingResult | None:
     """What the run came to; None where it is not finished, or is another one."""
-    path = folder / "result.json"
+    path = folder / run_files.RESULT
     if not path.exists():
         return None
     try:
@@ -68,14 +68,14 @@ def _finished_result(folder: Path, settings: Settings, data: PreparedData) -> Tr
     if not alike or tokenizer.vocabulary != data.vocabulary or not _same_texts(folder, config, data):
         return None
     if checkpoint.tensors_sha256(tensors) != result.weights_sha256:
-        raise RunFolderError(f"{path}: measured on other weights than {folder / run_folder.MODEL}: move it away")
+        raise RunFolderError(f"{path}: measured on other weights than {folder / run_files.MODEL}: move it away")
     return result
 
 
 def _same_texts(folder: Path, config: dict[str, Any], data: PreparedData) -> bool:
     """Whether the run's texts are these; its checkpoint knows what an older config does not say."""
     texts = config.get("texts")
-    if texts is None and (folder / run_folder.CHECKPOINT).exists():
-        _, record = checkpoint.load(folder / run_folder.CHECKPOINT)
+    if texts is None and (folder / run_files.CHECKPOINT).exists():
+        _, record = checkpoint.load(folder / run_files.CHECKPOINT)
         texts = record["identity"]["texts"]
     return bool(texts == {split: values["sha256"] for split, values in data.info["splits"].items()})

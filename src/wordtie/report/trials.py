@@ -19,7 +19,7 @@ from wordtie.errors import RunFolderError
 from wordtie.report.measures import spaces
 from wordtie.report.program import run
 from wordtie.training.identity import begun_with, decisive
-from wordtie.training.queue_table import finished_epochs
+from wordtie.training.metrics import finished_epochs
 
 
 def main(argv: Sequence[str] | None = None) -> None:

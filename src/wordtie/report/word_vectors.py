@@ -31,7 +31,7 @@ from wordtie.report.ledger import checksum
 from wordtie.report.word_vectors_table import COMPARED, DOCUMENT, LANGUAGE_MODEL, read, update
 from wordtie.text.files import write_text
 from wordtie.training.provenance import machine, versions
-from wordtie.training.run_folder import MANIFEST
+from wordtie.training.run_files import MANIFEST
 from wordtie.training.word2vec_run import train_word2vec
 from wordtie.uses.similarity_sets import standard
 from wordtie.uses.vectors import sides, vectors_of

@@ -16,6 +16,7 @@ import yaml
 from wordtie.config import MAY_CHANGE_ON_RESUME, Settings, SettingsError, from_dict, resolved, to_dict
 from wordtie.errors import RunFolderError
 from wordtie.text.token_file import PreparedData
+from wordtie.training.run_files import SETTINGS
 
 
 def decisive(settings: Settings) -> dict[str, Any]:
@@ -30,7 +31,7 @@ def begun_with(folder: Path) -> Settings | None:
 
     A setting that the run's version did not know yet has what is its default now. Raises `RunFolderError`.
     """
-    path = folder / "settings.yaml"
+    path = folder / SETTINGS
     if not path.exists():
         return None
     try:

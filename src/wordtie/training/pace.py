@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from wordtie.training.run_folder import PACE
+from wordtie.training.run_files import PACE
 
 
 class Pace:

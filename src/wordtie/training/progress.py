@@ -1,70 +1,22 @@
-"""What a person sees while a model trains, and what `metrics.jsonl` and TensorBoard keep.
+"""What a person sees while a model trains.
 
 On a terminal: one live line. Elsewhere (a log, a pipe): one line an epoch. All of it on stderr.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import os
 import sys
 import time
 from contextlib import suppress
-from pathlib import Path
 from types import TracebackType
 from typing import Any
-
-from wordtie.text.files import saving
 
 
 def tell(line: str, end: str = "\n") -> None:
     """Print on stderr. Where nobody reads any more, the terminal or the pipe gone, the work goes on."""
     with suppress(OSError):
         print(line, end=end, file=sys.stderr, flush=True)
-
-
-class Metrics:
-    """`metrics.jsonl`, and TensorBoard beside it when that is installed."""
-
-    def __init__(self, folder: Path, length: int) -> None:
-        """Go on after `length` bytes: what a killed run wrote past its last checkpoint is dropped."""
-        self.path = folder / "metrics.jsonl"
-        with saving(self.path):
-            self.path.touch()
-            with self.path.open("r+b") as file:
-                file.truncate(min(length, self.length))
-        self.board = _tensorboard(folder / "tensorboard")
-
-    @property
-    def length(self) -> int:
-        """Bytes written so far."""
-        return self.path.stat().st_size
-
-    def write(self, **values: Any) -> None:
-        """One JSON object on a line."""
-        with saving(self.path), self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(values) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        if self.board is not None:
-            for name, value in values.items():
-                if isinstance(value, float):
-                    self.board.add_scalar(name, value, values.get("epoch", 0))
-            self.board.flush()
-
-    def close(self) -> None:
-        """No more is to come."""
-        if self.board is not None:
-            self.board.close()
-
-
-def _tensorboard(folder: Path) -> Any:
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        return None
-    return SummaryWriter(folder)
 
 
 class Progress:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import wordtie
 from wordtie.errors import RunFolderError
 from wordtie.text.files import saving, write_text
-from wordtie.training.run_folder import CONFIG, LOG
+from wordtie.training.run_files import CONFIG, SESSIONS
 
 if TYPE_CHECKING:
     import torch
@@ -84,7 +84,7 @@ def begin_session(folder: Path, fresh: bool, device: torch.device, where: dict[s
     Of a run that is `fresh` nothing before counts. What went before in a run whose version kept no count is known by
     the version alone. Raises `SaveError`.
     """
-    path = folder / LOG
+    path = folder / SESSIONS
     lines = [{**versions(), "machine": machine(device), **where}]
     if not fresh and not path.exists():
         lines.insert(0, {"code_version": made_by(folder), "machine": None})
@@ -100,7 +100,7 @@ def end_session(folder: Path, how: str) -> None:
     """Add to the last call how it ended, which is said where nothing more is to be expected. Raises `SaveError`."""
     calls = sessions(folder)
     calls[-1]["ended"] = how
-    write_text(folder / LOG, "".join(f"{json.dumps(call)}\n" for call in calls))
+    write_text(folder / SESSIONS, "".join(f"{json.dumps(call)}\n" for call in calls))
 
 
 def _whole_lines(path: Path) -> bytes:
@@ -116,7 +116,7 @@ def made_by(folder: Path) -> str:
 
 def sessions(folder: Path) -> list[dict[str, Any]]:
     """The calls that computed the run, oldest first; none where nobody kept count. Raises `RunFolderError`."""
-    path = folder / LOG
+    path = folder / SESSIONS
     lines = _whole_lines(path).splitlines() if path.exists() else []
     found = []
     for number, line in enumerate(lines, 1):

@@ -23,6 +23,7 @@ from typing import IO, Literal, TypeAlias
 from wordtie.errors import RunFolderError
 from wordtie.training.lock import hold, is_locked
 from wordtie.training.queue_table import Progress, show
+from wordtie.training.run_files import SETTINGS
 from wordtie.training.stop_signals import STOPPING
 
 State: TypeAlias = Literal["waiting", "running", "running elsewhere", "stopped", "ended", "failed"]
@@ -121,7 +122,7 @@ class Job:
 def _begun(folder: Path) -> float:
     """When the training in a run folder was begun; 0 where none was."""
     try:
-        return (folder / "settings.yaml").stat().st_mtime
+        return (folder / SETTINGS).stat().st_mtime
     except OSError:
         return 0.0
 

@@ -8,7 +8,6 @@ Elsewhere (a log, a pipe) a run has one line whenever something new is known.
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import posixpath
 import sys
@@ -17,11 +16,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from wordtie.errors import RunFolderError
 from wordtie.evaluation.shown import shown
 from wordtie.training import pace
+from wordtie.training.metrics import finished_epochs
 from wordtie.training.progress import clock
 
 Table: TypeAlias = Callable[[Sequence["Progress"], float], None]
@@ -78,42 +78,11 @@ class Progress:
 ENOUGH = 0.02
 """Of the first epoch, to say from how long all will take: it begins with what is done once."""
 COLUMNS = ("run", "state", "epoch", "validation", "best", "time left")
-FIGURES = ("epoch", "train_perplexity", "valid_perplexity", "seconds")
-"""What a line of `metrics.jsonl` has, at least."""
 
 
 def hundredths(epochs: float) -> str:
     """So many epochs, the last of them begun: never more than are done."""
     return f"{math.floor(100 * epochs + 1e-6) / 100:.2f}".removesuffix(".00")
-
-
-def finished_epochs(folder: Path) -> list[dict[str, Any]]:
-    """The lines of `metrics.jsonl`; one that is being written is left out.
-
-    Raises `RunFolderError` where another is damaged.
-    """
-    path = folder / "metrics.jsonl"
-    try:
-        whole = path.read_bytes().rpartition(b"\n")[0]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        raise RunFolderError(f"{path}: cannot be read ({error.strerror}): take it from a copy") from error
-    lines = []
-    for number, line in enumerate(whole.split(b"\n") if whole else (), start=1):
-        try:
-            lines.append(_figures(line))
-        except (ValueError, KeyError, TypeError, OverflowError) as error:
-            mend = "take the file from a copy"
-            raise RunFolderError(f"{path}, line {number}: damaged, not the figures of an epoch: {mend}") from error
-    return lines
-
-
-def _figures(line: bytes) -> dict[str, Any]:
-    values: dict[str, Any] = json.loads(line.decode("utf-8"))
-    if values["epoch"] < 1 or not all(math.isfinite(values[name]) for name in FIGURES):
-        raise ValueError(values)
-    return values
 
 
 @contextlib.contextmanager

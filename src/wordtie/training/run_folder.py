@@ -1,8 +1,6 @@
 """A run folder is a model: its files, the manifest that seals them, and the lock of whoever trains it.
 
-config.json  model.safetensors  tokenizer.json     the model, named in the manifest
-manifest.json                                      SHA-256 of each, written last
-settings.yaml  metrics.jsonl  sessions.jsonl  checkpoints/   how it came about
+What lies in it is named in `wordtie.training.run_files`.
 """
 
 from __future__ import annotations
@@ -29,17 +27,20 @@ from wordtie.text.tokenizer import Tokenizer
 from wordtie.training.checkpoint import save_tensors
 from wordtie.training.leftovers import remove_leftovers
 from wordtie.training.lock import LOCK, hold, is_locked, release
+from wordtie.training.run_files import (
+    CHECKPOINT,
+    CONFIG,
+    MANIFEST,
+    MODEL,
+    MODEL_FILES,
+    RECORDS,
+    RESULT,
+    SEALED,
+    SETTINGS,
+    TOKENIZER,
+)
 
 VERSION = 2
-CONFIG, MODEL, TOKENIZER, MANIFEST = "config.json", "model.safetensors", "tokenizer.json", "manifest.json"
-SEALED = (CONFIG, MODEL, TOKENIZER)
-MODEL_FILES = (*SEALED, MANIFEST)
-"""The model; the last seals the others."""
-CHECKPOINT = Path("checkpoints") / "last.safetensors"
-LOG = "sessions.jsonl"
-PACE = "pace"
-RECORDS = ("settings.yaml", "metrics.jsonl", "result.json", LOG, PACE)
-"""Beside the model: how it came about."""
 OPENERS = {
     "language_model": "`wordtie evaluate`, `wordtie surprisal` or `wordtie predict`",
     "word2vec": "`wordtie vectors` or `wordtie similarity`",
@@ -159,7 +160,7 @@ def locked(folder: Path) -> Iterator[None]:
     with handle:
         if not free:
             raise RunFolderError(f"{folder}: another process is training it: wait, or train elsewhere")
-        remove_leftovers(folder, ".model-", ".settings.yaml-", ".result.json-")
+        remove_leftovers(folder, ".model-", f".{SETTINGS}-", f".{RESULT}-")
         remove_leftovers((folder / CHECKPOINT).parent, f".{CHECKPOINT.name}-")
         try:
             yield

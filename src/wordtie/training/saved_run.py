@@ -12,9 +12,9 @@ from wordtie.config import Settings, to_dict
 from wordtie.errors import RunFolderError
 from wordtie.text.files import write_text
 from wordtie.text.token_file import PreparedData
-from wordtie.training import checkpoint, run_folder
+from wordtie.training import checkpoint, run_files, run_folder
 from wordtie.training.identity import begun_with, difference, identity, other_settings
-from wordtie.training.progress import Metrics
+from wordtie.training.metrics import Metrics
 from wordtie.training.provenance import begin_session
 from wordtie.training.result import Position, TrainingResult
 from wordtie.training.run_state import RunState, Tensors
@@ -24,7 +24,7 @@ from wordtie.training.start import check_start
 def check_call(folder: Path, settings: Settings, resume: bool, overwrite: bool) -> None:
     """Everything that can be refused before a text is read for nothing. Raises `RunFolderError`, `SettingsError`."""
     run_folder.check_free(folder, resume, overwrite)
-    if overwrite or not (folder / run_folder.CHECKPOINT).exists():
+    if overwrite or not (folder / run_files.CHECKPOINT).exists():
         check_start(settings)
     if resume:
         check_begun_alike(folder, settings)
@@ -35,7 +35,7 @@ def check_begun_alike(folder: Path, settings: Settings) -> None:
     try:
         begun = begun_with(folder)
     except RunFolderError:
-        if (folder / run_folder.CHECKPOINT).exists():  # which knows them too
+        if (folder / run_files.CHECKPOINT).exists():  # which knows them too
             return
         raise
     if begun is not None and (other := other_settings(begun, settings)):
@@ -48,7 +48,7 @@ def begun_otherwise(folder: Path, other: str) -> RunFolderError:
     if other.startswith(("text of", "data.corpus")):
         back = "give it its text again, or "
     elif not other.startswith("words, "):
-        back = f"go on with --config {folder / 'settings.yaml'} --out {folder} --resume, or "
+        back = f"go on with --config {folder / run_files.SETTINGS} --out {folder} --resume, or "
     return RunFolderError(
         f"{folder}: this run was started with other {other}: {back}train another with --out or --overwrite"
     )
@@ -60,7 +60,7 @@ class SavedRun:
     def __init__(self, folder: Path, settings: Settings, data: PreparedData, overwrite: bool) -> None:
         self.folder = folder
         self.overwrite = overwrite
-        self.fresh = overwrite or not (folder / run_folder.CHECKPOINT).exists()
+        self.fresh = overwrite or not (folder / run_files.CHECKPOINT).exists()
         self.settings = settings
         self.tokenizer = data.tokenizer
         self.identity = identity(settings, data)
@@ -70,12 +70,12 @@ class SavedRun:
         if self.fresh:
             self._save(now)
         else:
-            self.restore(self.folder / run_folder.CHECKPOINT, now)
+            self.restore(self.folder / run_files.CHECKPOINT, now)
         if self.overwrite:  # not before there was room for the new run; the model stays until there is another
-            run_folder.clear(self.folder, but=(run_folder.CHECKPOINT, *run_folder.MODEL_FILES))
-        (self.folder / "result.json").unlink(missing_ok=True)  # is of what was there; `finish` writes it anew
+            run_folder.clear(self.folder, but=(run_files.CHECKPOINT, *run_files.MODEL_FILES))
+        (self.folder / run_files.RESULT).unlink(missing_ok=True)  # is of what was there; `finish` writes it anew
         begin_session(self.folder, self.fresh, now.device, {"epoch": now.position.epoch, "window": now.position.window})
-        write_text(self.folder / "settings.yaml", yaml.safe_dump(to_dict(self.settings), sort_keys=False))
+        write_text(self.folder / run_files.SETTINGS, yaml.safe_dump(to_dict(self.settings), sort_keys=False))
         self.metrics = Metrics(self.folder, now.position.metrics_length)
 
     def __enter__(self) -> None:
@@ -91,7 +91,7 @@ class SavedRun:
 
     def _save(self, now: RunState) -> None:
         record = {"position": asdict(now.position), "identity": self.identity}
-        checkpoint.save(self.folder / run_folder.CHECKPOINT, now.tensors(), record)
+        checkpoint.save(self.folder / run_files.CHECKPOINT, now.tensors(), record)
 
     def restore(self, path: Path, now: RunState) -> None:
         """Take everything back. Raises `RunFolderError` where the settings or the text are not the run's."""
@@ -113,4 +113,4 @@ class SavedRun:
     def finish(self, result: TrainingResult) -> None:
         """Write result.json."""
         content = {**asdict(result), "folder": str(result.folder)}
-        write_text(self.folder / "result.json", json.dumps(content, indent=2) + "\n")
+        write_text(self.folder / run_files.RESULT, json.dumps(content, indent=2) + "\n")

@@ -24,7 +24,7 @@ from wordtie.models.word2vec_settings import Word2VecSettings, with_min_count
 from wordtie.text.batches import Ids
 from wordtie.text.files import write_text
 from wordtie.text.token_file import PreparedData
-from wordtie.training import checkpoint, run_folder
+from wordtie.training import checkpoint, run_files, run_folder
 from wordtie.training.prepared import prepared_data
 from wordtie.training.progress import tell
 from wordtie.training.word2vec import fit
@@ -86,9 +86,9 @@ def train_word2vec(
         kept = {"data": to_dict(Settings(data=data_settings))["data"], "word2vec": asdict(settings)}
         run_folder.write_model(out, KIND, {"words": len(data.vocabulary), "settings": kept}, tensors, data.tokenizer)
         if overwrite:
-            run_folder.clear(out, but=run_folder.MODEL_FILES)
-        write_text(out / "settings.yaml", yaml.safe_dump(kept, sort_keys=False))
-        write_text(out / "result.json", json.dumps({**asdict(result), "folder": str(out)}, indent=2) + "\n")
+            run_folder.clear(out, but=run_files.MODEL_FILES)
+        write_text(out / run_files.SETTINGS, yaml.safe_dump(kept, sort_keys=False))
+        write_text(out / run_files.RESULT, json.dumps({**asdict(result), "folder": str(out)}, indent=2) + "\n")
     return result
 
 

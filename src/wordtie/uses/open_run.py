@@ -19,7 +19,8 @@ from wordtie.config.paths import path_of
 from wordtie.errors import RunFolderError
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.tokenizer import Tokenizer
-from wordtie.training.run_folder import MODEL, read_model, read_settings
+from wordtie.training.run_files import MODEL
+from wordtie.training.run_folder import read_model, read_settings
 from wordtie.uses import generate, predict, surprisal
 from wordtie.uses.score_file import EvaluationResult, evaluate_file
 

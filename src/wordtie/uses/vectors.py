@@ -15,7 +15,8 @@ import numpy as np
 from wordtie.errors import DataError, RunFolderError
 from wordtie.models.language_model import WORD_MATRICES
 from wordtie.models.word_vectors import WordVectors
-from wordtie.training.run_folder import CONFIG, OPENERS, read_model
+from wordtie.training.run_files import CONFIG
+from wordtie.training.run_folder import OPENERS, read_model
 from wordtie.uses.vector_files import read_vectors
 
 Side = Literal["input", "output", "tied"]
