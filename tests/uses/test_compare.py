@@ -34,7 +34,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
 
 def test_predictions_are_those_of_each_model(runs: tuple[str, str]) -> None:
     models = {name: load(name) for name in runs}
-    (found,) = compare_predictions(models, [("the cat sat", "on")], top=3, frequent=2)
+    found = compare_predictions(models, "the cat sat", "on", top=3, frequent=2)
     for name, model in models.items():
         everything = dict(model.predict("the cat sat", top=99))
         expected = found.models[name]

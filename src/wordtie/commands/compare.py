@@ -97,10 +97,9 @@ def comparison(
     from wordtie.uses.compare_predictions import compare_predictions
 
     try:
-        (found,) = compare_predictions(models, [(phrase, following)], arguments.top, arguments.frequent)
+        return compare_predictions(models, phrase, following, arguments.top, arguments.frequent)
     except DataError as error:
         raise DataError(f"{place}{error}") from error
-    return found
 
 
 def show_text(models: dict[str, LoadedModel], arguments: argparse.Namespace) -> None:

@@ -41,19 +41,14 @@ class Comparison:
 
 def compare_predictions(
     models: Mapping[str, LoadedModel],
-    phrases: Sequence[tuple[str, str | None]],
+    phrase: str,
+    following: str | None = None,
     top: int = 10,
     frequent: int = FREQUENT,
-) -> list[Comparison]:
-    """After each phrase, each given with the word that follows in truth or None."""
-    return [
-        Comparison(
-            phrase,
-            following,
-            {name: expectation(model, phrase, following, top, frequent) for name, model in models.items()},
-        )
-        for phrase, following in phrases
-    ]
+) -> Comparison:
+    """After a phrase, given with the word that follows in truth or None. Raises `DataError` as `expectation`."""
+    found = {name: expectation(loaded, phrase, following, top, frequent) for name, loaded in models.items()}
+    return Comparison(phrase, following, found)
 
 
 def expectation(
