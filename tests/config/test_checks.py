@@ -16,11 +16,11 @@ from wordtie.config import (
     ModelSettings,
     NoiseSettings,
     Settings,
-    SettingsError,
     TrainingSettings,
     parse_time,
 )
 from wordtie.config.paths import path_of
+from wordtie.errors import SettingsError
 from wordtie.models.word2vec_settings import Word2VecSettings
 
 

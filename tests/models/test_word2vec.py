@@ -10,8 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.reference import word2vec as reference
-from wordtie.config import SettingsError
-from wordtie.errors import DataError
+from wordtie.errors import DataError, SettingsError
 from wordtie.kernels import word2vec as kernel
 from wordtie.kernels.word2vec_draws import ALWAYS, alias_table, below, negative
 from wordtie.models.word2vec import Word2Vec, keep_thresholds, noise_weights, padded

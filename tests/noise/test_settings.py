@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from wordtie.config import ModelSettings, NoiseSettings, Settings, SettingsError, from_dict, to_dict
+from wordtie.config import ModelSettings, NoiseSettings, Settings, from_dict, to_dict
+from wordtie.errors import SettingsError
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, SettingsError, TrainingSettings, to_dict
+from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, TrainingSettings, to_dict
+from wordtie.errors import SettingsError
 from wordtie.papers.registry import ROWS, select
 from wordtie.text.catalogue import CATALOGUE
 from wordtie.training.identity import decisive

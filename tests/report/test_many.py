@@ -11,7 +11,8 @@ import yaml
 from tests.commands import Capture, output
 from wordtie import cli
 from wordtie.commands.reproduce import _parser
-from wordtie.config import SettingsError, to_dict
+from wordtie.config import to_dict
+from wordtie.errors import SettingsError
 from wordtie.papers.registry import ROWS
 from wordtie.papers.row import Published, Row
 from wordtie.report import many

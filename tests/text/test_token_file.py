@@ -15,7 +15,8 @@ import pytest
 from wordtie.config import DataSettings
 from wordtie.errors import DataError, RunFolderError, SaveError
 from wordtie.text import token_file, tokenisation
-from wordtie.text.token_file import VERSION, encode_file, open_prepared, prepare
+from wordtie.text.encoding import encode_file
+from wordtie.text.token_file import VERSION, open_prepared, prepare
 from wordtie.text.tokenizer import Tokenizer
 
 NPY = b"\x93NUMPY\x01\x00v\x00{'descr': '<i4', 'fo"

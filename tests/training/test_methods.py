@@ -13,7 +13,7 @@ import wordtie
 from tests.training.conftest import TINY
 from wordtie import cli
 from wordtie.evaluation.perplexity import evaluate
-from wordtie.text.token_file import encode_file
+from wordtie.text.encoding import encode_file
 from wordtie.training import checkpoint, run_files
 from wordtie.training.measuring import VALIDATION_STREAMS
 

@@ -105,7 +105,7 @@ def comparison(
 def show_text(models: dict[str, LoadedModel], arguments: argparse.Namespace) -> None:
     """A row for each model and group of words: the mean probability given, where it was in vain, and what came."""
     from wordtie.evaluation.word_mass import text_mass
-    from wordtie.text.token_file import encode_file
+    from wordtie.text.encoding import encode_file
     from wordtie.uses.misread import beginning, of_text
 
     if arguments.text == "-" or (Path(arguments.text).exists() and not Path(arguments.text).is_file()):

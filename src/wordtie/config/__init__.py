@@ -19,7 +19,6 @@ from wordtie.config.training import MAY_CHANGE_ON_RESUME as MAY_CHANGE_ON_RESUME
 from wordtie.config.training import NO_PART_OF_A_RESULT as NO_PART_OF_A_RESULT
 from wordtie.config.training import TrainingSettings as TrainingSettings
 from wordtie.config.training import parse_time as parse_time
-from wordtie.errors import SettingsError as SettingsError
 from wordtie.errors import require
 
 SECTIONS: dict[str, type] = {

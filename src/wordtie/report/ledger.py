@@ -12,8 +12,8 @@ import re
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from wordtie.config import NO_PART_OF_A_RESULT, Settings, SettingsError, from_dict, resolved
-from wordtie.errors import DataError
+from wordtie.config import NO_PART_OF_A_RESULT, Settings, from_dict, resolved
+from wordtie.errors import DataError, SettingsError
 from wordtie.papers.row import Row
 from wordtie.text.files import saving, write_text
 

@@ -6,8 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from wordtie.config import SettingsError
-from wordtie.errors import WordtieError
+from wordtie.errors import SettingsError, WordtieError
 from wordtie.papers.row import Row
 from wordtie.report.ledger import Entry, read_sound
 from wordtie.report.run_row import Place

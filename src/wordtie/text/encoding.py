@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TypeAlias, cast
@@ -15,7 +15,6 @@ from wordtie.config.paths import path_of
 from wordtie.errors import DataError, require
 from wordtie.text.corpus import SplitReader
 from wordtie.text.reading import Source, pieces
-from wordtie.text.tokenisation import Tokenisation
 from wordtie.text.tokenizer import Tokenizer
 from wordtie.text.vocabulary import UNK
 
@@ -58,12 +57,6 @@ class WordNumbers:
     def words(self) -> list[str]:
         """The words in the order of their numbers."""
         return list(self._numbers)
-
-
-def number_blocks(blocks: Iterable[str], tokenisation: Tokenisation, numbers: WordNumbers) -> Iterator[Ids]:
-    """Each block's words as numbers, `<eos>` for each line end."""
-    for block in blocks:
-        yield numbers(tokenisation.tokens(block))
 
 
 class EncodedText:

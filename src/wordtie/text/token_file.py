@@ -23,13 +23,11 @@ from numpy.typing import NDArray
 from wordtie.config import DataSettings
 from wordtie.errors import DataError, RunFolderError
 from wordtie.text.corpus import SPLITS, Corpus, SplitReader, find_corpus
-from wordtie.text.encoding import Ids, TextStats, WordNumbers, encode_file, number_blocks
+from wordtie.text.encoding import Ids, TextStats, WordNumbers
 from wordtie.text.files import replace_files, saving
 from wordtie.text.tokenisation import Tokenisation
 from wordtie.text.tokenizer import Tokenizer
 from wordtie.text.vocabulary import EOS, UNK, Vocabulary
-
-__all__ = ["PreparedData", "Progress", "TextStats", "encode_file", "open_prepared", "prepare"]
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the stage, and how much of it is done, of how much."""
@@ -193,8 +191,8 @@ def _write_numbers(
     """Read a split; its words as numbers in the order of their first coming, raw int32."""
     total = reader.total_bytes()
     with path.open("wb") as handle:
-        for block in number_blocks(reader, tokenisation, numbers):
-            handle.write(block.data)
+        for block in reader:
+            handle.write(numbers(tokenisation.tokens(block)).data)
             progress(reader.bytes, total)
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import yaml
 
-from wordtie.config import MAY_CHANGE_ON_RESUME, Settings, SettingsError, from_dict, resolved, to_dict
-from wordtie.errors import RunFolderError
+from wordtie.config import MAY_CHANGE_ON_RESUME, Settings, from_dict, resolved, to_dict
+from wordtie.errors import RunFolderError, SettingsError
 from wordtie.text.token_file import PreparedData
 from wordtie.training.run_files import SETTINGS
 

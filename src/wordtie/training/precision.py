@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from wordtie.config import Settings, SettingsError
+from wordtie.config import Settings
+from wordtie.errors import SettingsError
 
 
 def resolve_device(name: str) -> torch.device:

@@ -19,9 +19,9 @@ from safetensors.torch import load as load_tensors
 from torch import Tensor
 
 from wordtie import __version__
-from wordtie.config import Settings, SettingsError, from_dict, to_dict
+from wordtie.config import Settings, from_dict, to_dict
 from wordtie.config.paths import path_of
-from wordtie.errors import RunFolderError
+from wordtie.errors import RunFolderError, SettingsError
 from wordtie.text.files import replace_files, saving
 from wordtie.text.tokenizer import Tokenizer
 from wordtie.training.checkpoint import save_tensors
