@@ -1,4 +1,4 @@
-"""Where a file or folder lies that settings, a command or a call names."""
+"""Where a file or folder lies that settings, a command or a call names, and where data are looked for."""
 
 from __future__ import annotations
 
@@ -26,3 +26,9 @@ def path_of(name: str | Path) -> Path:
         if error.errno == errno.ENAMETOOLONG:
             raise SettingsError(f"{str(name)[:40]}...: too long for a file's name: is it a text?") from error
     return path
+
+
+def data_folders() -> list[Path]:
+    """Where data may lie that are asked for by name: `$WORDTIE_DATA` where it is set, and `../shared/data`."""
+    own = os.environ.get("WORDTIE_DATA")
+    return [*([Path(own)] if own else []), Path("..", "shared", "data")]

