@@ -38,7 +38,7 @@ def about(row: Row, settings: Settings, data: PreparedData) -> Entry:
 
 def texts(settings: Settings, data: PreparedData) -> dict[str, str]:
     """The corpus, and the SHA-256 of each split's text."""
-    return {"corpus": settings.data.corpus} | {split: each["sha256"] for split, each in data.info["splits"].items()}
+    return {"corpus": settings.data.corpus, **data.texts}
 
 
 def stage_entry(result: TrainingResult, folder: Path) -> Entry:

@@ -78,4 +78,4 @@ def _same_texts(folder: Path, config: dict[str, Any], data: PreparedData) -> boo
     if texts is None and (folder / run_files.CHECKPOINT).exists():
         _, record = checkpoint.load(folder / run_files.CHECKPOINT)
         texts = record["identity"]["texts"]
-    return bool(texts == {split: values["sha256"] for split, values in data.info["splits"].items()})
+    return bool(texts == data.texts)

@@ -56,6 +56,11 @@ class PreparedData:
         """The tokenizer's."""
         return self.tokenizer.vocabulary
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """SHA-256 of the text of each split."""
+        return {split: values["sha256"] for split, values in self.info["splits"].items()}
+
 
 def prepare(settings: DataSettings, folder: Path, progress: Progress | None = None) -> PreparedData:
     """Read the corpus of the settings into `folder`, or reuse what is there if neither it nor they have changed.

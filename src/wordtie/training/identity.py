@@ -44,11 +44,9 @@ def begun_with(folder: Path) -> Settings | None:
 def identity(settings: Settings, data: PreparedData) -> dict[str, Any]:
     """What a checkpoint says of its run: the settings, and the SHA-256 of each split's text and of what they were made
     into, words by their ids and how many tokens."""
-    splits = data.info["splits"]
-    texts = {split: values["sha256"] for split, values in splits.items()}
-    made = [data.vocabulary.words, {split: values["tokens"] for split, values in splits.items()}]
+    made = [data.vocabulary.words, {split: values["tokens"] for split, values in data.info["splits"].items()}]
     words = hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()
-    return {"settings": to_dict(settled(settings, data)), "texts": texts, "words": words}
+    return {"settings": to_dict(settled(settings, data)), "texts": data.texts, "words": words}
 
 
 def settled(settings: Settings, data: PreparedData) -> Settings:

@@ -53,7 +53,7 @@ def _before_the_mean(before: Settings, tensors: Tensors, words: Tokenizer, text:
     """The parameters that a run trained, from the means that it exported: by its own noise, on its own text."""
     try:
         data = prepared_data(before)
-        if data.tokenizer.vocabulary != words.vocabulary or data.info["splits"]["train"]["sha256"] != text:
+        if data.tokenizer.vocabulary != words.vocabulary or data.texts["train"] != text:
             raise DataError(f"{before.data.corpus} has changed since")
         return build_noise(before.noise, data, torch.device("cpu")).for_training(tensors)
     except (DataError, ValueError) as error:
