@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,7 +76,7 @@ def main(argv: list[str]) -> None:
     if result.stopped == "max_time":
         print("stopped by --training.max_time; the same command with --resume goes on", file=sys.stderr)
     if parsed.json:
-        print_json({**dataclasses.asdict(result), "folder": str(result.folder)})
+        print_json(result.as_json())
     else:
         data = prepared_data(settings)
         print(summary(result, data.info))

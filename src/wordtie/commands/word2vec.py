@@ -58,7 +58,7 @@ def main(argv: list[str]) -> None:
         say([f"{data.split[0]:.0%} of the text are trained on, as by `wordtie train`: --data.split says how much"])
     result = train_word2vec(data, settings, out, parsed.overwrite)
     if parsed.json:
-        print_json({**dataclasses.asdict(result), "folder": str(result.folder)})
+        print_json(result.as_json())
         return
     print(f"run folder   {result.folder}")
     print(f"loss         {result.losses[-1]:.4f} nats over {result.predictions:,} predictions of the last epoch")

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+from wordtie.text.files import write_text
+from wordtie.training.run_files import RESULT
 
 Stopped: TypeAlias = Literal["finished", "patience", "max_time"]
 
 
 @dataclass(frozen=True)
-class TrainingResult:
-    """What a run came to. Perplexities are the exported model's, over one stream, no token dropped."""
+class RunResult:
+    """What a run came to, of whatever kind it is."""
 
     folder: Path
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {**asdict(self), "folder": str(self.folder)}
+
+    def save(self) -> None:
+        """Write result.json into the run folder. Raises `SaveError`."""
+        write_text(self.folder / RESULT, json.dumps(self.as_json(), indent=2) + "\n")
+
+
+@dataclass(frozen=True)
+class TrainingResult(RunResult):
+    """What a run came to. Perplexities are the exported model's, over one stream, no token dropped."""
+
     stopped: Stopped
     epochs: int
     best_epoch: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from wordtie.training import checkpoint, run_files, run_folder
 from wordtie.training.identity import begun_with, difference, identity, other_settings
 from wordtie.training.metrics import Metrics
 from wordtie.training.provenance import begin_session
-from wordtie.training.result import Position, TrainingResult
+from wordtie.training.result import Position
 from wordtie.training.run_state import RunState, Tensors
 from wordtie.training.start import check_start
 
@@ -73,7 +72,7 @@ class SavedRun:
             self.restore(self.folder / run_files.CHECKPOINT, now)
         if self.overwrite:  # not before there was room for the new run; the model stays until there is another
             run_folder.clear(self.folder, but=(run_files.CHECKPOINT, *run_files.MODEL_FILES))
-        (self.folder / run_files.RESULT).unlink(missing_ok=True)  # is of what was there; `finish` writes it anew
+        (self.folder / run_files.RESULT).unlink(missing_ok=True)  # is of what was there
         begin_session(self.folder, self.fresh, now.device, {"epoch": now.position.epoch, "window": now.position.window})
         write_text(self.folder / run_files.SETTINGS, yaml.safe_dump(to_dict(self.settings), sort_keys=False))
         self.metrics = Metrics(self.folder, now.position.metrics_length)
@@ -109,8 +108,3 @@ class SavedRun:
         words = len(self.tokenizer.vocabulary)
         config = run_folder.model_config(self.settings, words, self.identity["texts"])
         run_folder.write_model(self.folder, "language_model", config, tensors, self.tokenizer)
-
-    def finish(self, result: TrainingResult) -> None:
-        """Write result.json."""
-        content = {**asdict(result), "folder": str(result.folder)}
-        write_text(self.folder / run_files.RESULT, json.dumps(content, indent=2) + "\n")

@@ -243,6 +243,6 @@ class _Run:
             weights_sha256=checkpoint.tensors_sha256(exported),
             precision=", ".join(position.precisions),
         )
-        self.saved.finish(result)
+        result.save()
         self.pace.over()
         return result

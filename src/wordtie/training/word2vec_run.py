@@ -6,7 +6,6 @@ The matrices carry the names that a language model's have (`embedding.weight`, a
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Sequence
@@ -27,16 +26,16 @@ from wordtie.text.token_file import PreparedData
 from wordtie.training import checkpoint, run_files, run_folder
 from wordtie.training.prepared import prepared_data
 from wordtie.training.progress import tell
+from wordtie.training.result import RunResult
 from wordtie.training.word2vec import fit
 
 KIND = "word2vec"
 
 
 @dataclass(frozen=True)
-class Word2VecResult:
-    """What a run came to."""
+class Word2VecResult(RunResult):
+    """What a run of word2vec came to."""
 
-    folder: Path
     losses: Sequence[float]
     """Nats a prediction, each epoch: the exact negative-sampling loss, while the vectors moved."""
     predictions: int
@@ -88,7 +87,7 @@ def train_word2vec(
         if overwrite:
             run_folder.clear(out, but=run_files.MODEL_FILES)
         write_text(out / run_files.SETTINGS, yaml.safe_dump(kept, sort_keys=False))
-        write_text(out / run_files.RESULT, json.dumps({**asdict(result), "folder": str(out)}, indent=2) + "\n")
+        result.save()
     return result
 
 
