@@ -41,7 +41,7 @@ def test_without_noise_the_numbers_are_the_models() -> None:
     expected, _ = one(inputs, state)
     after = torch.get_rng_state()
     torch.manual_seed(3)
-    read = Noise(NoiseSettings()).read(one, inputs, targets, state)
+    read, _ = Noise(NoiseSettings()).read(one, inputs, targets, state)
     assert torch.equal(read.query_NE, expected)
     assert torch.equal(torch.get_rng_state(), after)
     assert read.output_VE is one.embedding.weight
@@ -55,7 +55,7 @@ def test_smoothing_of_nothing_reads_as_the_model(elementwise: bool, draw: Any) -
     one = model(input_dropout=0.0, hidden_dropout=0.0)
     nothing = Proposal.of(np.zeros(V), np.ones(V))
     noise = Noise(replace(SMOOTHING, elementwise=elementwise, output_draw=draw), nothing)
-    read = noise.read(one, inputs, targets, one.initial_state(B))
+    read, _ = noise.read(one, inputs, targets, one.initial_state(B))
     assert torch.equal(read.query_NE, one(inputs, one.initial_state(B))[0])
     assert read.drawn_NE is not None
     assert torch.equal(read.drawn_NE, one.embedding.weight[targets.flatten()])
@@ -88,8 +88,8 @@ def test_every_kind_trains(settings: NoiseSettings) -> None:
     inputs, targets = window()
     one = model()
     noise = Noise(replace(settings, l2=0.1), PROPOSAL if settings.kind != "none" else None)
-    read = noise.read(one.train(), inputs, targets, one.initial_state(B))
-    loss = CrossEntropy()(read.query_NE, read.output_VE, None, read.targets_N, one.embedding.weight, read.drawn_NE)
+    read, _ = noise.read(one.train(), inputs, targets, one.initial_state(B))
+    loss = CrossEntropy().of(read)
     loss.total.backward()
     noise.add_l2_gradient(one)
     assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in one.parameters())
@@ -101,19 +101,19 @@ def test_targets_keep_their_rows_where_only_inputs_are_smoothed(elementwise: boo
     one = model(input_dropout=0.0, hidden_dropout=0.0)
     noise = Noise(replace(SMOOTHING, output_draw="none", elementwise=elementwise), PROPOSAL)
     torch.manual_seed(4)
-    read = noise.read(one, inputs, targets, one.initial_state(B))
+    read, _ = noise.read(one, inputs, targets, one.initial_state(B))
     assert read.drawn_NE is None
     assert read.output_VE is one.embedding.weight
     assert not torch.equal(read.query_NE, one(inputs, one.initial_state(B))[0]), "inputs are drawn"
     torch.manual_seed(4)
     both = Noise(replace(SMOOTHING, elementwise=elementwise), PROPOSAL)
-    assert both.read(one, inputs, targets, one.initial_state(B)).drawn_NE is not None
+    assert both.read(one, inputs, targets, one.initial_state(B))[0].drawn_NE is not None
 
 
 def test_the_mask_of_the_output_is_the_targets_too() -> None:
     inputs, targets = window()
     one = model()
-    read = Noise(replace(SMOOTHING, output_dropout=0.5), PROPOSAL).read(one, inputs, targets, one.initial_state(B))
+    read, _ = Noise(replace(SMOOTHING, output_dropout=0.5), PROPOSAL).read(one, inputs, targets, one.initial_state(B))
     assert read.drawn_NE is not None
     assert torch.equal(read.drawn_NE == 0, (read.output_VE == 0)[read.targets_N])
 
@@ -124,7 +124,7 @@ def test_the_mask_of_the_input_is_not_the_targets(draw: Any, elementwise: bool) 
     inputs, targets = window()
     settings = replace(SMOOTHING, input_dropout=0.5, elementwise=elementwise, output_draw=draw)
     one = model()
-    read = Noise(settings, PROPOSAL).read(one, inputs, targets, one.initial_state(B))
+    read, _ = Noise(settings, PROPOSAL).read(one, inputs, targets, one.initial_state(B))
     assert read.drawn_NE is not None
     assert (read.drawn_NE != 0).all()
 
@@ -134,10 +134,10 @@ def test_kneser_ney_data_noising_replaces_targets_only_while_training() -> None:
     noise = Noise(replace(SMOOTHING, scheme="data_noising"), PROPOSAL)
     torch.manual_seed(4)
     assert not torch.equal(
-        noise.read(model().train(), inputs, targets, model().initial_state(B)).targets_N, targets.flatten()
+        noise.read(model().train(), inputs, targets, model().initial_state(B))[0].targets_N, targets.flatten()
     )
     assert torch.equal(
-        noise.read(model().eval(), inputs, targets, model().initial_state(B)).targets_N, targets.flatten()
+        noise.read(model().eval(), inputs, targets, model().initial_state(B))[0].targets_N, targets.flatten()
     )
 
 

@@ -9,12 +9,15 @@ Shapes: T steps, S samples, N = T * S.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
 from wordtie.evaluation.perplexity import SCORES_AT_ONCE, Score, evaluating
 from wordtie.losses.cross_entropy import CrossEntropy
+from wordtie.losses.loss import Scoring
 from wordtie.models.language_model import LanguageModel
-from wordtie.models.noisy_reading import Noise, Reading
+from wordtie.models.noisy_reading import Noise
 from wordtie.text.batches import Ids, batches
 
 
@@ -29,18 +32,17 @@ def evaluate_sampled(
         for inputs_T1, targets_T1 in batches(ids, 1, steps, eos_id=eos_id, drop=False):
             inputs_TS = torch.from_numpy(inputs_T1).to(device).repeat(1, samples)
             targets_TS = torch.from_numpy(targets_T1).to(device).repeat(1, samples)
-            reading = noise.read(model, inputs_TS, targets_TS, state)
-            state = reading.state
-            total += _nats(model, reading)
+            scoring, state = noise.read(model, inputs_TS, targets_TS, state)
+            total += _nats(scoring)
     return Score(total / samples, len(ids))
 
 
-def _nats(model: LanguageModel, reading: Reading) -> float:
+def _nats(scoring: Scoring) -> float:
     """Of all tokens, in pieces of rows that fit `SCORES_AT_ONCE`."""
-    loss, rows, total = CrossEntropy(), max(1, SCORES_AT_ONCE // model.words), 0.0
-    for first in range(0, len(reading.targets_N), rows):
-        piece = slice(first, first + rows)
-        drawn = None if reading.drawn_NE is None else reading.drawn_NE[piece]
-        query, targets, output = reading.query_NE[piece], reading.targets_N[piece], reading.output_VE
-        total += float(loss(query, output, model.head.bias, targets, output, drawn).cross_entropy)
+    loss, rows, total = CrossEntropy(), max(1, SCORES_AT_ONCE // len(scoring.output_VE)), 0.0
+    for first in range(0, len(scoring.targets_N), rows):
+        here = slice(first, first + rows)
+        drawn = None if scoring.drawn_NE is None else scoring.drawn_NE[here]
+        piece = replace(scoring, query_NE=scoring.query_NE[here], targets_N=scoring.targets_N[here], drawn_NE=drawn)
+        total += float(loss.of(piece).cross_entropy)
     return total

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from wordtie.config import NoiseSettings
+from wordtie.losses.loss import Scoring
 from wordtie.models.language_model import LanguageModel
 from wordtie.nn.core import State
 from wordtie.nn.drawn_rows import drawn_rows
@@ -43,29 +44,18 @@ MATRIX = "embedding.weight"
 
 
 @dataclass(frozen=True)
-class Reading:
-    """One window, as the loss takes it."""
-
-    query_NE: Tensor
-    state: State
-    output_VE: Tensor
-    targets_N: Tensor
-    drawn_NE: Tensor | None
-    """Output vectors in place of the targets' own rows; None where nothing is drawn."""
-
-
-@dataclass(frozen=True)
 class Noise:
     """The noise of a run. `proposal` None: no word is replaced."""
 
     settings: NoiseSettings
     proposal: Proposal | None = None
 
-    def read(self, model: LanguageModel, inputs_TB: Tensor, targets_TB: Tensor, state: State) -> Reading:
-        """A forward pass over the window, with words drawn anew."""
+    def read(self, model: LanguageModel, inputs_TB: Tensor, targets_TB: Tensor, state: State) -> tuple[Scoring, State]:
+        """A forward pass over the window, with words drawn anew: what the loss takes, and the state to carry on."""
         inputs_TB, targets_TB = self._noised(inputs_TB, targets_TB, model.training)
+        targets_N = targets_TB.flatten()
         rows = self._rows(model, inputs_TB, targets_TB)
-        output_VE = model.output_matrix
+        words_VE, output_VE = model.embedding.weight, model.output_matrix
         mask_VE = None
         if model.training and self.settings.output_dropout:
             words, size = output_VE.shape
@@ -73,13 +63,13 @@ class Noise:
             output_VE = output_VE * mask_VE
         if rows is None:
             query_NE, state = model(inputs_TB, state)
-            return Reading(query_NE, state, output_VE, targets_TB.flatten(), None)
+            return Scoring(query_NE, output_VE, model.head.bias, targets_N, words_VE), state
         vectors_TBE, *drawn_TBE = self._vectors(model, rows)
         query_NE, state = model.read(vectors_TBE, state, inputs_TB)
         drawn_NE = drawn_TBE[0].flatten(0, 1) if drawn_TBE else None
         if drawn_NE is not None and mask_VE is not None:
-            drawn_NE = drawn_NE * mask_VE[targets_TB.flatten()]
-        return Reading(query_NE, state, output_VE, targets_TB.flatten(), drawn_NE)
+            drawn_NE = drawn_NE * mask_VE[targets_N]
+        return Scoring(query_NE, output_VE, model.head.bias, targets_N, words_VE, drawn_NE), state
 
     def _noised(self, inputs_TB: Tensor, targets_TB: Tensor, training: bool) -> tuple[Tensor, Tensor]:
         if self.proposal is None or self.settings.smooths:

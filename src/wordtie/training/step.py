@@ -31,9 +31,8 @@ class Step:
     def __call__(self, now: RunState, inputs_TB: Tensor, targets_TB: Tensor) -> bool:
         """Train on the window and count it; False, and nothing changed, where the loss or its gradient is no number."""
         model, position = now.model, now.position
-        read = self.noise.read(model, inputs_TB, targets_TB, now.carried)
-        words_VE, bias_V = model.embedding.weight, model.head.bias
-        loss = self.loss(read.query_NE, read.output_VE, bias_V, read.targets_N, words_VE, read.drawn_NE)
+        scoring, state = self.noise.read(model, inputs_TB, targets_TB, now.carried)
+        loss = self.loss.of(scoring)
         torch.autograd.backward((loss.total + model.penalty()) / targets_TB.shape[1])
         self.noise.add_l2_gradient(model)
         norm = clip_global_norm(model.parameters(), self.clip)
@@ -44,7 +43,7 @@ class Step:
         model.constrain()
         now.average.add(model)
         now.optimiser.zero_grad(set_to_none=True)
-        now.carried = detached(read.state)
+        now.carried = detached(state)
         position.nats += nats
         position.tokens += loss.tokens
         position.window += 1
