@@ -25,7 +25,7 @@ from wordtie.models.language_model import LanguageModel
 from wordtie.text.tokenisation import Tokenisation
 from wordtie.text.tokenizer import Tokenizer
 from wordtie.text.vocabulary import EOS, UNK, Vocabulary
-from wordtie.training.run_folder import model_config, write_model
+from wordtie.training.run_folder import SavedModel, write_language_model
 
 CHECKOUT = Path(__file__).parent.parent
 GOAL_COMPILE, GOAL_PREDICT = 10.0, 2.0
@@ -78,7 +78,7 @@ def small_run(folder: Path) -> None:
     vocabulary = Vocabulary([EOS, UNK, *(f"w{n}" for n in range(words - 2))])
     model = LanguageModel(settings.model, words)
     tokenizer = Tokenizer(Tokenisation("space", lowercase=False, sentences=True), vocabulary)
-    write_model(folder, "language_model", model_config(settings, words, {}), model.state_dict(), tokenizer)
+    write_language_model(folder, SavedModel(settings, model.state_dict(), tokenizer))
 
 
 def measure_predict(effort: Effort) -> Measurement:

@@ -25,7 +25,7 @@ from wordtie.text import reading
 from wordtie.text.tokenisation import Tokenisation
 from wordtie.text.tokenizer import Tokenizer
 from wordtie.text.vocabulary import EOS, UNK, Vocabulary
-from wordtie.training.run_folder import model_config, write_model
+from wordtie.training.run_folder import SavedModel, write_language_model
 from wordtie.uses import surprisal
 
 LONGER, LINE = 8, 20
@@ -44,7 +44,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = Settings(model=ModelSettings(hidden=4))
     model = LanguageModel(settings.model, len(vocabulary))
     tokenizer = Tokenizer(Tokenisation("space", lowercase=False, sentences=True), vocabulary)
-    write_model(folder, "language_model", model_config(settings, len(vocabulary), {}), model.state_dict(), tokenizer)
+    write_language_model(folder, SavedModel(settings, model.state_dict(), tokenizer))
     return folder
 
 

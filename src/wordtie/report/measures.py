@@ -23,7 +23,7 @@ from wordtie.training import checkpoint
 from wordtie.training.noise import build_noise
 from wordtie.training.prepared import prepared_data
 from wordtie.training.run_files import CHECKPOINT, RESULT
-from wordtie.training.run_folder import read_model, read_settings
+from wordtie.training.run_folder import read_language_model
 from wordtie.uses.open_run import load
 from wordtie.uses.similarity_sets import standard
 from wordtie.uses.vectors import sides, vectors_of
@@ -111,8 +111,8 @@ def sampling(folder: Path) -> dict[str, float]:
 
     The draws are of the vectors that were trained, whatever the run predicts with. Nothing where the text is not here.
     """
-    config, tensors, _ = read_model(folder, "language_model")
-    settings = read_settings(config, folder)
+    saved = read_language_model(folder)
+    settings = saved.settings
     try:
         data = prepared_data(settings)
     except DataError as error:
@@ -120,7 +120,7 @@ def sampling(folder: Path) -> dict[str, float]:
         return {}
     noise = build_noise(replace(settings.noise, prediction="sampling", samples=20), data, torch.device("cpu"))
     model = LanguageModel(settings.model, len(data.vocabulary))
-    model.load_state_dict(build_noise(settings.noise, data, torch.device("cpu")).for_training(tensors))
+    model.load_state_dict(build_noise(settings.noise, data, torch.device("cpu")).for_training(saved.tensors))
     model.use(settings.training.fused)
     eos_id, steps = data.vocabulary.eos_id, settings.training.steps
     score = evaluate_sampled(model, noise, data.valid, eos_id, steps, noise.settings.samples)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from wordtie.config import Settings
 from wordtie.errors import RunFolderError
 from wordtie.report.ledger import configuration
 from wordtie.text.token_file import PreparedData
-from wordtie.training import checkpoint, run_files, run_folder
+from wordtie.training import checkpoint, run_files
 from wordtie.training.identity import difference, identity, settled
 from wordtie.training.result import Position, TrainingResult
+from wordtie.training.run_folder import SavedModel, read_language_model
 from wordtie.training.schedule import out_of_patience
 
 
@@ -62,20 +63,18 @@ def _finished_result(folder: Path, settings: Settings, data: PreparedData) -> Tr
         ) from error
     if result.stopped == "max_time":
         return None
-    config, tensors, tokenizer = run_folder.read_model(folder, "language_model")
-    before = run_folder.read_settings(config, folder)
-    alike = configuration(settled(before, data)) == configuration(settled(settings, data))
-    if not alike or tokenizer.vocabulary != data.vocabulary or not _same_texts(folder, config, data):
+    saved = read_language_model(folder)
+    alike = configuration(settled(saved.settings, data)) == configuration(settled(settings, data))
+    if not alike or saved.tokenizer.vocabulary != data.vocabulary or _texts(folder, saved) != data.texts:
         return None
-    if checkpoint.tensors_sha256(tensors) != result.weights_sha256:
+    if checkpoint.tensors_sha256(saved.tensors) != result.weights_sha256:
         raise RunFolderError(f"{path}: measured on other weights than {folder / run_files.MODEL}: move it away")
     return result
 
 
-def _same_texts(folder: Path, config: dict[str, Any], data: PreparedData) -> bool:
-    """Whether the run's texts are these; its checkpoint knows what an older config does not say."""
-    texts = config.get("texts")
-    if texts is None and (folder / run_files.CHECKPOINT).exists():
-        _, record = checkpoint.load(folder / run_files.CHECKPOINT)
-        texts = record["identity"]["texts"]
-    return bool(texts == data.texts)
+def _texts(folder: Path, saved: SavedModel) -> Mapping[str, str]:
+    """SHA-256 of the run's texts; its checkpoint knows what an older config does not say."""
+    if saved.texts or not (folder / run_files.CHECKPOINT).exists():
+        return saved.texts
+    texts: dict[str, str] = checkpoint.record(folder / run_files.CHECKPOINT)["identity"]["texts"]
+    return texts

@@ -9,9 +9,9 @@ import hashlib
 import json
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +41,37 @@ from wordtie.training.run_files import (
 )
 
 VERSION = 2
+LANGUAGE_MODEL = "language_model"
 OPENERS = {
-    "language_model": "`wordtie evaluate`, `wordtie surprisal` or `wordtie predict`",
+    LANGUAGE_MODEL: "`wordtie evaluate`, `wordtie surprisal` or `wordtie predict`",
     "word2vec": "`wordtie vectors` or `wordtie similarity`",
 }
 """Kind of model to the commands for it."""
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A language model as its run folder has it."""
+
+    settings: Settings
+    tensors: dict[str, Tensor]
+    """Parameters by name, the shared matrix once."""
+    tokenizer: Tokenizer
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of each split's text, as far as the folder says."""
+
+
+def write_language_model(folder: Path, model: SavedModel) -> None:
+    """Write the model and its seal. Raises `SaveError`."""
+    words = len(model.tokenizer.vocabulary)
+    config = {"words": words, "settings": to_dict(model.settings), "texts": dict(model.texts)}
+    write_model(folder, LANGUAGE_MODEL, config, model.tensors, model.tokenizer)
+
+
+def read_language_model(folder: Path) -> SavedModel:
+    """As `read_model`, with the settings understood. Raises `RunFolderError`."""
+    config, tensors, tokenizer = read_model(folder, LANGUAGE_MODEL)
+    return SavedModel(read_settings(config, folder), tensors, tokenizer, config.get("texts", {}))
 
 
 def write_model(
@@ -143,11 +169,6 @@ def read_settings(config: dict[str, Any], folder: Path) -> Settings:
         return settings
     except (SettingsError, KeyError, TypeError) as error:
         raise RunFolderError(f"{folder / CONFIG}: {error}: update wordtie") from error
-
-
-def model_config(settings: Settings, words: int, texts: dict[str, str]) -> dict[str, Any]:
-    """What `config.json` says of a language model; `texts` has the SHA-256 of each split's text."""
-    return {"words": words, "settings": to_dict(settings), "texts": texts}
 
 
 @contextmanager

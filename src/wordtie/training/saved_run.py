@@ -105,6 +105,5 @@ class SavedRun:
 
     def export(self, tensors: Tensors) -> None:
         """Make these parameters the run folder's model."""
-        words = len(self.tokenizer.vocabulary)
-        config = run_folder.model_config(self.settings, words, self.identity["texts"])
-        run_folder.write_model(self.folder, "language_model", config, tensors, self.tokenizer)
+        model = run_folder.SavedModel(self.settings, tensors, self.tokenizer, self.identity["texts"])
+        run_folder.write_language_model(self.folder, model)

@@ -11,11 +11,10 @@ from wordtie.config.paths import path_of
 from wordtie.errors import DataError, RunFolderError
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.token_file import PreparedData
-from wordtie.text.tokenizer import Tokenizer
 from wordtie.training import checkpoint
 from wordtie.training.noise import build_noise
 from wordtie.training.prepared import prepared_data
-from wordtie.training.run_folder import read_model, read_settings
+from wordtie.training.run_folder import SavedModel, read_language_model
 from wordtie.training.run_state import Tensors
 
 
@@ -34,28 +33,29 @@ def start(settings: Settings, model: LanguageModel, data: PreparedData) -> str:
     """
     if settings.training.start_from is None:
         return ""
-    before, tensors, words, text = _read(settings)
+    saved = _read(settings)
+    tensors, before = saved.tensors, saved.settings.noise
     exported = checkpoint.tensors_sha256(tensors)
-    if words.vocabulary != data.tokenizer.vocabulary:
+    if saved.tokenizer.vocabulary != data.tokenizer.vocabulary:
         raise RunFolderError(
             f"{settings.training.start_from}: training.start_from has another vocabulary than {settings.data.corpus}: "
             "start from a run on the same text"
         )
     noise = settings.noise
-    if before.noise.predicts_with == "mean" and (noise.smooths or noise.predicts_with == "mean"):
-        tensors = _before_the_mean(before, tensors, words, text, path_of(settings.training.start_from))
+    if before.predicts_with == "mean" and (noise.smooths or noise.predicts_with == "mean"):
+        tensors = _before_the_mean(saved, path_of(settings.training.start_from))
     model.load_state_dict(tensors)
     model.constrain()
     return exported
 
 
-def _before_the_mean(before: Settings, tensors: Tensors, words: Tokenizer, text: str, folder: Path) -> Tensors:
+def _before_the_mean(saved: SavedModel, folder: Path) -> Tensors:
     """The parameters that a run trained, from the means that it exported: by its own noise, on its own text."""
     try:
-        data = prepared_data(before)
-        if data.tokenizer.vocabulary != words.vocabulary or data.texts["train"] != text:
-            raise DataError(f"{before.data.corpus} has changed since")
-        return build_noise(before.noise, data, torch.device("cpu")).for_training(tensors)
+        data = prepared_data(saved.settings)
+        if data.vocabulary != saved.tokenizer.vocabulary or data.texts["train"] != saved.texts.get("train"):
+            raise DataError(f"{saved.settings.data.corpus} has changed since")
+        return build_noise(saved.settings.noise, data, torch.device("cpu")).for_training(saved.tensors)
     except (DataError, ValueError) as error:
         raise RunFolderError(
             f"{folder}: training.start_from was exported as the mean of its noise, which cannot be undone ({error}): "
@@ -63,16 +63,16 @@ def _before_the_mean(before: Settings, tensors: Tensors, words: Tokenizer, text:
         ) from error
 
 
-def _read(settings: Settings) -> tuple[Settings, Tensors, Tokenizer, str]:
-    """What the run had: settings, weights, words, and the SHA-256 of the text that it was trained on."""
+def _read(settings: Settings) -> SavedModel:
+    """What the run exported, whose parameters are those of a model of these settings."""
     folder = path_of(settings.training.start_from or "")
-    config, tensors, tokenizer = read_model(folder, "language_model")
+    saved = read_language_model(folder)
     with torch.device("meta"):
-        model = LanguageModel(settings.model, len(tokenizer.vocabulary))
+        model = LanguageModel(settings.model, len(saved.tokenizer.vocabulary))
     try:
-        model.load_state_dict(tensors, assign=True)
+        model.load_state_dict(saved.tensors, assign=True)
     except RuntimeError as error:
         raise RunFolderError(
             f"{folder}: training.start_from holds a model of other model settings: give those of its settings.yaml"
         ) from error
-    return read_settings(config, folder), tensors, tokenizer, config.get("texts", {}).get("train", "")
+    return saved

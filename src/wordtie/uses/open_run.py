@@ -20,7 +20,7 @@ from wordtie.errors import RunFolderError
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.tokenizer import Tokenizer
 from wordtie.training.run_files import MODEL
-from wordtie.training.run_folder import read_model, read_settings
+from wordtie.training.run_folder import read_language_model
 from wordtie.uses import generate, predict, surprisal
 from wordtie.uses.score_file import EvaluationResult, evaluate_file
 
@@ -55,14 +55,12 @@ class LoadedModel:
 def load(run: str | Path) -> LoadedModel:
     """Open a run folder. Raises `RunFolderError` where it is incomplete, damaged or from a newer version."""
     folder = path_of(run)
-    config, tensors, tokenizer = read_model(folder, "language_model")
-    settings = read_settings(config, folder)
-    words = len(tokenizer.vocabulary)
+    saved = read_language_model(folder)
     with torch.device("meta"):
-        model = LanguageModel(settings.model, words)
+        model = LanguageModel(saved.settings.model, len(saved.tokenizer.vocabulary))
     try:
-        model.load_state_dict(tensors, assign=True)
+        model.load_state_dict(saved.tensors, assign=True)
     except RuntimeError as error:
         raise RunFolderError(f"{folder / MODEL}: does not fit config.json: take both from a copy") from error
     model.requires_grad_(False)
-    return LoadedModel(model.use(fused=True).eval(), tokenizer, settings, config.get("texts", {}))
+    return LoadedModel(model.use(fused=True).eval(), saved.tokenizer, saved.settings, saved.texts)
