@@ -92,10 +92,12 @@ def test_the_memory_of_the_scores_is_taken_once(model: LanguageModel, monkeypatc
     monkeypatch.setattr(perplexity, "SCORES_IN_CACHE", 2 * WORDS)
     log_probabilities = LogProbabilities(model)
     query = torch.randn(12, 6)
-    found = [(log_p.data_ptr(), log_p.clone()) for part in query.split(9) for log_p in log_probabilities(part)]
-    assert len({place for place, _ in found}) == 1
-    assert [len(log_p) for _, log_p in found] == [2, 2, 1, 2, 2, 2, 1]
-    torch.testing.assert_close(torch.cat([log_p for _, log_p in found]), model.logits(query).log_softmax(1))
+    parts = zip(query.split(9), torch.arange(12).split(9), strict=True)
+    found = [(log_p.data_ptr(), log_p.clone(), here) for part in parts for log_p, here in log_probabilities(*part)]
+    assert len({place for place, _, _ in found}) == 1
+    assert [len(log_p) for _, log_p, _ in found] == [2, 2, 1, 2, 2, 2, 1]
+    torch.testing.assert_close(torch.cat([log_p for _, log_p, _ in found]), model.logits(query).log_softmax(1))
+    assert torch.cat([here for *_, here in found]).tolist() == list(range(12))
 
 
 def test_streams_lose_no_token_and_change_little(model: LanguageModel) -> None:

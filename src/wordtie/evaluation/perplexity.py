@@ -63,16 +63,16 @@ class LogProbabilities:
         few = rows if like.is_cuda else min(rows, max(1, SCORES_IN_CACHE // model.words))
         self._scores_NV, self._log_p_NV = (like.new_empty(count, model.words) for count in (rows, few))
 
-    def __call__(self, query_NE: Tensor) -> Iterator[Tensor]:
-        """For each query in turn, (rows, V); to be used before the next rows are asked for."""
-        model = self.model
-        for piece in query_NE.split(len(self._scores_NV)):
+    def __call__(self, query_NE: Tensor, targets_N: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """For each query in turn, (rows, V), and its target, (rows,); to be used before the next are asked for."""
+        model, (many, few) = self.model, (len(self._scores_NV), len(self._log_p_NV))
+        for piece, targets in zip(query_NE.split(many), targets_N.split(many), strict=True):
             scores_NV = self._scores_NV[: len(piece)]
             torch.mm(piece, model.output_matrix.T, out=scores_NV)
-            for scores in scores_NV.split(len(self._log_p_NV)):
+            for scores, here in zip(scores_NV.split(few), targets.split(few), strict=True):
                 if model.head.bias is not None:
                     scores += model.head.bias
-                yield torch.log_softmax(scores, 1, out=self._log_p_NV[: len(scores)])
+                yield torch.log_softmax(scores, 1, out=self._log_p_NV[: len(scores)]), here
 
 
 @contextmanager
@@ -198,18 +198,12 @@ def _windows(blocks: Iterable[Ids], size: int) -> Iterator[Ids]:
 
 
 def _nats(log_probabilities: LogProbabilities, query_NE: Tensor, targets_N: Tensor) -> Iterator[float]:
-    first = 0
-    for log_p in log_probabilities(query_NE):
-        piece = targets_N[first : first + len(log_p)]
-        yield float(F.nll_loss(log_p, piece, ignore_index=PADDING, reduction="sum"))
-        first += len(log_p)
+    for log_p, targets in log_probabilities(query_NE, targets_N):
+        yield float(F.nll_loss(log_p, targets, ignore_index=PADDING, reduction="sum"))
 
 
 def _bits(log_probabilities: LogProbabilities, query_NE: Tensor, targets_N: Tensor) -> Iterator[tuple[Bits, Bits]]:
-    first = 0
-    for log_p in log_probabilities(query_NE):
-        piece = targets_N[first : first + len(log_p), None]
-        nats = torch.stack([-log_p.gather(1, piece)[:, 0], -log_p.exp().mul_(log_p).sum(1)])
+    for log_p, targets in log_probabilities(query_NE, targets_N):
+        nats = torch.stack([-log_p.gather(1, targets[:, None])[:, 0], -log_p.exp().mul_(log_p).sum(1)])
         surprisal, entropy = nats.double().cpu().numpy() / math.log(2)
         yield surprisal, entropy
-        first += len(log_p)

@@ -66,14 +66,11 @@ def text_mass(model: LanguageModel, vocabulary: Vocabulary, ids: Ids, count: int
     log_probabilities = LogProbabilities(model)
     with evaluating(model) as device:
         for query, targets in queries(model, ids, vocabulary.eos_id, 1, device):
-            first = 0
-            for log_p in log_probabilities(query):
-                piece = targets[first : first + len(log_p)]
+            for log_p, here in log_probabilities(query, targets):
                 for number, group in enumerate(groups):
                     mass_N = log_p[:, group].exp().sum(1).double()
                     given[number] += float(mass_N.sum())
-                    elsewhere[number] += float(mass_N[~torch.isin(piece, torch.tensor(group, device=device))].sum())
-                first += len(log_p)
+                    elsewhere[number] += float(mass_N[~torch.isin(here, torch.tensor(group, device=device))].sum())
     others = np.maximum(len(ids) - came, 1)
     predicted, found, vain = (
         WordMass(*sums.tolist()) for sums in (given / len(ids), came / len(ids), elsewhere / others)
