@@ -25,7 +25,7 @@ from wordtie.config import LossSettings, ModelSettings, TrainingSettings
 from wordtie.evaluation.perplexity import evaluate, token_scores
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
-from wordtie.nn.masks import Masks
+from wordtie.nn.masks import LayerMasks, Masks
 from wordtie.text.batches import batches
 from wordtie.training.optim import build_optimiser, clip_global_norm
 
@@ -89,7 +89,8 @@ def test_the_naive_step_is_the_fast_step(tied: bool, kind: Any, through_target: 
 
 def as_masks(masks: NaiveMasks) -> Masks:
     assert isinstance(masks.input_mask, torch.Tensor)
-    return Masks(masks.input_mask, [mask for mask in masks.hidden_masks if isinstance(mask, torch.Tensor)])
+    tensors = [mask for mask in masks.hidden_masks if isinstance(mask, torch.Tensor)]
+    return Masks(masks.input_mask, [LayerMasks(output=mask, recurrent=mask) for mask in tensors])
 
 
 def test_naive_scoring_is_our_scoring() -> None:

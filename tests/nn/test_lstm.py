@@ -9,7 +9,7 @@ from torch import Tensor
 from tests.reference.lstm import SlowLayer, slow_window
 from wordtie.kernels.lstm import FastLayer
 from wordtie.nn.lstm import LSTM, LSTMLayer
-from wordtie.nn.masks import Dropouts, Masks
+from wordtie.nn.masks import Dropouts, LayerMasks, Masks
 
 T, B, E, H = 4, 3, 5, 4
 KEEP = 0.7
@@ -40,7 +40,7 @@ def slow(core: LSTM, inputs: Tensor, state: list[tuple[Tensor, ...]], masks: Mas
     outputs, states = [], []
     for b in range(B):
         before = [(h[b].tolist(), c[b].tolist()) for h, c in state]
-        hidden_masks = [[1.0] * H if mask is None else mask[b].tolist() for mask in masks.hidden]
+        hidden_masks = [[1.0] * H if each.output is None else each.output[b].tolist() for each in masks.layers]
         input_mask = [1.0] * E if masks.input is None else masks.input[b].tolist()
         out, after = slow_window(layers, inputs[:, b].tolist(), before, input_mask, hidden_masks)
         outputs.append(torch.tensor(out))
@@ -63,22 +63,23 @@ def test_equals_the_definition(masked: bool, fused: bool) -> None:
 def test_masks_are_scaled_and_fresh_for_each_window() -> None:
     made, inputs = core().train(), torch.randn(T, 400, E)
     first, second = made.draw_masks(inputs), made.draw_masks(inputs)
-    for one, other in [(first.input, second.input), *zip(first.hidden, second.hidden, strict=True)]:
+    every = ([each.input, *(layer.output for layer in each.layers)] for each in (first, second))
+    for one, other in zip(*every, strict=True):
         assert one is not None
         assert other is not None
         assert one.dim() == 2  # none for each step: the same over the window
         assert one.unique().tolist() == pytest.approx([0, 1 / KEEP])
         assert one.mean().item() == pytest.approx(1, abs=0.1)
         assert not torch.equal(one, other)
-    assert first.hidden[0] is not None
-    assert first.hidden[1] is not None
-    assert not torch.equal(first.hidden[0], first.hidden[1])
+    below, above = (layer.output for layer in first.layers)
+    assert below is not None
+    assert above is not None
+    assert not torch.equal(below, above)
 
 
 def test_one_mask_serves_where_h_recurs_and_where_it_goes_up() -> None:
     masks = core().train().draw_masks(torch.randn(T, B, E))
-    for number in range(2):
-        layer = masks.layer(number)
+    for layer in masks.layers:
         assert layer.output is not None
         assert layer.recurrent is layer.output
 
@@ -88,10 +89,9 @@ def test_what_is_dropped_stays_dropped_and_reaches_nobody(fused: bool) -> None:
     """A unit whose mask is 0 is silent at every step, on top and where it recurs; its cell lives on in the state."""
     made = core(fused).train()
     inputs, state = torch.randn(T, B, E), start()
-    masks = Masks(None, [torch.ones(B, H), torch.ones(B, H)])
-    for mask in masks.hidden:
-        assert mask is not None
-        mask[:, 1] = 0
+    mask = torch.ones(B, H)
+    mask[:, 1] = 0
+    masks = Masks(None, [LayerMasks(output=mask, recurrent=mask)] * 2)
     outputs, after = made(inputs, state, masks)
     assert (outputs[:, :, 1] == 0).all()
     assert (outputs[:, :, 0] != 0).all()
@@ -108,7 +108,7 @@ def test_nothing_is_dropped_outside_training() -> None:
     made = core().eval()
     masks = made.draw_masks(torch.randn(T, B, E))
     assert masks.input is None
-    assert masks.hidden == [None, None]
+    assert masks.layers == [LayerMasks()] * 2
     inputs, state = torch.randn(T, B, E), start()
     assert torch.equal(made(inputs, state)[0], made(inputs, state)[0])
 

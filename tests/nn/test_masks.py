@@ -35,7 +35,7 @@ def settings(**changes: object) -> Dropouts:
 
 def test_inan_shares_one_mask_a_layer() -> None:
     masks = drawn(settings(input_dropout=0.2, hidden_dropout=0.5))
-    first, second = masks.layer(0), masks.layer(1)
+    first, second = masks.layers
     assert first.recurrent is first.output is not None
     assert first.output.shape == (B, H)
     assert second.output is not None
@@ -49,7 +49,7 @@ def test_gal_has_masks_of_their_own() -> None:
     masks = drawn(
         settings(dropout="gal", input_dropout=0.2, recurrent_dropout=0.3, between_dropout=0.4, output_dropout=0.7)
     )
-    shares = [(share_dropped(masks.layer(n).recurrent), share_dropped(masks.layer(n).output)) for n in (0, 1)]
+    shares = [(share_dropped(each.recurrent), share_dropped(each.output)) for each in masks.layers]
     assert shares == [pytest.approx((0.3, 0.4), abs=0.05), pytest.approx((0.3, 0.7), abs=0.05)]
 
 
@@ -61,7 +61,7 @@ def test_zaremba_drops_anew_at_every_step_and_never_what_recurs() -> None:
     masks = drawn(settings(dropout="zaremba", input_dropout=0.65, hidden_dropout=0.65))
     assert masks.input is not None
     assert masks.input.shape == (T, B, E)
-    for layer in (masks.layer(0), masks.layer(1)):
+    for layer in masks.layers:
         assert layer.recurrent is None
         assert layer.output is not None
         assert layer.output.shape == (T, B, H)
@@ -70,7 +70,7 @@ def test_zaremba_drops_anew_at_every_step_and_never_what_recurs() -> None:
 
 
 def test_candidates_are_dropped_anew_at_every_step_and_weights_for_the_window() -> None:
-    layer = drawn(Dropouts(candidate=0.2, weights=0.5)).layer(0)
+    layer = drawn(Dropouts(candidate=0.2, weights=0.5)).layers[0]
     assert layer.candidate is not None
     assert layer.weights is not None
     assert layer.candidate.shape == (T, B, H)

@@ -61,7 +61,7 @@ class Core(nn.Module):
     def draw_masks(self, inputs_TBE: Tensor) -> Masks:
         """One draw for one window; nothing is dropped outside training."""
         if not self.training:
-            return Masks(None, [None] * len(self.layers))
+            return Masks(None, [LayerMasks()] * len(self.layers))
         layers = [(layer.hidden, layer.candidates, layer.recurrent_weight) for layer in self.stack]
         return draw_masks(self.dropouts, inputs_TBE, layers)
 
@@ -70,8 +70,8 @@ class Core(nn.Module):
         masks = self.draw_masks(inputs_TBE) if masks is None else masks
         outputs = inputs_TBE if masks.input is None else inputs_TBE * masks.input
         new_state = []
-        for number, (layer, layer_state) in enumerate(zip(self.stack, state, strict=True)):
-            outputs, layer_state = self.run(layer, outputs, layer_state, masks.layer(number))
+        for layer, layer_state, layer_masks in zip(self.stack, state, masks.layers, strict=True):
+            outputs, layer_state = self.run(layer, outputs, layer_state, layer_masks)
             new_state.append(layer_state)
         return outputs, new_state
 

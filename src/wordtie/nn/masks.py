@@ -74,26 +74,12 @@ class LayerMasks:
 
 @dataclass(frozen=True)
 class Masks:
-    """What is dropped in one window; the lists have a mask for each layer."""
+    """What is dropped in one window."""
 
     input: Dropped
     """(B, E) or (T, B, E)"""
-    hidden: list[Dropped]
-    """Of h where it goes up."""
-    recurrent: list[Dropped] | None = None
-    """Of h where it recurs. None: the same masks as `hidden`."""
-    candidate: list[Dropped] | None = None
-    weights: list[Dropped] | None = None
-
-    def layer(self, number: int) -> LayerMasks:
-        """Those of one layer, from 0."""
-        output = self.hidden[number]
-        return LayerMasks(
-            output=output,
-            recurrent=output if self.recurrent is None else self.recurrent[number],
-            candidate=None if self.candidate is None else self.candidate[number],
-            weights=None if self.weights is None else self.weights[number],
-        )
+    layers: Sequence[LayerMasks]
+    """Bottom first."""
 
 
 def draw_masks(dropouts: Dropouts, inputs_TBE: Tensor, layers: Sequence[tuple[int, int, Tensor]]) -> Masks:
@@ -106,12 +92,11 @@ def draw_masks(dropouts: Dropouts, inputs_TBE: Tensor, layers: Sequence[tuple[in
 
     top = len(layers) - 1
     drawn_input = draw(dropouts.input, *lead, size)
-    going_up = [dropouts.output if n == top else dropouts.between for n in range(len(layers))]
-    hidden = [draw(share, *lead, units) for share, (units, _, _) in zip(going_up, layers, strict=True)]
-    recurrent = None
+    shares = [dropouts.output if n == top else dropouts.between for n in range(len(layers))]
+    recurrent = going_up = [draw(share, *lead, units) for share, (units, _, _) in zip(shares, layers, strict=True)]
     if dropouts.kind != "inan":
         share = dropouts.recurrent if dropouts.kind == "gal" else 0.0
         recurrent = [draw(share, streams, units) for units, _, _ in layers]
     candidate = [draw(dropouts.candidate, steps, streams, units * number) for units, number, _ in layers]
     weights = [draw(dropouts.weights, *weight.shape) for _, _, weight in layers]
-    return Masks(drawn_input, hidden, recurrent, candidate, weights)
+    return Masks(drawn_input, [LayerMasks(*each) for each in zip(going_up, recurrent, candidate, weights, strict=True)])
