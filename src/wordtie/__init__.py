@@ -64,4 +64,5 @@ if not TYPE_CHECKING:  # to a type checker every name would be there
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """What there is to use: no helpers of this file."""
+    return [*__all__, "__version__"]

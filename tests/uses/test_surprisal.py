@@ -216,6 +216,12 @@ def test_what_cannot_be_generated_is_said(loaded: LoadedModel, wrong: dict[str, 
         loaded.generate("the", **wrong)
 
 
+def test_a_model_says_what_it_is_in_a_line(loaded: LoadedModel) -> None:
+    size, words = loaded.model.parameter_count(), len(loaded.tokenizer.vocabulary)
+    assert repr(loaded) == f"LoadedModel(tied lstm, {size} parameters, {words} words)"
+    assert repr(loaded.tokenizer) == f"Tokenizer(space, {words} words)"
+
+
 def test_a_model_can_be_sent_to_another_process(loaded: LoadedModel) -> None:
     copy: LoadedModel = pickle.loads(pickle.dumps(loaded))
     assert copy.predict("the cat") == loaded.predict("the cat")

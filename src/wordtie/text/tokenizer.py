@@ -31,6 +31,9 @@ class Tokenizer:
         self.tokenisation = tokenisation
         self.vocabulary = vocabulary
 
+    def __repr__(self) -> str:
+        return f"Tokenizer({self.tokenisation.kind}, {len(self.vocabulary):,} words)"
+
     @property
     def sentences(self) -> bool:
         """Whether each line is a sentence of its own, closed by `<eos>`."""

@@ -35,6 +35,10 @@ class LoadedModel:
     texts: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of the text of each split that it was trained and measured with, as far as the folder says."""
 
+    def __repr__(self) -> str:
+        kind, size = f"{self.settings.model.head} {self.settings.model.core}", self.model.parameter_count()
+        return f"LoadedModel({kind}, {size:,} parameters, {len(self.tokenizer.vocabulary):,} words)"
+
     def surprisal(self, text: str, reset: surprisal.Reset = "line") -> list[surprisal.WordSurprisal]:
         """One record a word: see `wordtie.uses.surprisal`."""
         return list(surprisal.surprisal(self.model, self.tokenizer, predict.lines_of(text), reset))
@@ -47,9 +51,9 @@ class LoadedModel:
         """Text that goes on from the prompt, sampled word by word."""
         return generate.generate(self.model, self.tokenizer, prompt, words, temperature, seed)
 
-    def evaluate(self, text: str | Path | IO[Any]) -> EvaluationResult:
+    def evaluate(self, file: str | Path | IO[Any]) -> EvaluationResult:
         """Perplexity of a text file, given by its path or open, every token predicted once."""
-        return evaluate_file(self.model, self.tokenizer, text)
+        return evaluate_file(self.model, self.tokenizer, file)
 
 
 def load(run: str | Path) -> LoadedModel:
