@@ -9,12 +9,10 @@ from wordtie.text.tokenizer import Tokenizer
 from wordtie.text.vocabulary import Vocabulary
 from wordtie.uses.misread import (
     blank_lines,
-    hanging_marks,
     misread,
     of_phrases,
-    other_letters,
-    other_marks,
     several_sentences,
+    unknown_forms,
     written_ends,
 )
 
@@ -36,7 +34,7 @@ def tokenizer(kind: Kind, sentences: bool = True) -> Tokenizer:
     ],
 )
 def test_words_that_only_their_punctuation_makes_unknown(kind: Kind, line: str, named: str | None) -> None:
-    found = hanging_marks(tokenizer(kind), [line])
+    found = unknown_forms(tokenizer(kind), [line])
     assert [note.partition(": ")[2].partition(";")[0] for note in found] == ([] if named is None else [named])
 
 
@@ -50,7 +48,7 @@ def test_words_that_only_their_punctuation_makes_unknown(kind: Kind, line: str, 
 )
 def test_words_that_only_their_quotation_marks_make_unknown(words: list[str], line: str, named: str | None) -> None:
     of_words = Tokenizer(Tokenisation("words"), Vocabulary(["<unk>", "<eos>", *words]))
-    found = other_marks(of_words, [line])
+    found = unknown_forms(of_words, [line])
     assert [note.partition(": ")[2].partition(";")[0] for note in found] == ([] if named is None else [named])
     assert misread(of_words, [line]) == found
 
@@ -67,7 +65,7 @@ def test_words_that_only_their_quotation_marks_make_unknown(words: list[str], li
 )
 def test_words_that_only_their_letters_make_unknown(line: str, named: str | None) -> None:
     of_words = Tokenizer(Tokenisation("space"), Vocabulary(["<unk>", "<eos>", "the", "caf\u00e9"]))
-    found = other_letters(of_words, [line])
+    found = unknown_forms(of_words, [line])
     assert [note.removeprefix("unknown because of ").partition(";")[0] for note in found] == ([named] if named else [])
 
 

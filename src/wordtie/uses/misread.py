@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from wordtie.text.reading import BLOCK, Source, opened
@@ -34,75 +35,61 @@ def of_text(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
     return misread(tokenizer, lines) + blank_lines(tokenizer, lines)
 
 
-def unknown_forms(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
-    """Notes on words that the model does not know, but would in another form."""
-    return [note for look in (hanging_marks, other_marks, other_letters) for note in look(tokenizer, lines)]
+@dataclass(frozen=True)
+class Form:
+    """How words may be written otherwise."""
+
+    of: Callable[[str], Iterable[str]]
+    """A word in these forms."""
+    why: str
+    mend: str
 
 
-def hanging_marks(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
-    """A note where a model of tokenised text does not know words that it would know without their punctuation."""
-    if tokenizer.tokenisation.kind != "space":
-        return []
-    return _unknown(
-        tokenizer,
-        lines,
-        lambda word: [word.strip(MARKS)],
-        "their punctuation",
-        "the model takes text that is tokenised already: part the marks from the words with blanks, as its training "
-        "text does",
-    )
-
-
-def other_marks(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
-    """A note where words are unknown that are known with another kind of apostrophe or quotation marks."""
-    return _unknown(
-        tokenizer,
-        lines,
+PUNCTUATION = Form(
+    lambda word: [word.strip(MARKS)],
+    "their punctuation",
+    "the model takes text that is tokenised already: part the marks from the words with blanks, as its training text "
+    "does",
+)
+FORMS = (
+    Form(
         lambda word: [word.translate(table) for table in (STRAIGHT, CURLED, OPENED)],
         "their quotation marks",
         "the text that the model was trained on has others: write them as it does",
-    )
-
-
-def other_letters(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
-    """Notes where words are unknown that are known in lower case, or with letters and marks composed otherwise."""
-    capitals = _unknown(
-        tokenizer,
-        lines,
+    ),
+    Form(
         lambda word: [word.lower()],
         "their capitals",
         "the model knows them in lower case: write them so, or train with --data.lowercase true",
-    )
-    composed = _unknown(
-        tokenizer,
-        lines,
+    ),
+    Form(
         lambda word: [unicodedata.normalize(form, word) for form in ("NFC", "NFD")],
         "how letters and marks are composed",
         "write them in the Unicode form that the training text has, NFC or NFD",
-    )
-    return capitals + composed
+    ),
+)
+
+
+def unknown_forms(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
+    """Notes on words that the model does not know, but would in another form."""
+    notes, unknown = [], _unknown(tokenizer, lines)
+    for form in (PUNCTUATION, *FORMS) if tokenizer.tokenisation.kind == "space" else FORMS:
+        found = [word for word in unknown if any(other in tokenizer.vocabulary for other in form.of(word))]
+        notes += [f"unknown because of {form.why}: {_named(found)}; {form.mend}"] if found else []
+    return notes
 
 
 def of_phrases(tokenizer: Tokenizer, phrases: Sequence[str]) -> list[str]:
     """All that can be said of phrases: why words in them are unknown, or else which are."""
-    unknown = [word for word in _words(tokenizer, phrases) if word not in tokenizer.vocabulary]
+    unknown = _unknown(tokenizer, phrases)
     plain = [f"not in the vocabulary, read as {UNK}: {_named(unknown)}"] if unknown else []
     return unknown_forms(tokenizer, phrases) or plain
 
 
-def _words(tokenizer: Tokenizer, lines: Sequence[str]) -> Iterable[str]:
-    """Each once."""
-    return dict.fromkeys(word for line in lines for word in tokenizer.words(line))
-
-
-def _unknown(
-    tokenizer: Tokenizer, lines: Sequence[str], forms: Callable[[str], list[str]], why: str, mend: str
-) -> list[str]:
-    """A note where words are unknown of which another form is known."""
-    known = tokenizer.vocabulary
-    unknown = [word for word in _words(tokenizer, lines) if word not in known]
-    found = [word for word in unknown if any(form in known for form in forms(word))]
-    return [f"unknown because of {why}: {_named(found)}; {mend}"] if found else []
+def _unknown(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
+    """Words that the model does not know, each once."""
+    words = dict.fromkeys(word for line in lines for word in tokenizer.words(line))
+    return [word for word in words if word not in tokenizer.vocabulary]
 
 
 def _named(words: Sequence[str]) -> str:
