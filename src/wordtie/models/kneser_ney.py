@@ -29,9 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordtie.errors import require
-from wordtie.noise.ngram_counts import Ids, Int64s, NgramTable, checked_ids, count_ngrams
+from wordtie.noise.ngram_counts import Int64s, NgramTable, checked_ids, count_ngrams
+from wordtie.text.batches import Ids
 
-Floats: TypeAlias = NDArray[np.float64]
+Doubles: TypeAlias = NDArray[np.float64]
 
 FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)
 """For counts of 1, 2, 3 and more, where a text is too small to estimate them: half of 1, 2 and 3."""
@@ -42,9 +43,9 @@ class OrderWeights:
     """One order of the model. The last row of either array stands for what was never seen (label -1)."""
 
     table: NgramTable
-    discounted: Floats
+    discounted: Doubles
     """(G + 1,): (a - D) / a(h.) of each n-gram, then 0."""
-    backoff: Floats
+    backoff: Doubles
     """(C + 1,): lambda of each context, then 1."""
 
 
@@ -54,7 +55,7 @@ class KneserNey:
 
     vocabulary_size: int
     eos_id: int | None
-    unigram: Floats
+    unigram: Doubles
     """(V,): p(w) in no context."""
     higher: tuple[OrderWeights, ...]
     """Orders 2 to `order`."""
@@ -99,7 +100,7 @@ class KneserNey:
         unigram_V = unigram.discounted[:vocabulary_size] + unigram.backoff[0] / vocabulary_size
         return cls(vocabulary_size, eos_id, unigram_V, higher)
 
-    def log_probabilities(self, ids_N: Ids) -> Floats:
+    def log_probabilities(self, ids_N: Ids) -> Doubles:
         """Natural log (N,) of each token's probability given the tokens before it in its sentence, in nats.
 
         Raises `DataError` for an empty text and for ids outside the vocabulary.
@@ -113,7 +114,7 @@ class KneserNey:
             label_M = weights.table.find(context_M, ids_M)
             probability_M *= weights.backoff[context_M]
             probability_M += weights.discounted[label_M]
-        logs_N: Floats = np.log(probability_M[ids_M != self.vocabulary_size])
+        logs_N: Doubles = np.log(probability_M[ids_M != self.vocabulary_size])
         return logs_N
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordtie.errors import require
-from wordtie.noise.ngram_counts import Ids, checked_ids
+from wordtie.noise.ngram_counts import checked_ids
+from wordtie.text.batches import Ids
 
 
 @dataclass(frozen=True)

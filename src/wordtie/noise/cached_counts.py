@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from wordtie.noise.ngram_counts import Ids, NeighbourCounts, neighbour_counts
+from wordtie.noise.ngram_counts import NeighbourCounts, neighbour_counts
+from wordtie.text.batches import Ids
 from wordtie.text.files import replace_file
 
 COUNTS, INFO = "train.counts.npz", "data.json"

@@ -16,14 +16,14 @@ Shapes: N tokens, V words, G distinct n-grams of one order.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wordtie.errors import DataError, require
+from wordtie.text.batches import Ids
 
-Ids: TypeAlias = NDArray[np.integer[Any]]
 Int64s: TypeAlias = NDArray[np.int64]
 
 
