@@ -7,13 +7,14 @@ import fcntl
 import sys
 import termios
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wordtie.commands._shared import Parser, UsageError, print_json, say, stdin, text_name
 from wordtie.errors import DataError, RunFolderError
 
 if TYPE_CHECKING:
     from wordtie.uses.open_run import LoadedModel
+    from wordtie.uses.score_file import EvaluationResult
 
 HELP = """\
 Measure the perplexity of a text under a trained model.
@@ -45,16 +46,17 @@ def main(argv: list[str]) -> None:
     model = load(arguments.run)
     if arguments.file is None:
         say(["what comes on stdin is not read: give - for it"] if _is_given_stdin() else [])
-        result = evaluate_split(model, arguments.run, arguments.split or "test")
+        split = arguments.split or "test"
+        name, result = f"{model.settings.data.corpus} ({split})", evaluate_split(model, arguments.run, split)
     else:
         text = stdin() if arguments.file == "-" else arguments.file
         if Path(arguments.file).is_file():  # stdin and other pipes are read once
             say(of_text(model.tokenizer, beginning(Path(arguments.file))))
-        result = {"text": text_name(arguments.file), **dataclasses.asdict(model.evaluate(text))}
+        name, result = text_name(arguments.file), model.evaluate(text)
     if arguments.json:
-        print_json(result)
+        print_json({"text": name, **dataclasses.asdict(result)})
     else:
-        print(summary(result))
+        print(summary(name, result))
 
 
 def _is_given_stdin() -> bool:
@@ -65,10 +67,11 @@ def _is_given_stdin() -> bool:
         return False
 
 
-def evaluate_split(model: LoadedModel, run: str, split: str) -> dict[str, object]:
+def evaluate_split(model: LoadedModel, run: str, split: str) -> EvaluationResult:
     """A text of the model's own corpus. Raises `RunFolderError` where it is no longer what it was."""
     from wordtie.evaluation.perplexity import evaluate
     from wordtie.training.prepared import prepared_data
+    from wordtie.uses.score_file import EvaluationResult
 
     try:
         data = prepared_data(model.settings)
@@ -78,27 +81,25 @@ def evaluate_split(model: LoadedModel, run: str, split: str) -> dict[str, object
     if data.vocabulary != model.tokenizer.vocabulary or model.texts.get(split, counts["sha256"]) != counts["sha256"]:
         raise RunFolderError(f"{run}: {model.settings.data.corpus} has changed since training; name a FILE to measure")
     score = evaluate(model.model, data.test if split == "test" else data.valid, data.vocabulary.eos_id)
-    return {
-        "text": f"{model.settings.data.corpus} ({split})",
-        "perplexity": score.perplexity,
-        "nats": score.nats,
-        "tokens": score.tokens,
-        **{name: counts[name] for name in ("oov", "unk", "eos")},
-        "unk_policy": policy["unk"],
-        "eos_policy": policy["eos"],
-        "sha256": counts["sha256"],
-    }
+    return EvaluationResult(
+        perplexity=score.perplexity,
+        nats=score.nats,
+        tokens=score.tokens,
+        **{name: counts[name] for name in ("oov", "unk", "eos", "sha256")},
+        unk_policy=policy["unk"],
+        eos_policy=policy["eos"],
+    )
 
 
-def summary(result: dict[str, Any]) -> str:
+def summary(name: str, result: EvaluationResult) -> str:
     """The perplexity, over what."""
     from wordtie.evaluation.shown import shown
 
     return "\n".join(
         [
-            f"perplexity {shown(result['perplexity'])}",
-            f"over {result['tokens']:,} tokens of {result['text']}, {result['oov']:,} of them out of the vocabulary",
-            f"<unk>: {result['unk_policy']}",
-            f"<eos>: {result['eos_policy']}",
+            f"perplexity {shown(result.perplexity)}",
+            f"over {result.tokens:,} tokens of {name}, {result.oov:,} of them out of the vocabulary",
+            f"<unk>: {result.unk_policy}",
+            f"<eos>: {result.eos_policy}",
         ]
     )
