@@ -100,7 +100,7 @@ def test_compare_over_a_text(runs: tuple[str, str], capsys: Capture) -> None:
 
 def test_subspace_of_one_untied_model_and_of_two(runs: tuple[str, str], capsys: Capture) -> None:
     (row,) = rows(output(["subspace", "untied"], capsys))
-    first, second = sides(Path("untied"))
+    first, second = sides(Path("untied")).values()
     assert float(row["distance"]) == pytest.approx(subspace_distance(first.matrix_VE, second.matrix_VE), abs=1e-6)
     words = len(first.words)
     assert (row["first"], row["second"], row["words"]) == ("untied:input", "untied:output", str(words))

@@ -191,7 +191,7 @@ def test_blank_lines_at_the_end_are_no_rows(tmp_path: Path) -> None:
 
 def test_sides_of_a_model(tmp_path: Path) -> None:
     run = run_folder(tmp_path / "run")
-    first, second = sides(run)
+    first, second = sides(run).values()
     assert list(first.words) == ["the", "cat"]
     assert first.counts == [7, 3]
     assert first.matrix_VE.tolist() == [[0, 1], [4, 5]]
@@ -200,7 +200,7 @@ def test_sides_of_a_model(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is not tied"):
         vectors_of(run, "tied")
     tied = run_folder(tmp_path / "tied", "language_model", tied=True)
-    (only,) = sides(tied)
+    (only,) = sides(tied).values()
     assert only.counts is None
     assert list(only.words) == ["the", "<eos>", "cat", "<unk>"]
     np.testing.assert_array_equal(vectors_of(tied, "output").matrix_VE, only.matrix_VE)

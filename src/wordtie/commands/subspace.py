@@ -41,7 +41,7 @@ def main(argv: list[str]) -> None:
         raise UsageError(f"{arguments.first}: no such run folder")
     elif not Path(arguments.first).is_dir():
         raise UsageError("one run folder, or two sources to hold against each other; see `wordtie subspace --help`")
-    elif len(sets := sides(Path(arguments.first))) < 2:
+    elif len(sets := list(sides(Path(arguments.first)).values())) < 2:
         raise UsageError(f"{arguments.first}: is tied, so both its matrices are one: name a second source")
     first, second = sets
     shared = [word for word in first.words if word in second.index]

@@ -118,7 +118,7 @@ def picture(arguments: argparse.Namespace, vectors: WordVectors) -> None:
     from wordtie.uses.vectors import sides
 
     source = Path(arguments.source)
-    sets = sides(source) if source.is_dir() and not arguments.side else [vectors]
+    sets = list(sides(source).values()) if source.is_dir() and not arguments.side else [vectors]
     words = [word.strip() for word in arguments.words.split(",") if word.strip()]
     write_page(Path(arguments.picture), sets, words, MAP_WORDS, arguments.top)
     print(arguments.picture)

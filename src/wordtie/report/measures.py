@@ -67,10 +67,8 @@ def similarity(folder: Path) -> dict[str, dict[str, float]]:
         print(f"word similarity is not measured: {error}", file=sys.stderr)
         return {}
     return {
-        vectors.name.rpartition(":")[2]: {
-            title: round(rank_correlation(vectors, each).rho, 4) for title, each in benchmarks.items()
-        }
-        for vectors in sides(folder)
+        side: {title: round(rank_correlation(vectors, each).rho, 4) for title, each in benchmarks.items()}
+        for side, vectors in sides(folder).items()
     }
 
 

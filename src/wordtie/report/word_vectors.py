@@ -111,10 +111,9 @@ def run_row(name: str, data: DataSettings, settings: Word2VecSettings, folder: P
         return
     print(f"{name}: training", file=sys.stderr)
     trained = train_word2vec(data, settings, folder, overwrite=True)
-    found = {side.name.rpartition(":")[2]: side for side in sides(folder)}
     training = {key: value for key, value in asdict(trained).items() if key != "folder"}
     content = {"row": name, "settings": asked_of(data, settings), "training": training}
-    write(result, {**content, "similarity": judged(found)})
+    write(result, {**content, "similarity": judged(sides(folder))})
 
 
 def asked_of(data: DataSettings, settings: Word2VecSettings) -> Any:
@@ -146,12 +145,9 @@ def compare(name: str, runs: Mapping[str, Path], results: Path) -> None:
     """Paired differences from the untied input vectors, and the agreement of all sets of vectors."""
     sets: dict[str, WordVectors] = {}
     for run, folder in runs.items():
-        if run == "untied":
-            if len(sides(folder)) == 1:
-                raise DataError(f"{folder}: is tied: it goes with --tied")
-            sets |= {side: vectors_of(folder, side) for side in ("input", "output")}
-        else:
-            sets[run] = vectors_of(folder, "tied")
+        sets |= sides(folder) if run == "untied" else {run: vectors_of(folder, "tied")}
+        if "input" not in sets:
+            raise DataError(f"{folder}: is tied: it goes with --tied")
     first = sets["input"]
     others = {key: vectors for key, vectors in sets.items() if key != "input"}
     pairs = [(a, b) for number, a in enumerate(sets) for b in list(sets)[number + 1 :]]

@@ -7,10 +7,12 @@ are better. A tied model has one set, which goes by any of the three names.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from torch import Tensor
 
 from wordtie.errors import DataError, RunFolderError
 from wordtie.models.language_model import WORD_MATRICES
@@ -28,13 +30,27 @@ def vectors_of(run: Path, side: Side | None = None) -> WordVectors:
     Words that were never trained (word2vec's `<unk>` and `<eos>`) are left out. Raises `RunFolderError` for a folder
     that is no finished run, `DataError` for a side that the model does not have.
     """
-    kind = _kind(run)
-    _, tensors, tokenizer = read_model(run, kind)
+    return _side(run, *_read(run), side)
+
+
+def sides(run: Path) -> dict[str, WordVectors]:
+    """By side: input and output vectors of an untied model, the one set of a tied one."""
+    tensors, words = _read(run)
+    both: tuple[Side, ...] = ("input", "output") if WORD_MATRICES[1] in tensors else ("tied",)
+    return {side: _side(run, tensors, words, side) for side in both}
+
+
+def _read(run: Path) -> tuple[dict[str, Tensor], Sequence[str]]:
+    """(tensors, words)"""
+    _, tensors, tokenizer = read_model(run, _kind(run))
+    return tensors, tokenizer.vocabulary.words
+
+
+def _side(run: Path, tensors: Mapping[str, Tensor], words: Sequence[str], side: Side | None) -> WordVectors:
     source, target = WORD_MATRICES
     if side == "tied" and target in tensors:
         raise DataError(f"{run}: is not tied: take its side input or output")
     matrix_VE = tensors[target if side == "output" and target in tensors else source].float().numpy()
-    words = tokenizer.vocabulary.words
     name = f"{run}:{side or ('input' if target in tensors else 'tied')}"
     if "counts" not in tensors:
         return WordVectors(words, matrix_VE, name=name)
@@ -68,9 +84,3 @@ def _kind(run: Path) -> str:
     if kind not in OPENERS:
         raise RunFolderError(f"{path}: a {kind} model has no word vectors that this version knows of")
     return kind
-
-
-def sides(run: Path) -> list[WordVectors]:
-    """Input and output vectors of an untied model, the one set of a tied one."""
-    first = vectors_of(run)
-    return [first] if first.name.endswith(":tied") else [first, vectors_of(run, "output")]
