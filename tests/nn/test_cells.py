@@ -22,8 +22,8 @@ LAYERS: dict[str, Callable[[], Layer]] = {
     "lstm": lambda: LSTMLayer(E, H),
     "gru": lambda: GRULayer(E, H),
     "rnn": lambda: RNNLayer(E, H),
-    "rhn": lambda: RHNLayer(E, H, D),
-    "rhn, own carry gates": lambda: RHNLayer(E, H, D, coupled=False),
+    "rhn": lambda: RHNLayer(E, H, D, coupled=True, transform_bias=-2.0),
+    "rhn, own carry gates": lambda: RHNLayer(E, H, D, coupled=False, transform_bias=-2.0),
 }
 MASKS = {
     "none": (),
@@ -146,7 +146,7 @@ def test_gru_is_that_of_torch() -> None:
     torch.testing.assert_close(core(x, core.initial_state(B))[0], library(x)[0])
 
 
-@pytest.mark.parametrize("core", [LSTM(E, H, 2), GRU(E, H, 2), RNN(E, H, 2), RHN(E, H, 2, depth=2)])
+@pytest.mark.parametrize("core", [LSTM(E, H, 2), GRU(E, H, 2), RNN(E, H, 2), RHN(E, H, 2, Dropouts(), 2, True, -2.0)])
 def test_a_window_in_two_halves_is_the_same(core: Core) -> None:
     for parameter in core.parameters():
         torch.nn.init.uniform_(parameter, -0.8, 0.8)

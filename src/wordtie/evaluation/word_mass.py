@@ -46,13 +46,13 @@ class TextMass:
     tokens: int
 
 
-def frequent_ids(vocabulary: Vocabulary, count: int = FREQUENT) -> list[int]:
+def frequent_ids(vocabulary: Vocabulary, count: int) -> list[int]:
     """Ids of the most frequent words of the training text; ids go by frequency."""
     special = (vocabulary.unk_id, vocabulary.eos_id)
     return [number for number in range(min(len(vocabulary), count + 2)) if number not in special][:count]
 
 
-def word_mass(probability_V: Tensor, vocabulary: Vocabulary, count: int = FREQUENT) -> WordMass:
+def word_mass(probability_V: Tensor, vocabulary: Vocabulary, count: int) -> WordMass:
     """The masses in one distribution."""
     frequent = probability_V[frequent_ids(vocabulary, count)].sum()
     return WordMass(float(probability_V[vocabulary.unk_id]), float(frequent))

@@ -21,8 +21,8 @@ class Projection(nn.Module):
         self,
         hidden: int,
         size: int,
-        strength: float = 0.0,
-        form: Literal["squared_norm", "norm"] = "squared_norm",
+        strength: float,
+        form: Literal["squared_norm", "norm"],
         bias: bool = False,
     ) -> None:
         super().__init__()

@@ -17,13 +17,13 @@ import torch
 from torch import Tensor, nn
 
 from wordtie.nn.core import Core, Layer, LayerState
-from wordtie.nn.masks import NONE, Dropouts, LayerMasks
+from wordtie.nn.masks import Dropouts, LayerMasks
 
 
 class RHNLayer(Layer):
     """Parameters of one layer of the stack, D highway layers deep, and its equations."""
 
-    def __init__(self, size: int, hidden: int, depth: int, coupled: bool = True, transform_bias: float = -2.0) -> None:
+    def __init__(self, size: int, hidden: int, depth: int, coupled: bool, transform_bias: float) -> None:
         super().__init__(hidden)
         rows = (2 if coupled else 3) * hidden
         self.candidates = depth
@@ -65,10 +65,10 @@ class RHN(Core):
         size: int,
         hidden: int,
         layers: int,
-        dropouts: Dropouts = NONE,
-        depth: int = 10,
-        coupled: bool = True,
-        transform_bias: float = -2.0,
+        dropouts: Dropouts,
+        depth: int,
+        coupled: bool,
+        transform_bias: float,
     ) -> None:
         sizes = [size, *[hidden] * (layers - 1)]
         super().__init__((RHNLayer(each, hidden, depth, coupled, transform_bias) for each in sizes), dropouts)

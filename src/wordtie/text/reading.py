@@ -86,7 +86,7 @@ def byte_blocks(
     length: int | None = None,
     line: int = 1,
     at_spaces: bool = False,
-    mend: str = SHORTER_LINES,
+    mend: str,
 ) -> Iterator[tuple[int, bytes]]:
     """Blocks of whole lines, each with the number of its first line; at most `length` bytes in all.
 

@@ -51,9 +51,7 @@ def compare_predictions(
     return Comparison(phrase, following, found)
 
 
-def expectation(
-    loaded: LoadedModel, phrase: str, following: str | None = None, top: int = 10, frequent: int = FREQUENT
-) -> Expectation:
+def expectation(loaded: LoadedModel, phrase: str, following: str | None, top: int, frequent: int) -> Expectation:
     """One model, one phrase, which starts from `<eos>`. Raises `DataError` where what follows is not one word."""
     model, tokenizer = loaded.model, loaded.tokenizer
     with evaluating(model):
