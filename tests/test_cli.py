@@ -15,10 +15,9 @@ import pytest
 import yaml
 
 from wordtie import __version__, cli
-from wordtie.commands import train
-from wordtie.commands._settings import as_yaml
+from wordtie.commands._settings import as_yaml, default_folder
 from wordtie.commands._shared import read_lines
-from wordtie.config import DataSettings, LossSettings, ModelSettings, NoiseSettings, Settings, from_dict
+from wordtie.config import DataSettings, LossSettings, ModelSettings, NoiseSettings, Settings, from_dict, to_dict
 from wordtie.config.without_effect import without_effect
 from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, WordtieError
 from wordtie.models.word2vec_settings import Word2VecSettings
@@ -214,8 +213,8 @@ def test_a_recipe_leaves_open_what_was_left_out(tmp_path: Path, capsys: Capture)
 
 def test_print_config_without_arguments_is_the_defaults(capsys: Capture) -> None:
     assert cli.main(["train", "--print_config"]) == 0
-    assert capsys.readouterr().out == as_yaml(Settings())
-    assert "hidden: 7\n" in as_yaml(Settings(model=ModelSettings(hidden=7)))
+    assert capsys.readouterr().out == as_yaml(to_dict(Settings()))
+    assert "hidden: 7\n" in as_yaml(to_dict(Settings(model=ModelSettings(hidden=7))))
 
 
 @pytest.mark.parametrize(
@@ -223,7 +222,7 @@ def test_print_config_without_arguments_is_the_defaults(capsys: Capture) -> None
     [("ptb", "ptb"), ("wikitext-2", "wikitext-2"), ("a/novel.txt", "novel"), ("a/v1.2/", "v1.2")],
 )
 def test_default_run_folder(corpus: str, folder: str) -> None:
-    assert train.default_folder(corpus) == Path("runs") / folder
+    assert default_folder(corpus) == Path("runs") / folder
 
 
 def test_read_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -330,7 +329,7 @@ def test_settings_of_word2vec_without_effect_are_named() -> None:
 
 def test_a_recipe_for_training_serves_for_its_text_too(tmp_path: Path, capsys: Capture) -> None:
     recipe = tmp_path / "recipe.yaml"
-    recipe.write_text(as_yaml(Settings(data=DataSettings(lowercase=True), model=ModelSettings(hidden=3))))
+    recipe.write_text(as_yaml(to_dict(Settings(data=DataSettings(lowercase=True), model=ModelSettings(hidden=3)))))
     assert cli.main(["word2vec", "--config", str(recipe), "--print_config"]) == 0
     data = yaml.safe_load(capsys.readouterr().out)["data"]
     assert data["lowercase"] is True
@@ -358,7 +357,7 @@ def test_baseline_of_a_text_of_ones_own(tmp_path: Path, capsys: Capture) -> None
 
 def test_baseline_takes_the_recipe_of_a_model(tmp_path: Path, capsys: Capture) -> None:
     recipe = tmp_path / "settings.yaml"
-    recipe.write_text(as_yaml(Settings(model=ModelSettings(hidden=7))).replace("sotu", "not-there"))
+    recipe.write_text(as_yaml(to_dict(Settings(model=ModelSettings(hidden=7)))).replace("sotu", "not-there"))
     assert cli.main(["baseline", "--config", str(recipe)]) == DataError.exit_code
     assert "not-there: no such file" in capsys.readouterr().err
     assert cli.main(["baseline", "--order", "0"]) == 2

@@ -8,16 +8,16 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import NoReturn, get_type_hints
+from typing import Any, NoReturn, get_type_hints
 
 import jsonargparse
 import yaml
 
 from wordtie.commands._shared import UsageError, meant
-from wordtie.config import SECTIONS, Settings, to_dict
+from wordtie.config import SECTIONS, Settings
 from wordtie.errors import did_you_mean
 from wordtie.text.catalogue import CATALOGUE
 
@@ -139,9 +139,14 @@ def _check_said_once(path: Path, node: yaml.Node) -> None:
         lines[key.value] = line
 
 
-def as_yaml(settings: Settings) -> str:
-    """The settings as a recipe that `--config` reads back."""
-    return str(yaml.safe_dump(to_dict(settings), sort_keys=False, allow_unicode=True))
+def as_yaml(recipe: Mapping[str, Any]) -> str:
+    """A recipe, by sections, as `--config` reads it back."""
+    return str(yaml.safe_dump(recipe, sort_keys=False, allow_unicode=True))
+
+
+def default_folder(corpus: str, ending: str = "") -> Path:
+    """`ptb` → runs/ptb, `texts/novel.txt` → runs/novel, `../mine/` → runs/mine."""
+    return Path("runs") / f"{Path(corpus).resolve().name.removesuffix('.txt')}{ending}"
 
 
 def another_of_its_name(corpus: str) -> list[str]:

@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wordtie.commands._settings import SettingsParser, another_of_its_name, as_yaml
+from wordtie.commands._settings import SettingsParser, another_of_its_name, as_yaml, default_folder
 from wordtie.commands._shared import UsageError, print_json, say
+from wordtie.config import to_dict
 from wordtie.text.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def main(argv: list[str]) -> None:
         raise UsageError("--resume keeps the run folder and --overwrite replaces it; give one of them")
     settings = parser.settings(parsed)
     if parsed.print_config:
-        print(as_yaml(settings), end="")
+        print(as_yaml(to_dict(settings)), end="")
         return
     out = default_folder(settings.data.corpus) if parsed.out is None else parsed.out
 
@@ -82,11 +83,6 @@ def main(argv: list[str]) -> None:
         print(summary(result, data.info))
         if result.stopped != "max_time" and result.valid_perplexity > data.info["vocabulary_size"]:
             say(["the model is worse than guessing: --training.lr is too high, or the training text is too short"])
-
-
-def default_folder(corpus: str) -> Path:
-    """`ptb` → runs/ptb, `texts/novel.txt` → runs/novel, `../mine/` → runs/mine."""
-    return Path("runs") / Path(corpus).resolve().name.removesuffix(".txt")
 
 
 def summary(result: TrainingResult, info: dict[str, Any]) -> str:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-from pathlib import Path
-
-import yaml
-
-from wordtie.commands._settings import SettingsParser, another_of_its_name
+from wordtie.commands._settings import SettingsParser, another_of_its_name, as_yaml, default_folder
 from wordtie.commands._shared import print_json, say
-from wordtie.config import DataSettings, Settings, to_dict
+from wordtie.config import DataSettings
 from wordtie.config.paths import path_of
-from wordtie.models.word2vec_settings import MIN_COUNT, Word2VecSettings, with_min_count
+from wordtie.models.word2vec_settings import MIN_COUNT, Word2VecSettings, recipe, with_min_count
 from wordtie.text.catalogue import CATALOGUE
 
 HELP = """\
@@ -45,11 +40,9 @@ def main(argv: list[str]) -> None:
     data = with_min_count(DataSettings(**{**parsed.data.as_dict(), **corpus}))
     settings = Word2VecSettings(**parsed.word2vec.as_dict())
     if parsed.print_config:
-        sections = {"data": to_dict(Settings(data=data))["data"], "word2vec": dataclasses.asdict(settings)}
-        print(yaml.safe_dump(sections, sort_keys=False, allow_unicode=True), end="")
+        print(as_yaml(recipe(data, settings)), end="")
         return
-    name = Path(data.corpus).resolve().name.removesuffix(".txt")
-    out = Path("runs") / f"{name}-word2vec" if parsed.out is None else parsed.out
+    out = default_folder(data.corpus, "-word2vec") if parsed.out is None else parsed.out
 
     from wordtie.training.word2vec_run import train_word2vec
 

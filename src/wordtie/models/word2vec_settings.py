@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
 
-from wordtie.config import DataSettings
+from wordtie.config import DataSettings, Settings, to_dict
 from wordtie.config.checks import check_seed, check_types
 from wordtie.config.without_effect import unused
 from wordtie.errors import require
@@ -87,6 +87,11 @@ class Word2VecSettings:
     def mean(self) -> bool:
         """`cbow_mean`, with the default resolved."""
         return self.head != "tied_linear" if self.cbow_mean is None else self.cbow_mean
+
+
+def recipe(data: DataSettings, settings: Word2VecSettings) -> dict[str, dict[str, Any]]:
+    """Plain values, as a recipe and the run folder's `settings.yaml` hold them."""
+    return {"data": to_dict(Settings(data=data))["data"], "word2vec": asdict(settings)}
 
 
 def with_min_count(data: DataSettings) -> DataSettings:

@@ -9,17 +9,17 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from wordtie.config import DataSettings, Settings, to_dict
+from wordtie.config import DataSettings, Settings
 from wordtie.errors import DataError
 from wordtie.models.word2vec import Word2Vec
-from wordtie.models.word2vec_settings import Word2VecSettings, with_min_count
+from wordtie.models.word2vec_settings import Word2VecSettings, recipe, with_min_count
 from wordtie.text.batches import Ids
 from wordtie.text.files import write_text
 from wordtie.text.token_file import PreparedData
@@ -82,7 +82,7 @@ def train_word2vec(
             seconds=round(time.monotonic() - started, 1),
             weights_sha256=checkpoint.tensors_sha256(tensors),
         )
-        kept = {"data": to_dict(Settings(data=data_settings))["data"], "word2vec": asdict(settings)}
+        kept = recipe(data_settings, settings)
         run_folder.write_model(out, KIND, {"words": len(data.vocabulary), "settings": kept}, tensors, data.tokenizer)
         if overwrite:
             run_folder.clear(out, but=run_files.MODEL_FILES)
