@@ -25,7 +25,7 @@ from benchmarks.memory import extra_peak, in_fresh_process
 from benchmarks.steps import zipf_ids
 from tests.reference.naive import NaiveModel, State, naive_score, naive_surprisal
 from wordtie.config import ModelSettings
-from wordtie.evaluation.perplexity import TOKENS_AT_ONCE, Reader, evaluate, token_scores
+from wordtie.evaluation.perplexity import TOKENS_AT_ONCE, Reader, evaluate
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.batches import Ids, batches
 from wordtie.text.tokenisation import Tokenisation
@@ -180,7 +180,7 @@ CLAIMS = (
         3.0,
         lambda effort: measure(
             lambda ids: naive_contender(ids, naive_surprisal),
-            lambda model, ids: list(token_scores(model, ids, 0)),
+            lambda model, ids: list(Reader(model, 0)(ids)),
             effort,
         ),
     ),

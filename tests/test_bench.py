@@ -22,7 +22,7 @@ from benchmarks.steps import Setup, fast_contender, multiply_adds, naive_contend
 from tests.reference.naive import NaiveLoss, NaiveMasks, NaiveModel, naive_score, naive_step, naive_surprisal
 from wordtie import cli
 from wordtie.config import LossSettings, ModelSettings, TrainingSettings
-from wordtie.evaluation.perplexity import evaluate, token_scores
+from wordtie.evaluation.perplexity import Reader, evaluate
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
 from wordtie.nn.masks import LayerMasks, Masks
@@ -105,9 +105,7 @@ def test_naive_scoring_is_our_scoring() -> None:
         nats += found
         pieces.append(piece)
     assert evaluate(fast, ids, 0).nats == pytest.approx(nats, rel=1e-5)
-    bits = [
-        torch.cat([torch.from_numpy(part) for part in parts]) for parts in zip(*token_scores(fast, ids, 0), strict=True)
-    ]
+    bits = [torch.cat([torch.from_numpy(part) for part in parts]) for parts in zip(*Reader(fast, 0)(ids), strict=True)]
     torch.testing.assert_close(torch.stack(bits).float(), torch.cat(pieces, dim=1), rtol=1e-4, atol=1e-5)
 
 

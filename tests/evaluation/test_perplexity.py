@@ -15,7 +15,7 @@ from tests.reference.perplexity import surprisals
 from wordtie.config import DataSettings, ModelSettings
 from wordtie.errors import DataError
 from wordtie.evaluation import perplexity
-from wordtie.evaluation.perplexity import LogProbabilities, Reader, evaluate, evaluate_blocks, token_scores
+from wordtie.evaluation.perplexity import LogProbabilities, Reader, evaluate, evaluate_blocks
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.corpus import SplitReader, find_corpus
 
@@ -41,7 +41,7 @@ def test_one_stream_is_one_word_after_another(model: LanguageModel, length: int)
     assert score.tokens == length
     assert score.nats == pytest.approx(sum(nats for nats, _ in slow), rel=1e-5)
     assert score.perplexity == pytest.approx(math.exp(sum(nats for nats, _ in slow) / length), rel=1e-5)
-    bits, entropies = (np.concatenate(parts) for parts in zip(*token_scores(model, ids, EOS), strict=True))
+    bits, entropies = (np.concatenate(parts) for parts in zip(*Reader(model, EOS)(ids), strict=True))
     np.testing.assert_allclose(bits, [nats / math.log(2) for nats, _ in slow], rtol=1e-4)
     np.testing.assert_allclose(entropies, [entropy for _, entropy in slow], rtol=1e-4)
 
@@ -50,12 +50,12 @@ def test_one_stream_is_one_word_after_another(model: LanguageModel, length: int)
 def test_windows_do_not_matter(model: LanguageModel, tokens: int, scores: int, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = text(50)
     whole = evaluate(model, ids, EOS)
-    pieces = np.concatenate([bits for bits, _ in token_scores(model, ids, EOS)])
+    pieces = np.concatenate([bits for bits, _ in Reader(model, EOS)(ids)])
     monkeypatch.setattr(perplexity, "TOKENS_AT_ONCE", tokens)
     monkeypatch.setattr(perplexity, "SCORES_AT_ONCE", scores)
     monkeypatch.setattr(perplexity, "FEWEST_ROWS", 1)
     assert evaluate(model, ids, EOS).nats == pytest.approx(whole.nats, rel=1e-5)
-    np.testing.assert_allclose(np.concatenate([b for b, _ in token_scores(model, ids, EOS)]), pieces, rtol=1e-4)
+    np.testing.assert_allclose(np.concatenate([b for b, _ in Reader(model, EOS)(ids)]), pieces, rtol=1e-4)
 
 
 @settings(max_examples=25, deadline=None)
@@ -116,14 +116,14 @@ def test_a_uniform_model_is_as_perplexed_as_it_has_words() -> None:
     with torch.no_grad():
         model.embedding.weight.zero_()
     assert evaluate(model, text(30), EOS).perplexity == pytest.approx(WORDS)
-    for bits, entropies in token_scores(model, text(30), EOS):
+    for bits, entropies in Reader(model, EOS)(text(30)):
         np.testing.assert_allclose(bits, math.log2(WORDS), rtol=1e-6)
         np.testing.assert_allclose(entropies, math.log2(WORDS), rtol=1e-6)
 
 
 def test_scoring_leaves_gradients_on_for_its_caller() -> None:
     model = LanguageModel(ModelSettings(hidden=4), WORDS).train()
-    for _ in token_scores(model, text(30), EOS):
+    for _ in Reader(model, EOS)(text(30)):
         assert torch.is_grad_enabled()
         assert model.training
 

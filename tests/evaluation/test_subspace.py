@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from wordtie.errors import DataError
-from wordtie.evaluation.subspace import compare_subspaces, subspace_distance
+from wordtie.evaluation.subspace import compare_subspaces
 
 SHAPES = [(40, 6, 6), (7, 7, 3), (30, 2, 9), (5, 1, 1)]
 Doubles = NDArray[np.float64]
@@ -18,6 +18,10 @@ def matrices(words: int, first: int, second: int, noise: float = 1.0) -> tuple[D
     rng = np.random.default_rng(first)
     x = rng.normal(size=(words, first))
     return x, x @ rng.normal(size=(first, second)) + noise * rng.normal(size=(words, second))
+
+
+def subspace_distance(x: Doubles, y: Doubles) -> float:
+    return compare_subspaces(x, y).distance
 
 
 def by_the_book(x: Doubles, y: Doubles) -> float:

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from wordtie.evaluation.subspace import subspace_distance
+from wordtie.evaluation.subspace import compare_subspaces
 from wordtie.papers import registry
 from wordtie.papers.inan_2017_figure_1 import GROUP, ROWS
 from wordtie.papers.row import Row
@@ -39,7 +39,7 @@ def test_points_become_entries_and_both_panels(row: Row, place: Place, monkeypat
         first, second = (tensors[f"model.{side}.weight"].numpy() for side in ("embedding", "head"))
         np.testing.assert_allclose(np.linalg.norm(first, axis=1), 1, rtol=1e-6, err_msg="rows are held at norm 1")
         distance = entries[name]["measures"]["subspace"]["distance"]
-        assert distance == pytest.approx(subspace_distance(first, second), abs=1e-6)
+        assert distance == pytest.approx(compare_subspaces(first, second).distance, abs=1e-6)
     found = states(read_all(place.results))
     drawn = {figure.name: figure.lines["ours"] for figure in plots.papers_figures(found)}
     at = {name: entries[name]["measures"]["subspace"]["distance"] for name in NAMES}

@@ -12,7 +12,7 @@ import pytest
 from tests.commands import SMALL, Capture, output, rows, small_text
 from wordtie import cli
 from wordtie.errors import DataError
-from wordtie.evaluation.subspace import subspace_distance
+from wordtie.evaluation.subspace import compare_subspaces
 from wordtie.uses.compare_predictions import compare_predictions
 from wordtie.uses.open_run import load
 from wordtie.uses.vectors import sides, vectors_of
@@ -101,12 +101,14 @@ def test_compare_over_a_text(runs: tuple[str, str], capsys: Capture) -> None:
 def test_subspace_of_one_untied_model_and_of_two(runs: tuple[str, str], capsys: Capture) -> None:
     (row,) = rows(output(["subspace", "untied"], capsys))
     first, second = sides(Path("untied")).values()
-    assert float(row["distance"]) == pytest.approx(subspace_distance(first.matrix_VE, second.matrix_VE), abs=1e-6)
+    assert float(row["distance"]) == pytest.approx(
+        compare_subspaces(first.matrix_VE, second.matrix_VE).distance, abs=1e-6
+    )
     words = len(first.words)
     assert (row["first"], row["second"], row["words"]) == ("untied:input", "untied:output", str(words))
     assert float(row["unrelated"]) == pytest.approx((1 - 6 / words) ** 0.5, abs=1e-6)
     found = json.loads(output(["subspace", "tied", "untied:output", "--json"], capsys))
-    expected = subspace_distance(vectors_of(Path("tied")).matrix_VE, second.matrix_VE)
+    expected = compare_subspaces(vectors_of(Path("tied")).matrix_VE, second.matrix_VE).distance
     assert found["distance"] == pytest.approx(expected)
     assert len(found["angles"]) == 6
     assert np.degrees(np.arcsin(found["distance"])) <= found["largest_angle"] + 1e-9

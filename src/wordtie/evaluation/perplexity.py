@@ -138,7 +138,7 @@ class Reader:
         self.before = self.eos_id
 
     def __call__(self, ids: Ids) -> Iterator[tuple[Bits, Bits]]:
-        """Surprisal of each token and entropy of its prediction, in bits, for the next words of the stream."""
+        """Surprisal of each token and entropy of its prediction, in bits: the next words of the stream, in pieces."""
         return self._read(ids, _bits)
 
     def nats(self, ids: Ids) -> Iterator[float]:
@@ -174,14 +174,6 @@ class Reader:
                 self.before = piece[-1]
                 measured = [*measure(self._log_probabilities, query, torch.tensor(piece, device=device))]
             yield from measured
-
-
-def token_scores(model: LanguageModel, ids: Ids, eos_id: int) -> Iterator[tuple[Bits, Bits]]:
-    """Surprisal of each token and entropy of its prediction, in bits; one stream, predicted from `<eos>` on.
-
-    Given in pieces, so that a text of any length needs the same memory.
-    """
-    yield from Reader(model, eos_id)(ids)
 
 
 def _windows(blocks: Iterable[Ids], size: int) -> Iterator[Ids]:

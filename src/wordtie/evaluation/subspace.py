@@ -46,6 +46,10 @@ def compare_subspaces(first_VE: NDArray[Any], second_VF: NDArray[Any]) -> Subspa
     """The column spaces of two matrices whose rows are the same words in the same order.
 
     Raises `DataError` for matrices of different heights, without a space of their own (all zeros), or not finite.
+
+    >>> x, others = np.eye(3)[:, :1], (5 * np.eye(3)[:, :1], np.eye(3)[:, 1:2], np.ones((3, 1)))
+    >>> [round(compare_subspaces(x, y).distance ** 2, 6) for y in others]
+    [0.0, 1.0, 0.666667]
     """
     if len(first_VE) != len(second_VF):
         raise DataError(f"the matrices have {len(first_VE)} and {len(second_VF)} rows: they must be of the same words")
@@ -58,16 +62,6 @@ def compare_subspaces(first_VE: NDArray[Any], second_VF: NDArray[Any]) -> Subspa
     whole = np.asarray(second_VF, np.float64)
     outside = float(np.linalg.norm(whole - first @ (first.T @ whole)) / np.linalg.norm(whole))
     return Subspaces(min(distance, 1.0), ranks, _angles(smaller, larger, cosine_KL), min(outside, 1.0))
-
-
-def subspace_distance(first_VE: NDArray[Any], second_VF: NDArray[Any]) -> float:
-    """d of appendix B: 0 for the same column space, 1 for orthogonal ones. Raises `DataError`.
-
-    >>> x, y, z = np.eye(3)[:, :1], np.eye(3)[:, 1:2], np.ones((3, 1))
-    >>> subspace_distance(x, 5 * x), subspace_distance(x, y), round(subspace_distance(x, z) ** 2, 6)
-    (0.0, 1.0, 0.666667)
-    """
-    return compare_subspaces(first_VE, second_VF).distance
 
 
 def orthonormal_basis(matrix_VE: NDArray[Any]) -> Doubles:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordtie.errors import DataError
-from wordtie.evaluation.perplexity import token_scores
+from wordtie.evaluation.perplexity import Reader
 from wordtie.models.language_model import LanguageModel
 from wordtie.report.program import run
 from wordtie.text.batches import Ids
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def nats_of(model: LanguageModel, ids: Ids, eos_id: int) -> NDArray[np.float64]:
     """Of each token, (N,)."""
-    return math.log(2) * np.concatenate([surprisal for surprisal, _ in token_scores(model, ids, eos_id)])
+    return math.log(2) * np.concatenate([surprisal for surprisal, _ in Reader(model, eos_id)(ids)])
 
 
 def lines(
