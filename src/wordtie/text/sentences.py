@@ -12,7 +12,7 @@ _ABBREVIATIONS = "Mr|Mrs|Ms|Dr|Gen|Col|Capt|Lt|Maj|Gov|Sen|Rep|Hon|Rev|St|Messrs
 _END = re.compile(r"""[.!?]["'”’)\]]*(\s+)(?=["'“‘(\[]*[A-Z0-9])""")
 _NO_END = re.compile(rf"(?:\b(?:{_ABBREVIATIONS})|(?:\b|\.)[A-Z])\.$")
 
-
+_LETTER = re.compile(r"\b[^\W\d_]\.$")
 _GOES_ON = re.compile(
     r"""\w\w["'”’»)\]]*[.!?…]+["'”’»)\]]*\s+["'“‘«(\[]*([^\W\d_A-Za-z])"""  # the letters of A-Z are for `_END`
     r"""|(?<!\S)[.!?]\s+(?:["'“‘«(\[]+\s*)?[^\W\d_]|[؟۔।॥։።፧၊။。！？]["'”’»)\]]*\s*[^\W\d_]"""
@@ -21,12 +21,12 @@ _GOES_ON = re.compile(
 
 def go_on(line: str) -> bool:
     """Whether a line seems to hold several sentences, in whatever script. After a mark that hangs on a word no small
-    letter begins one; after one that stands alone, in tokenised text, any letter does.
+    letter begins one, and none after one letter; after a mark that stands alone, in tokenised text, any letter does.
 
     >>> [go_on(line) for line in ("Кот спал. Он ел.", "कुत्ता सोया। बिल्ली गई।", "z. B. hier", "it sat . it ran .")]
     [True, True, False, True]
     """
-    return len(sentences(line)) > 1 or any(
+    return any(not _LETTER.search(piece) for piece in sentences(line)[:-1]) or any(
         match[1] is None or match[1].title() == match[1] for match in _GOES_ON.finditer(line)
     )
 
