@@ -1,0 +1,64 @@
+"""What a check of the ledger finds, and what a report is not made from."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Capture
+from tests.report.test_ledger import edit, made_up
+from wordtie import cli
+from wordtie.papers.registry import ROWS
+from wordtie.papers.row import Published, Row
+from wordtie.report import document
+from wordtie.report.ledger import LedgerError, write_entry
+from wordtie.report.run_row import Place
+
+
+@pytest.fixture
+def page(row: Row, place: Place) -> Path:
+    """A document that says what the results say: one entry."""
+    write_entry(place.results, made_up(row))
+    path = Path("reproduction.md")
+    path.write_text("\n".join(document.markers("results")))
+    assert document.update(path, place.results)
+    assert document.check([path], place.results) == []
+    return path
+
+
+def test_a_result_of_settings_that_the_row_no_longer_has(
+    row: Row, place: Place, page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = dataclasses.replace(row, changes={**row.changes, "model.hidden": 9})
+    monkeypatch.setitem(ROWS, row.name, changed)
+    assert document.check([page], place.results) == [
+        f"{row.name}.seed-1: of other settings than the row has now: run it anew"
+    ]
+    monkeypatch.delitem(ROWS, row.name)
+    assert document.check([page], place.results) == [f"{row.name}.seed-1: no such row"]
+
+
+def test_vectors_that_were_measured_beside_others_than_the_ledger_has(
+    row: Row, place: Place, page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tied = Row("tests/table-1/wt", "tied", Published(), {**row.changes, "model.head": "tied", "model.layers": 1})
+    monkeypatch.setitem(ROWS, tied.name, tied)
+    for seed, beside in ((1, "those of others"), (2, "its own")):
+        write_entry(place.results, {**made_up(row, seed), "weights_sha256": "its own"})
+        measures = {"agreement_with_small": {"small_weights_sha256": beside}}
+        write_entry(place.results, {**made_up(tied, seed), "measures": measures})
+    assert document.check([page], place.results) == [
+        "tests/table-1/wt.seed-1: was measured beside another `small` than the ledger has: run it again"
+    ]
+
+
+def test_no_report_is_made_from_a_result_that_was_edited(row: Row, place: Place, page: Path, capsys: Capture) -> None:
+    report = ["reproduce", "--report", "--page", "report.html", "--document", str(page)]
+    edit(place.results / f"{row.name}.seed-1.json", test_perplexity=1.0)
+    before = page.read_text()
+    assert cli.main(report) == LedgerError.exit_code
+    assert "changed by hand" in capsys.readouterr().err
+    assert not Path("report.html").exists()
+    assert page.read_text() == before
