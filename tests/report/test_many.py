@@ -56,6 +56,35 @@ def test_the_command_of_a_row_takes_a_limit(row: Row, place: Place) -> None:
     assert (program, told.rows, told.one, told.max_time) == ("reproduce", [row.name], True, "60s")
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_a_rows_process_is_told_all_that_was_asked(row: Row, again: bool) -> None:
+    place = Place(Path("some runs"), Path("some results"), threads=2, again=again)
+    told = _parser().parse_args(many.command(row, 7, place)[4:])
+    assert (told.seed, told.threads, told.again) == (7, 2, again)
+    assert (told.runs, told.results) == (place.runs, place.results)
+
+
+def test_a_run_that_fails_is_told_of_and_is_an_exit_code(row: Row, place: Place, capsys: Capture) -> None:
+    """A process of its own does not know this row; that another run stands beside it is no success."""
+    elsewhere = dataclasses.replace(row, name="tests/table-1/elsewhere")
+    with (begun(elsewhere, place, "") / ".lock").open("w") as file:
+        assert hold(file)
+        with pytest.raises(many.QueueError, match="1 of 2 runs failed; the others stand") as failure:
+            many.run_many([row, elsewhere], 1, place, side_by_side=2)
+    assert failure.value.exit_code == 7
+    assert f"{row.name}: no row or group of rows is called {row.name}" in capsys.readouterr().err
+
+
+def test_a_row_for_a_gpu_runs_without_one_where_it_is_named_in_full(
+    row: Row, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    large = dataclasses.replace(row, needs="gpu")
+    assert many.runnable([large], [row.name], place.results) == [large]
+    with pytest.raises(SettingsError, match=rf"cannot be run here: {row.name}: needs a GPU"):
+        many.runnable([large], [row.table], place.results)
+
+
 def test_a_drawn_row_waits_for_its_source_or_has_it(
     row: Row, place: Place, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
