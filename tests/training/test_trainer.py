@@ -166,20 +166,6 @@ def test_what_is_reported_is_the_cross_entropy_alone(settings: Settings, tmp_pat
     assert found == pytest.approx([found[0]] * 3, rel=1e-5)
 
 
-def test_out_of_time_a_better_epoch_is_kept(settings: Settings, tmp_path: Path) -> None:
-    asked = changed(settings, checkpoint_every=100)
-    train(asked, tmp_path / "run")
-    path = tmp_path / "run" / "checkpoints" / "last.safetensors"
-    tensors, record = checkpoint.load(path)
-    record["position"]["best_perplexity"] = 1e-9
-    checkpoint.save(path, tensors, record)
-    result = train(changed(asked, epochs=9, max_time="0.01s"), tmp_path / "run", resume=True)
-    assert (result.stopped, result.epochs) == ("max_time", 3)
-    model = load_file(tmp_path / "run" / "model.safetensors")
-    assert all(torch.equal(model[name], tensor) for name, tensor in last(tmp_path / "run", "best.").items())
-    assert not all(torch.equal(model[name], tensor) for name, tensor in last(tmp_path / "run", "model.").items())
-
-
 def test_leaves_torch_as_it_was_and_starts_from_its_own_seed(settings: Settings, tmp_path: Path) -> None:
     first = train(settings, tmp_path / "first")
     torch.manual_seed(12345)
