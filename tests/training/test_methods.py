@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -147,9 +148,11 @@ def test_starts_from_a_finished_run(here: Path, capsys: pytest.CaptureFixture[st
     other = ["train", str(here), "--out", str(here.parent / "third"), *TINY, *from_it.split()]
     assert cli.main([*other, "--model.hidden", "9"]) == 4
     assert "holds a model of other model settings" in capsys.readouterr().err
-    (here / "train.txt").write_text("another text\n" * 99)
-    assert cli.main(other) == 4
-    assert "has another vocabulary" in capsys.readouterr().err
+    train_text = (here / "train.txt").read_text()
+    for another in (re.sub(r"\bw7\b", "v7", train_text), "another text\n" * 99):  # as many words, and fewer
+        (here / "train.txt").write_text(another)
+        assert cli.main(other) == 4
+        assert "has another vocabulary" in capsys.readouterr().err
 
 
 def test_averaged_weights_are_measured_before_patience_ends_the_run(worsening: Path) -> None:
@@ -160,6 +163,17 @@ def test_averaged_weights_are_measured_before_patience_ends_the_run(worsening: P
     assert result["stopped"] == "patience"
     assert windows > 0, "the mean was begun, and steps were added to it"
     assert record["position"]["epoch"] - 1 > result["best_epoch"]
+
+
+def test_the_mean_is_of_all_steps_since_it_was_begun(worsening: Path) -> None:
+    """It is not begun anew at each epoch that is worse still."""
+    options = f"{AVERAGING} --training.keep last --training.checkpoint_every 100"
+    steps = []
+    for epochs in ("4", "6"):
+        train(worsening, epochs, options, "--training.epochs", epochs)
+        tensors, _ = checkpoint.load(worsening.parent / epochs / run_folder.CHECKPOINT)
+        steps.append(int(tensors["averaged.steps"]) - 1)
+    assert steps[1] == 3 * steps[0] > 0, "of one epoch after the third, and of three"
 
 
 @pytest.mark.parametrize("more", ["", AVERAGING])

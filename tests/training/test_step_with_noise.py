@@ -78,3 +78,15 @@ def test_each_noise_changes_what_is_trained_on() -> None:
     assert read["element-wise pairs"].drawn_NE is not None
     assert not torch.equal(read["data noising"].targets_N, ids[1:].flatten())
     assert not torch.equal(read["inputs alone"].output_VE, model.output_matrix)
+
+
+def test_a_gradient_that_is_no_number_changes_nothing() -> None:
+    """Though the loss is one."""
+    torch.manual_seed(1)
+    model = LanguageModel(ModelSettings(hidden=5, init=3.0), WORDS).train()
+    before, ids = copy.deepcopy(model.state_dict()), torch.randint(WORDS, (STEPS + 1, STREAMS))
+    now = RunState(model, torch.optim.SGD(model.parameters(), lr=RATE), model.initial_state(STREAMS))
+    loss = build_loss(LossSettings("cross_entropy"), False, torch.float32)
+    assert not Step(loss, CLIP, Noise(NoiseSettings(l2=3e38)))(now, ids[:-1], ids[1:])
+    assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
+    assert (now.position.window, now.position.tokens, now.position.nats) == (0, 0, 0.0)
