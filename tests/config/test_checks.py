@@ -58,6 +58,58 @@ def test_refuses(kind: Any, values: dict[str, Any], message: str) -> None:
     assert message in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "within", "beyond"),
+    [
+        (DataSettings, "vocabulary_size", (3,), (2,)),
+        (DataSettings, "min_count", (1,), (0,)),
+        (DataSettings, "split", ((0.5, 0.25, 0.25),), ((0.9, 0.05, 0.06), (0.9, 0.1, 0.0), (1.1, -0.05, -0.05))),
+        (ModelSettings, "hidden", (1,), (0,)),
+        (ModelSettings, "layers", (1,), (0,)),
+        (ModelSettings, "hidden_dropout", (0.0, 0.99), (-0.1, 1.0)),
+        (ModelSettings, "weight_drop", (0.0, 0.99), (-0.1, 1.0)),
+        (ModelSettings, "init", (1e-9,), (0.0, -0.1)),
+        (ModelSettings, "core_init", (1e-9,), (0.0, -0.1)),
+        (LossSettings, "temperature", (1e-9,), (0.0, -1.0)),
+        (LossSettings, "gamma", (0.0,), (-0.1,)),
+        (LossSettings, "beta", (0.0, 1.0), (-0.1, 1.1)),
+        (NoiseSettings, "gamma", (0.0, 1.0), (-0.1, 1.1)),
+        (NoiseSettings, "l2", (0.0,), (-0.1,)),
+        (NoiseSettings, "samples", (1,), (0,)),
+        (NoiseSettings, "output_dropout", (0.0, 0.99), (-0.1, 1.0)),
+        (TrainingSettings, "lr", (1e-9,), (0.0, -1.0)),
+        (TrainingSettings, "decay", (1e-9, 1.0), (0.0, 1.1)),
+        (TrainingSettings, "decay_after", (0,), (-1,)),
+        (TrainingSettings, "patience", (0,), (-1,)),
+        (TrainingSettings, "average_patience", (0,), (-1,)),
+        (TrainingSettings, "clip", (0.0,), (-0.1,)),
+        (TrainingSettings, "weight_decay", (0.0,), (-0.1,)),
+        (TrainingSettings, "beta1", (0.0, 0.99), (-0.1, 1.0)),
+        (TrainingSettings, "beta2", (0.0, 0.99), (-0.1, 1.0)),
+        (TrainingSettings, "streams", (1,), (0,)),
+        (TrainingSettings, "steps", (1,), (0,)),
+        (TrainingSettings, "checkpoint_every", (1,), (0,)),
+        (TrainingSettings, "threads", (1, 1024), (0, 1025)),
+        (TrainingSettings, "seed", (0, 2**63 - 1), (-1, 2**63)),
+    ],
+)
+def test_numbers_are_taken_up_to_where_they_mean_something(
+    kind: Any, name: str, within: tuple[Any, ...], beyond: tuple[Any, ...]
+) -> None:
+    for value in within:
+        assert getattr(kind(**{name: value}), name) == value
+    for value in beyond:
+        with pytest.raises(SettingsError, match=rf"\.{name} "):
+            kind(**{name: value})
+
+
+@pytest.mark.parametrize("optimiser", ["adam", "rmsprop"])
+def test_a_rate_for_sgd_is_refused_for_others(optimiser: Any) -> None:
+    assert TrainingSettings(optimiser, lr=0.1).lr == 0.1
+    with pytest.raises(SettingsError, match=f"0.2 is a rate for sgd; {optimiser} moves"):
+        TrainingSettings(optimiser, lr=0.2)
+
+
 def test_the_weight_of_the_augmented_loss_is_that_of_its_paper() -> None:
     assert (LossSettings("augmented").weight, LossSettings("augmented_2016").weight) == (0.65, 0.3)
     assert replace(LossSettings("augmented"), kind="augmented_2016").weight == 0.3

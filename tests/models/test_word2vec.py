@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +15,7 @@ from wordtie.errors import DataError, SettingsError
 from wordtie.kernels import word2vec as kernel
 from wordtie.kernels.word2vec_draws import ALWAYS, alias_table, below, negative
 from wordtie.models.word2vec import Word2Vec, keep_thresholds, noise_weights, padded
-from wordtie.models.word2vec_settings import Word2VecSettings
+from wordtie.models.word2vec_settings import MIN_COUNT, Word2VecSettings
 
 WORDS, EOS, UNK = 9, 0, 8
 TOKENS = np.array([1, 2, 3, 2, 0, 4, 5, 0, 0, 1, 8, 1, 6, 7, 3, 0, 2], np.int32)
@@ -155,6 +156,18 @@ def test_starts_as_gensim_does_and_stores_each_matrix_once() -> None:
 def test_refuses_a_text_without_words() -> None:
     with pytest.raises(DataError, match="fewer than two words"):
         Word2Vec(Word2VecSettings(), np.array([0, 7, 0]))
+
+
+def test_what_is_left_out_is_what_gensim_takes() -> None:
+    gensim = pytest.importorskip("gensim.models")
+    theirs = inspect.signature(gensim.Word2Vec.__init__).parameters
+    ours = Word2VecSettings()
+    names = ("vector_size", "window", "negative", "ns_exponent", "sample", "min_alpha", "epochs", "seed")
+    assert {name: getattr(ours, name) for name in names} == {name: theirs[name].default for name in names}
+    cbow = Word2VecSettings("cbow")
+    assert (ours.rate, cbow.rate, cbow.mean) == (0.025, 0.025, bool(theirs["cbow_mean"].default))
+    assert theirs["alpha"].default == 0.025
+    assert theirs["min_count"].default == MIN_COUNT
 
 
 @pytest.mark.parametrize(
