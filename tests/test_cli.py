@@ -17,7 +17,16 @@ import yaml
 from wordtie import __version__, cli
 from wordtie.commands._settings import as_yaml, default_folder
 from wordtie.commands._shared import read_lines
-from wordtie.config import DataSettings, LossSettings, ModelSettings, NoiseSettings, Settings, from_dict, to_dict
+from wordtie.config import (
+    DataSettings,
+    LossSettings,
+    ModelSettings,
+    NoiseSettings,
+    Settings,
+    TrainingSettings,
+    from_dict,
+    to_dict,
+)
 from wordtie.config.without_effect import without_effect
 from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, WordtieError
 from wordtie.models.word2vec_settings import Word2VecSettings
@@ -250,6 +259,20 @@ def test_corpora_says_what_is_known(capsys: Capture) -> None:
     assert re.search(r"^sotu +here +State of the Union", listing)
 
 
+def test_corpora_says_what_can_be_downloaded(
+    own_folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where every file of it has an address."""
+    monkeypatch.setenv("WORDTIE_DATA", str(own_folder))
+    assert cli.main(["corpora", "--json"]) == 0
+    corpora = {corpus["name"]: corpus for corpus in json.loads(capsys.readouterr().out)}
+    assert (corpora["ptb"]["state"], corpora["bbc"]["state"]) == ("download", "missing")
+    for corpus in corpora.values():
+        addresses = [file["url"] for file in corpus["files"]]
+        expected = "download" if addresses and None not in addresses else "missing"
+        assert corpus["state"] == ("here" if corpus["name"] == "sotu" else expected)
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -313,6 +336,13 @@ def test_settings_without_effect_are_named() -> None:
         "model.hidden_dropout 0.4 has no effect with a share of its own for each place",
     ]
     assert without_effect(Settings(model=dataclasses.replace(one_layer, dropout="gal", layers=2))) == []
+    decays = {name: TrainingSettings(name, 0.1, beta1=0.5, beta2=0.5) for name in ("sgd", "adam", "rmsprop")}
+    assert [without_effect(Settings(training=training)) for training in decays.values()] == [
+        ["training.beta1 0.5 has no effect with an optimiser that is not adam",
+         "training.beta2 0.5 has no effect with training.optimiser sgd"],
+        [],
+        ["training.beta1 0.5 has no effect with an optimiser that is not adam"],
+    ]  # fmt: skip
     used = NoiseSettings(kind="kneser_ney", gamma=0.4)
     assert without_effect(Settings(noise=used, loss=LossSettings(kind="augmented", gamma=1.0))) == []
 
@@ -353,6 +383,8 @@ def test_baseline_of_a_text_of_ones_own(tmp_path: Path, capsys: Capture) -> None
     assert 1 < result["perplexity"]["Kneser-Ney 2-gram"] < 1.2
     assert cli.main(arguments) == 0
     assert "over 2 tokens" in capsys.readouterr().out
+    assert cli.main([*arguments, "--split", "valid"]) == 0
+    assert "over 100 tokens" in capsys.readouterr().out
 
 
 def test_baseline_takes_the_recipe_of_a_model(tmp_path: Path, capsys: Capture) -> None:

@@ -96,6 +96,22 @@ def test_predict_lists_the_likeliest(run: Path, capsys: Capture) -> None:
     assert sum(row["probability"] for row in everything) == pytest.approx(1, abs=1e-5)
 
 
+def test_predict_leaves_out_what_is_no_word_where_asked_to(run: Path, capsys: Capture) -> None:
+    every, words = (
+        output(["predict", str(run), "the cat", "--top", "99", *more], capsys).splitlines()
+        for more in ([], ["--words_only"])
+    )
+    assert words == [line for line in every if not line.startswith("<")]
+    assert len(words) == len(every) - 2
+
+
+def test_generate_is_as_bold_as_its_temperature(run: Path, capsys: Capture) -> None:
+    """So cold that every seed writes the likeliest words, or so hot that it is all one what the model says."""
+    arguments = ["generate", str(run), "--prompt", "the", "--words", "12", "--temperature"]
+    cold, hot = ({output([*arguments, each, "--seed", seed], capsys) for seed in "123"} for each in ("1e-6", "1e6"))
+    assert (len(cold), len(hot)) == (1, 3)
+
+
 def test_generate_repeats_itself_with_the_same_seed(run: Path, capsys: Capture) -> None:
     arguments = ["generate", str(run), "--prompt", "the cat", "--words", "9"]
     first, again, other = (output([*arguments, "--seed", seed], capsys) for seed in ("1", "1", "2"))
