@@ -119,6 +119,8 @@ def test_a_folder_needs_all_three(tmp_path: Path) -> None:
     (tmp_path / "valid.txt").rename(tmp_path / "valid.txt.gz")
     (tmp_path / "valid.txt.gz").write_bytes(gzip.compress(b"c d\n"))
     assert read(find_corpus(DataSettings(corpus=str(tmp_path))).splits["valid"][0]) == "c d\n"
+    (tmp_path / "valid.txt").write_text("of the two the plain one\n")
+    assert read(find_corpus(DataSettings(corpus=str(tmp_path))).splits["valid"][0]) == "of the two the plain one\n"
     (tmp_path / "test.txt").unlink()
     with pytest.raises(DataError, match=r"has no test\.txt; give a folder with train\.txt, valid\.txt and test\.txt"):
         find_corpus(DataSettings(corpus=str(tmp_path)))

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import resource
 import signal
 import subprocess
@@ -133,6 +134,17 @@ def test_same_again_unless_something_changed(text: Path, out: Path, monkeypatch:
     monkeypatch.setattr(tokenisation, "SPACE_PATTERN", "[^ ]+")  # as a later version may have it
     assert prepare(settings, out).tokenizer.tokenisation.pattern == "[^ ]+"
     assert len(readings) == 6
+
+
+def test_a_text_changed_in_its_place_is_read_anew_though_size_and_time_are_as_before(text: Path, out: Path) -> None:
+    """As `rsync --inplace` and editors that keep a file's time leave it."""
+    settings, path = DataSettings(corpus=str(text)), text / "test.txt"
+    path.write_text("cat\n")
+    before, times = prepare(settings, out), path.stat()
+    path.write_text("sat\n")
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    after = prepare(settings, out)
+    assert [data.tokenizer.decode(data.test) for data in (before, after)] == [["cat", "<eos>"], ["sat", "<eos>"]]
 
 
 @pytest.mark.parametrize("name", ["data.json", "train.ids", "tokenizer.json"])

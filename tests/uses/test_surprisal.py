@@ -88,7 +88,8 @@ def test_running_text_has_one_eos_at_its_end(loaded: LoadedModel, tmp_path: Path
     result = running.evaluate(tmp_path / "text.txt")
     records = running.surprisal((tmp_path / "text.txt").read_text(), reset="never")
     assert [r.word for r in records].count("<eos>") == 1
-    assert (records[-1].line, records[-1].position, records[-1].word) == (4, 4, "<eos>")
+    end = records[-1]
+    assert (end.line, end.position, end.region, end.word) == (4, 4, 4, "<eos>")
     assert len(records) == result.tokens
     assert sum(r.surprisal_bits for r in records) * math.log(2) == pytest.approx(result.nats, rel=1e-5)
     assert all(r.word != "<eos>" for r in running.surprisal("the cat", reset="line"))
@@ -243,6 +244,14 @@ def test_a_cold_text_is_the_likeliest_word_again_and_again(loaded: LoadedModel, 
     found = loaded.generate(prompt, words=8, temperature=1e-9)
     assert found.split() == text.split()
     assert loaded.generate(prompt, words=np.int64(8), temperature=1e-9) == found  # type: ignore[arg-type]
+
+
+def test_the_hotter_a_text_the_more_alike_its_words(loaded: LoadedModel) -> None:
+    """`<unk>` is never drawn, however hot, and every other word at last as often as any."""
+    words = loaded.generate("", words=4000, temperature=1e9, seed=1).replace("\n", " <eos> ").split()
+    share = {word: words.count(word) / 4000 for word in loaded.tokenizer.vocabulary.words}
+    assert share.pop("<unk>") == 0
+    assert list(share.values()) == pytest.approx([1 / 8] * 8, abs=0.03)
 
 
 def test_open_files_of_other_kinds(loaded: LoadedModel, tmp_path: Path) -> None:
