@@ -114,6 +114,16 @@ def test_subspace_of_one_untied_model_and_of_two(runs: tuple[str, str], capsys: 
     assert np.degrees(np.arcsin(found["distance"])) <= found["largest_angle"] + 1e-9
 
 
+def test_unrelated_spaces_are_as_far_apart_as_the_smaller_is_small(runs: tuple[str, str], capsys: Capture) -> None:
+    """One column of four words meets any three at a square cosine of 3/4, on average."""
+    Path("line.txt").write_text("4 1\na 1\nb 0\nc 0\nd 0\n")
+    Path("space.txt").write_text("4 3\na 1 0 0\nb 0 1 0\nc 0 0 1\nd 0 0 0\n")
+    for first, second in (("line.txt", "space.txt"), ("space.txt", "line.txt")):
+        (row,) = rows(output(["subspace", first, second], capsys))
+        assert {row["rank_first"], row["rank_second"]} == {"1", "3"}
+        assert (row["unrelated"], row["distance"]) == (f"{(3 / 4) ** 0.5:.6f}", f"{(2 / 3) ** 0.5:.6f}")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -230,10 +230,16 @@ def test_neighbours_and_analogies() -> None:
     assert vectors.analogy("man", "king", "woman", 1)[0][0] == "Queen"
     assert vectors.neighbours("queen", 1)[0][0] == "woman"  # without regard to case, where that is the only one
     assert len(vectors.neighbours("king", 99)) == 4
+    assert [word for word, _ in vectors.analogy("man", "king", "woman", 2)] == ["Queen", "zero"]
     with pytest.raises(DataError, match="has no vector of 'prince'"):
         vectors.neighbours("prince")
     with pytest.raises(DataError, match=r"'womman': did you mean 'woman'\?"):
         vectors.neighbours("womman")
+
+
+def test_a_word_is_found_as_it_is_written_or_else_the_most_frequent_that_differs_in_case() -> None:
+    vectors = WordVectors(["US", "Us", "us"], np.eye(3, dtype=np.float32))
+    assert [vectors.row(word) for word in ("us", "Us", "uS", "them")] == [2, 1, 0, None]
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,6 +269,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
         (["gone", "--side", "input"], "gone: no run folder"),
         (["run", "--words", "the"], "--words is for the picture"),
         (["run", "--neighbours", "the", "--out", "file"], "--out is for a vectors file"),
+        (["run", "--analogy", "the", "cat", "the", "--out", "file"], "--out is for a vectors file"),
+        (["run", "--picture", "map.html", "--out", "file"], "--out is for a vectors file"),
         (["run", "--neighbours", ""], "--neighbours is empty: name a word"),
         (["run", "--picture", ""], "--picture is empty: name an HTML file"),
         (["run", "--out", ""], "--out is empty: name a file"),
