@@ -48,6 +48,12 @@ def test_ties_share_their_mean_rank_over_chunks(chunk: int) -> None:
     assert spearman(ranks.astype(float), other) == pytest.approx(spearman(values.astype(float), other))
 
 
+def test_zeros_of_either_sign_are_a_tie() -> None:
+    rising = np.array([-1.0, -1e-30, -0.0, 0.0, 1e-30, 1.0], np.float32)
+    least, less, minus_zero, zero, more, most = embedding_agreement._sortable(rising).tolist()
+    assert least < less < minus_zero == zero < more < most
+
+
 def test_words_in_common_are_compared_and_a_sample_is_said() -> None:
     first = vectors(0)
     order = np.random.default_rng(1).permutation(70)[:50]

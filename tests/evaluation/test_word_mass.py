@@ -17,6 +17,7 @@ WORDS = ("the", "<eos>", "a", "<unk>", "of", "cat")
 def test_frequent_words_are_words() -> None:
     vocabulary = Vocabulary(WORDS)
     assert [WORDS[n] for n in frequent_ids(vocabulary, 3)] == ["the", "a", "of"]
+    assert [WORDS[n] for n in frequent_ids(vocabulary, 1)] == ["the"]
     assert [WORDS[n] for n in frequent_ids(vocabulary, 99)] == ["the", "a", "of", "cat"]
 
 

@@ -10,7 +10,7 @@ from scipy import stats
 from wordtie.config import NoiseSettings
 from wordtie.errors import DataError
 from wordtie.noise.ngram_counts import neighbour_counts
-from wordtie.noise.proposals import Proposal, build_proposal
+from wordtie.noise.proposals import Proposal, alias_table, build_proposal
 
 TEXT = np.array([0, 1, 0, 2, 0, 1, 3, 0, 1, 0, 2, 4])
 WORDS = 6
@@ -86,6 +86,12 @@ def test_replaces_at_the_rates(kind: str) -> None:
     assert stats.chisquare(table.ravel(), np.stack([expected[can], times - expected[can]]).ravel()).pvalue > SURE
     drawn, shares = np.bincount(new[replaced].numpy(), minlength=WORDS), found.share_V.numpy()
     assert stats.chisquare(drawn[shares > 0], len(new[replaced]) * shares[shares > 0]).pvalue > SURE
+
+
+def test_a_word_without_a_share_is_impossible_where_rounding_leaves_its_cell_over() -> None:
+    own, alias = alias_table(np.array([0.0, 0.5, 1.5 - 1e-12]))
+    assert (own[0], alias[0]) == (0.0, 2)
+    assert own.tolist() == pytest.approx([0.0, 0.5, 1.0])
 
 
 def test_gamma_of_nothing_and_of_all() -> None:
