@@ -157,7 +157,7 @@ def test_a_full_disk_is_said() -> None:
         (["--resume", "--overwrite"], "give one of them"),
         (["ptb", "wikitext-2"], "unrecognized arguments: wikitext-2"),
         (["--training.max-time", "9m"], "did you mean --training.max_time?"),
-        (["--training.optimiser", "adam"], "training.lr 1 is a rate for sgd; adam moves"),
+        (["not-there", "--training.optimiser", "adam"], "training.lr 1 is a rate for sgd; adam moves"),
     ],
 )
 def test_train_refuses_in_one_line(arguments: list[str], message: str, capsys: Capture) -> None:

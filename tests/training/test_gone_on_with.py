@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, TrainingSettings
 from wordtie.errors import DivergedError
 from wordtie.training import checkpoint
-from wordtie.training.run_folder import CHECKPOINT, MODEL
+from wordtie.training.run_files import CHECKPOINT, MODEL
 from wordtie.training.trainer import train
 
 TRAINING = TrainingSettings(epochs=2, streams=4, steps=7, threads=1, patience=0, checkpoint_every=100)

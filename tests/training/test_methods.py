@@ -171,7 +171,7 @@ def test_the_mean_is_of_all_steps_since_it_was_begun(worsening: Path) -> None:
     steps = []
     for epochs in ("4", "6"):
         train(worsening, epochs, options, "--training.epochs", epochs)
-        tensors, _ = checkpoint.load(worsening.parent / epochs / run_folder.CHECKPOINT)
+        tensors, _ = checkpoint.load(worsening.parent / epochs / run_files.CHECKPOINT)
         steps.append(int(tensors["averaged.steps"]) - 1)
     assert steps[1] == 3 * steps[0] > 0, "of one epoch after the third, and of three"
 

@@ -24,7 +24,6 @@ from wordtie.training.measuring import Measuring
 from wordtie.training.precision import resolve_device, resolve_precision
 from wordtie.training.prepared import prepared_data
 from wordtie.training.provenance import machine
-from wordtie.training.schedule import learning_rate
 from wordtie.training.trainer import train
 
 TRAINING = TrainingSettings(
@@ -99,11 +98,6 @@ def test_equals_the_loop_by_hand(settings: Settings, fused: bool, tmp_path: Path
     expected_perplexities = [torch.tensor(mean).exp().item() for mean in means]
     assert metrics(tmp_path / "run", "train_perplexity") == pytest.approx(expected_perplexities, rel=1e-4)
     assert metrics(tmp_path / "run", "lr") == [2.0, 1.0, 0.5]
-
-
-def test_rates_are_counted_from_epoch_1() -> None:
-    settings = TrainingSettings(lr=1.0, decay=0.9, decay_after=5)
-    assert [learning_rate(settings, epoch) for epoch in (1, 5, 6, 7)] == pytest.approx([1.0, 1.0, 0.9, 0.81])
 
 
 def test_the_same_seed_gives_the_same_bits(settings: Settings, tmp_path: Path) -> None:

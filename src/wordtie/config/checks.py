@@ -6,7 +6,6 @@ A choice that is misspelt must not train something else.
 from __future__ import annotations
 
 import reprlib
-import sys
 import types
 from collections.abc import Callable
 from functools import lru_cache
@@ -15,6 +14,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from wordtie.errors import SettingsError, require
 
+LARGEST = 3.4e38
+"""The most that a float32 holds, in which models are trained."""
 _hints: Callable[[Any], dict[str, Any]] = lru_cache(get_type_hints)
 
 
@@ -29,7 +30,8 @@ def check_types(settings: object, section: str) -> None:
     for name, hint in _hints(type(settings)).items():
         value = getattr(settings, name)
         if not _fits(hint, value):
-            raise SettingsError(f"{section}.{name} must be {_described(hint)}, got {reprlib.repr(value)}")
+            most = f" ({LARGEST:g} at most)" if type(value) in (int, float) and float in (hint, *get_args(hint)) else ""
+            raise SettingsError(f"{section}.{name} must be {_described(hint)}{most}, got {reprlib.repr(value)}")
         object.__setattr__(settings, name, _plain(value))
 
 
@@ -56,7 +58,7 @@ def _fits(hint: Any, value: object) -> bool:
     if hint is float:
         if isinstance(value, bool) or not isinstance(value, int | float):
             return False
-        return abs(value) <= sys.float_info.max
+        return abs(value) <= LARGEST
     return isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
 
 
