@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from wordtie import cli
-from wordtie.errors import DataError, WordtieError
+from wordtie.errors import DataError, SaveError, WordtieError
 from wordtie.text.reading import LONGEST_LINE
 from wordtie.uses.open_run import load
 
@@ -138,6 +138,8 @@ def test_too_little_text_for_the_streams(tmp_path: Path, capsys: Capture) -> Non
         (["--model.head", "tyed"], "model.head"),
         (["--training.max_time", "soon"], "training.max_time must be a time such as"),
         (["--config", "nowhere.yaml"], "nowhere.yaml"),
+        (["--config", ""], "--config is empty: name a recipe"),
+        (["--config="], "--config is empty: name a recipe"),
         (["--resume", "--overwrite"], "give one of them"),
         (["--training.device", "abacus"], "training.device must be auto, cpu, cuda or cuda:1, got 'abacus'"),
     ],
@@ -145,6 +147,48 @@ def test_too_little_text_for_the_streams(tmp_path: Path, capsys: Capture) -> Non
 def test_settings_that_mean_nothing(arguments: list[str], says: str, tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "text.txt").write_bytes(GOOD)
     assert says in error(["train", "text.txt", *arguments], WordtieError.exit_code, capsys)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "options", "says"),
+    [
+        ("model:\n  layers: 1\n  hidden: many\n", [], "my.yaml, line 3: model.hidden: expected int"),
+        ("model: {hidden: 4}\ntraining:\n  lr: .nan\n", [], "my.yaml, line 3: training.lr must be a number"),
+        ("training:\n  lr: 0.5\n", ["--training.lr", "-1"], "training.lr must be positive, got -1.0"),
+    ],
+    ids=["type", "value", "option after it"],
+)
+def test_a_setting_of_a_recipe_is_said_by_line(
+    recipe: str, options: list[str], says: str, tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / "text.txt").write_bytes(GOOD)
+    (tmp_path / "my.yaml").write_text(recipe)
+    line = error(["train", "text.txt", "--config", "my.yaml", *options], WordtieError.exit_code, capsys)
+    assert line.startswith(says)
+
+
+def test_a_folder_is_called_one_where_a_file_is_wanted(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "text.txt").write_bytes(GOOD)
+    (tmp_path / "vectors.txt").write_text("2 1\ncat 1\ndog 2\n")
+    (tmp_path / "folder").mkdir()
+    assert cli.main(["train", "text.txt", "--out", "run", *TINY]) == 0
+    folder = "folder: cannot be read: Is a directory"
+    assert error(["compare", "run", "run", "--text", "folder"], DataError.exit_code, capsys) == folder
+    judged = ["similarity", "vectors.txt", "--benchmark", "folder"]
+    assert error(judged, DataError.exit_code, capsys) == f"{folder}; check the path"
+    line = error(["vectors", "vectors.txt", "--out", "folder"], SaveError.exit_code, capsys)
+    assert (
+        line == "folder: cannot be written (Is a directory); choose another place - what was there before is untouched"
+    )
+    line = error(["vectors", "vectors.txt", "--json"], WordtieError.exit_code, capsys)
+    assert line.startswith("--json prints neighbours: give --neighbours WORD")
+
+
+def test_that_nothing_can_be_ranked_is_said_once(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "vectors.txt").write_text("3 2\ncat 1 2\ndog 2 1\nmat 0 3\n")
+    (tmp_path / "pairs.txt").write_text("cat dog 5\ndog mat 5\n")
+    line = error(["similarity", "vectors.txt", "--benchmark", "pairs.txt"], DataError.exit_code, capsys)
+    assert line == "vectors.txt: all covered pairs of pairs come out alike: nothing to rank"
 
 
 def test_debug_shows_where(capsys: Capture) -> None:

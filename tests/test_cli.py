@@ -393,3 +393,4 @@ def test_baseline_takes_the_recipe_of_a_model(tmp_path: Path, capsys: Capture) -
     assert cli.main(["baseline", "--config", str(recipe)]) == DataError.exit_code
     assert "not-there: no such file" in capsys.readouterr().err
     assert cli.main(["baseline", "--order", "0"]) == 2
+    assert cli.main(["baseline", "--order", "9" * 30]) == 2

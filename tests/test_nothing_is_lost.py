@@ -105,9 +105,10 @@ def test_a_text_may_come_from_a_pipe_where_it_is_read_once(run: Path, capsys: Ca
             assert "a pipe cannot: save it to a file" in told.err
 
 
-def test_too_little_memory_is_no_bug(tmp_path: Path, capsys: Capture) -> None:
+@pytest.mark.parametrize("hidden", ["99999999", "9999999999", "99999999999999999999"])
+def test_too_little_memory_is_no_bug(hidden: str, tmp_path: Path, capsys: Capture) -> None:
     small_text(tmp_path / "novel")
-    says = refused(["train", "novel", *SMALL, "--model.hidden", "99999999"], WordtieError.exit_code, capsys)
+    says = refused(["train", "novel", *SMALL, "--model.hidden", hidden], WordtieError.exit_code, capsys)
     assert "not enough memory: take a smaller model" in says
 
 

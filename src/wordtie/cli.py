@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wordtie import __version__
-from wordtie.errors import SaveError, WordtieError
+from wordtie.errors import NO_ROOM, SaveError, WordtieError
 
 COMMANDS: dict[str, str] = {
     "train": "train a language model on a text",
@@ -55,11 +55,9 @@ EXIT_CODES: dict[int, str] = {
 
 NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG)
 """What the system says of a file that is not to be read or written as it is."""
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What it says where a disk, or what one may have of it, is full."""
 NO_MEMORY = """\
-error: not enough memory: take a smaller model (--model.hidden), vocabulary (--data.vocabulary_size) or window \
-(--training.streams, --training.steps)"""
+error: not enough memory: take a smaller model (--model.hidden, or --word2vec.vector_size), vocabulary \
+(--data.vocabulary_size) or window (--training.streams, --training.steps)"""
 
 
 def usage() -> str:
@@ -132,8 +130,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    """Of Python, of torch on a card, or of torch on the CPU, which has no kind of error for it."""
-    of_torch = isinstance(error, RuntimeError) and re.search("allocate memory|out of memory", str(error))
+    """Of Python, of torch on a card, or of torch on the CPU, which has no kind of error for it.
+
+    A size that torch cannot even count is more than there is, too.
+    """
+    said = "allocate memory|out of memory|[Oo]verflow when unpacking|size calculation overflow|multiplication overflow"
+    of_torch = isinstance(error, (RuntimeError, TypeError)) and re.search(said, str(error))
     return isinstance(error, MemoryError) or bool(of_torch)
 
 

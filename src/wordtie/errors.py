@@ -6,7 +6,11 @@ The command line prints the message alone and exits with `exit_code`; `--debug` 
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says where a disk, or what one may have of it, is full."""
 
 
 class WordtieError(Exception):

@@ -42,6 +42,27 @@ def test_an_unknown_word_is_an_error(tmp_path: Path) -> None:
     assert not (tmp_path / "map.html").exists()
 
 
+def test_words_stay_within_the_map_and_are_counted(tmp_path: Path) -> None:
+    words = ["one", "two", "three", "Donaudampfschifffahrtsgesellschaft", "rare"]
+    places = np.array([[1, 0], [-1, 0], [-1, 0.1], [1, 0.1], [-0.9, 0.5]], np.float32)
+    write_page(tmp_path / "map.html", [WordVectors(words, places, name="v")], ["rare", "rare"], most=4, top=2)
+    page = (tmp_path / "map.html").read_text()
+    assert "The 4 most frequent words and 1 named, by" in page
+    assert page.count("<th>rare</th>") == 1
+    for attributes, word in re.findall(r"<text(.*?)>(.*?)<", page):
+        x = float(re.findall(r"x='([\d.]+)'", attributes)[0])
+        begin, end = (x - 8 * len(word), x) if "text-anchor='end'" in attributes else (x, x + 8 * len(word))
+        assert 0 <= begin < end <= 900
+
+
+def test_the_page_fits_a_telephone_and_the_night(tmp_path: Path) -> None:
+    write_page(tmp_path / "map.html", [vectors("v", 0)], [], most=20, top=4)
+    page = (tmp_path / "map.html").read_text()
+    assert "<meta name='viewport' content='width=device-width'>" in page
+    assert "prefers-color-scheme: dark" in page
+    assert page.count("class=wide") == page.count("<svg") + page.count("<table>")
+
+
 @pytest.mark.parametrize("shape", [(5, 4), (1, 3), (3, 1)])
 def test_pca_finds_the_directions_of_most_variance(shape: tuple[int, int]) -> None:
     points = np.random.default_rng(2).normal(size=shape).astype(np.float32)

@@ -34,7 +34,9 @@ def test_a_cell_may_be_long() -> None:
     ("lines", "says"),
     [
         (["id,text", "1,a"], "items, line 1: has no column sentence, only id, text"),
-        ([], "items, line 1: has no column sentence"),
+        (["id, sentence", "1,a"], "items, line 1: has no column sentence, only id, ' sentence': name one of these"),
+        ([], "items, line 1: is blank; a table begins with the names of its columns"),
+        (["", "id,sentence", "1,a"], "items, line 1: is blank"),
         (["sentence,id,sentence", "a,1,b"], "items, line 1: has 2 columns sentence: rename all but one"),
         (["id,sentence", "1,a", "2"], "items, line 3: has 1 cells where line 1 has 2"),
         (["id,sentence", "1,The, old king"], "items, line 2: has 3 cells where line 1 has 2"),

@@ -18,7 +18,7 @@ import yaml
 
 from wordtie.commands._shared import UsageError, meant
 from wordtie.config import SECTIONS, Settings
-from wordtie.errors import did_you_mean
+from wordtie.errors import SettingsError, did_you_mean
 from wordtie.text.catalogue import CATALOGUE
 
 
@@ -40,6 +40,8 @@ class SettingsParser(jsonargparse.ArgumentParser):
         )
         self.add_argument("corpus", nargs="?", help="The same as --data.corpus.")
         self.sections = {name: get_type_hints(Settings)[name] for name in sections}
+        self.places: dict[str, str] = {}
+        """Where a recipe sets what no option after it does: `model.hidden` to `my.yaml, line 3`."""
 
     def add_settings(self) -> None:
         """Add `--config` and the options of the settings, after the command's own."""
@@ -60,12 +62,14 @@ class SettingsParser(jsonargparse.ArgumentParser):
         args = ["null" if arg == "None" and "." in before else arg for before, arg in pairwise(["", *args])]
         for number, argument in enumerate(args):
             section = re.match(r"--(\w+)\.", argument)
+            if section:
+                self.places.pop(argument.removeprefix("--").partition("=")[0], None)
             if section and section[1] not in self.sections and section[1] in SECTIONS:
                 raise UsageError(f"{argument.partition('=')[0]}: `{self.prog}` has no {section[1]} settings")
             if argument == "--config" and number + 1 < len(args):
-                _check_recipe(Path(args[number + 1]))
+                self.places |= _check_recipe(args[number + 1])
             elif argument.startswith("--config="):
-                _check_recipe(Path(argument.partition("=")[2]))
+                self.places |= _check_recipe(argument.partition("=")[2])
         return super().parse_args(args).clone(with_meta=False)
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
@@ -79,7 +83,12 @@ class SettingsParser(jsonargparse.ArgumentParser):
             line,
         )
         line += "; give it as '[0.9,0.05,0.05]'" if line.startswith("data.split") else ""
-        raise UsageError(f"{line}{meant(self, line)}; see `{self.prog} --help`") from ex
+        raise UsageError(f"{self._place(line)}{line}{meant(self, line)}; see `{self.prog} --help`") from ex
+
+    def _place(self, message: str) -> str:
+        """The recipe and the line that the setting comes from which the message begins with; empty for an option."""
+        place = self.places.get(re.split(r"[:\s]", message, maxsplit=1)[0])
+        return f"{place}: " if place else ""
 
     def settings(self, parsed: jsonargparse.Namespace) -> Settings:
         """Build the settings from what was parsed; a positional `corpus` wins over --data.corpus.
@@ -89,7 +98,10 @@ class SettingsParser(jsonargparse.ArgumentParser):
         values = {name: parsed[name].as_dict() for name in self.sections}
         if parsed.corpus is not None:
             values["data"]["corpus"] = parsed.corpus
-        return Settings(**{name: section(**values[name]) for name, section in self.sections.items()})
+        try:
+            return Settings(**{name: section(**values[name]) for name, section in self.sections.items()})
+        except SettingsError as error:
+            raise SettingsError(f"{self._place(str(error))}{error}") from error
 
 
 def _choices(found: re.Match[str]) -> str:
@@ -98,8 +110,14 @@ def _choices(found: re.Match[str]) -> str:
     return f"expected {' or '.join(names.rsplit(', ', 1))}, got "
 
 
-def _check_recipe(path: Path) -> None:
-    """Raise a `UsageError` for a recipe that is none: only sections of settings, each with names of its own."""
+def _check_recipe(name: str) -> dict[str, str]:
+    """Where the recipe's settings stand, `model.hidden` in `my.yaml, line 3`.
+
+    Raises a `UsageError` for a recipe that is none: only sections of settings, each with names of its own.
+    """
+    if not name:
+        raise UsageError("--config is empty: name a recipe")
+    path = Path(name)
     try:
         text = path.read_text(encoding="utf-8")
         found = yaml.safe_load(text)
@@ -127,6 +145,11 @@ def _check_recipe(path: Path) -> None:
     assert isinstance(root, yaml.MappingNode)
     for node in (root, *(values for _, values in root.value)):
         _check_said_once(path, node)
+    return {
+        f"{section.value}.{key.value}": f"{path}, line {key.start_mark.line + 1}"
+        for section, values in root.value
+        for key, _ in values.value
+    }
 
 
 def _check_said_once(path: Path, node: yaml.Node) -> None:

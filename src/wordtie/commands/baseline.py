@@ -26,6 +26,8 @@ examples:
   wordtie baseline --config runs/ptb/settings.yaml --split valid --json
 """
 
+LONGEST = 100
+"""Words in an n-gram: none so long comes twice but in a text that is copied, and each order is counted by itself."""
 USAGE = "[CORPUS] [--config RECIPE] [--data.SETTING VALUE ...] [--order 5] [--split test] [--json]"
 
 
@@ -37,8 +39,8 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
     parser.add_settings()
     parsed = parser.parse_args(argv)
-    if parsed.order < 1:
-        raise UsageError(f"--order must be at least 1, got {parsed.order}")
+    if not 1 <= parsed.order <= LONGEST:
+        raise UsageError(f"--order must be from 1 to {LONGEST}, got {parsed.order}")
     settings = parser.settings(parsed)
 
     from wordtie.text.token_file import prepare

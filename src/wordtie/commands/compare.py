@@ -108,13 +108,14 @@ def show_text(models: dict[str, LoadedModel], arguments: argparse.Namespace) -> 
     from wordtie.text.encoding import encode_file
     from wordtie.uses.misread import beginning, of_text
 
-    if arguments.text == "-" or (Path(arguments.text).exists() and not Path(arguments.text).is_file()):
+    path = Path(arguments.text)
+    if arguments.text == "-" or (path.exists() and not path.is_file() and not path.is_dir()):
         raise DataError(f"{arguments.text}: is read once for each model, which a pipe cannot: save it to a file")
-    first = beginning(Path(arguments.text))
+    first = beginning(path)
     rows: list[dict[str, object]] = []
     for name, loaded in models.items():
         say(f"{name}: {note}" for note in of_text(loaded.tokenizer, first))
-        ids, _ = encode_file(Path(arguments.text), loaded.tokenizer)
+        ids, _ = encode_file(path, loaded.tokenizer)
         found = text_mass(loaded.model, loaded.tokenizer.vocabulary, ids, arguments.frequent)
         for words, group in (("<unk>", "unk"), (f"{arguments.frequent} most frequent words", "frequent")):
             masses = {kind: getattr(getattr(found, kind), group) for kind in ("predicted", "elsewhere", "found")}

@@ -122,11 +122,12 @@ def _report(arguments: Namespace) -> None:
     from wordtie.report.ledger import LedgerError, read_all
     from wordtie.report.page import page
     from wordtie.report.status import states
-    from wordtie.text.files import write_text
+    from wordtie.text.files import saving, write_text
 
     vectors = word_vectors_table.tables(arguments.results / word_vectors_table.RESULTS)
     path = arguments.page or arguments.runs / "report.html"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    with saving(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, page(states(read_all(arguments.results), arguments.runs, of_papers()), vectors))
     print(path)
     for document in _documents(arguments):

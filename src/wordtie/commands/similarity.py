@@ -86,24 +86,26 @@ def judge(sets: list[WordVectors], benchmarks: list[Benchmark], seed: int) -> tu
     first, *others = sets
     rows: list[Line] = []
     compared: list[Line] = []
-    missing: NothingToRankError | None = None
+    missing: list[NothingToRankError] = []
     for benchmark in benchmarks:
         for vectors in sets:
             line: Line = {"benchmark": benchmark.name, "vectors": vectors.name, "rho": None, "low": None, "high": None}
             try:
                 line |= dataclasses.asdict(similarity(vectors, benchmark, seed))
             except NothingToRankError as error:
-                missing = error
-                print(f"wordtie: {error}", file=sys.stderr)
+                missing.append(error)
                 line |= dataclasses.asdict(coverage(vectors, benchmark))
             rows.append(line)
         for vectors in others:
-            with contextlib.suppress(NothingToRankError):  # said above
+            with contextlib.suppress(NothingToRankError):  # said below
                 found = difference(first, vectors, benchmark, seed)
                 name = f"{first.name} - {vectors.name}"
                 compared.append({"benchmark": benchmark.name, "vectors": name, **dataclasses.asdict(found)})
-    if missing and all(line["rho"] is None for line in rows):
-        raise missing
+    nothing = all(line["rho"] is None for line in rows) and bool(missing)
+    for reason in missing[:-1] if nothing else missing:
+        print(f"wordtie: {reason}", file=sys.stderr)
+    if nothing:
+        raise missing[-1]
     return rows, compared
 
 

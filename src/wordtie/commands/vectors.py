@@ -85,6 +85,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
             raise UsageError(f"--{option} is empty: name {mend}")
     if arguments.words and not arguments.picture:
         raise UsageError("--words is for the picture: give --picture HTML, or --neighbours WORD")
+    if arguments.json and not (arguments.neighbours or arguments.analogy):
+        raise UsageError("--json prints neighbours: give --neighbours WORD or --analogy A B C")
     if arguments.out and (arguments.neighbours or arguments.analogy or arguments.picture):
         raise UsageError("--out is for a vectors file; neighbours go to stdout, a picture to the file it names")
     return arguments

@@ -84,7 +84,7 @@ def read_benchmark(path: Path) -> Benchmark:
     try:
         lines = decoded(path.read_bytes(), str(path), 1, begins=True).split("\n")
     except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
+        raise DataError(f"{path}: cannot be read: {error.strerror}; check the path") from error
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
             continue

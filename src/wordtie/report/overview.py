@@ -42,6 +42,8 @@ class Overview:
     group: str = ""
     """It belongs to no table."""
     short_title: str = "all rows"
+    beside: str = "ours  (published)"
+    """What stands above the numbers."""
 
     @property
     def title(self) -> str:
@@ -73,7 +75,7 @@ class Overview:
             axes.plot([apart[place] for place in chosen], chosen, "o" if reached else "D", color=colour, label=label)
         axes.set_yticks(places, [point.row for point in self.points], fontsize=9)
         axes.set_ylim(len(self.points) - 0.5, -0.5)
-        axes.set_xlim(min(apart) - 0.01, max(*apart, TOLERANCE) + 0.01)
+        axes.set_xlim(min(*apart, 0.0) - 0.01, max(*apart, TOLERANCE) + 0.01)
         axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:+.3g} %" if round(share, 9) else "0 %")
         axes.set_xlabel("ours, less the published test perplexity")
         numbers = axes.secondary_yaxis("right")
@@ -81,6 +83,7 @@ class Overview:
         numbers.set_yticks(places, beside, fontsize=9)
         numbers.tick_params(length=0)
         numbers.spines["right"].set_visible(False)
+        axes.annotate(self.beside, (1, 1), (4, 3), "axes fraction", "offset points", fontsize=9, annotation_clip=False)
 
 
 def overview(rows: Sequence[RowState]) -> Overview | None:

@@ -14,21 +14,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordtie.models.word_vectors import Floats, WordVectors
+from wordtie.report.page_style import wide
 from wordtie.text.files import saving, write_text
 
 SIZE = 900
 """Pixels of a map's side."""
+LETTER = 8
+"""Pixels that a letter is wide, at most."""
 SPECIAL = ("<unk>", "<eos>")
 DEFAULT_WORDS = 12
 """How many words have their neighbours shown where none are named."""
 
 STYLE = """
-body { font: 15px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 1100px; padding: 0 1rem; color: #222 }
-svg { width: 100%; height: auto; border: 1px solid #ccc; background: #fff } text { font-size: 10px; fill: #1b4d89 }
-text { paint-order: stroke; stroke: #fff; stroke-width: 2px } text.named { fill: #222; font-weight: bold }
-text.hit { fill: #c00; font-weight: bold; font-size: 15px } table { border-collapse: collapse; margin: 1rem 0 }
-td, th { border: 1px solid #ddd; padding: .2rem .6rem; text-align: left; vertical-align: top }
-.cosine { color: #888; font-size: 12px } input { font: inherit; padding: .2rem .5rem }
+:root { color-scheme: light dark; --ink: #222; --paper: #fff; --line: #ccc; --muted: #666; --word: #1b4d89;
+  --hit: #c00 }
+@media (prefers-color-scheme: dark) { :root { --ink: #e5e9f0; --paper: #22262e; --line: #434c5e; --muted: #a7b0c0;
+  --word: #8fbcec; --hit: #ff8f7a } }
+body { font: 15px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 1100px; padding: 0 1rem; color: var(--ink);
+  background: var(--paper) }
+.wide { overflow-x: auto } h2 { overflow-wrap: anywhere }
+svg { width: 100%; min-width: 900px; height: auto; border: 1px solid var(--line); box-sizing: border-box }
+text { font-size: 10px; fill: var(--word); paint-order: stroke; stroke: var(--paper); stroke-width: 2px }
+text.named { fill: var(--ink); font-weight: bold } text.hit { fill: var(--hit); font-weight: bold; font-size: 15px }
+table { border-collapse: collapse; margin: 1rem 0 }
+td, th { border: 1px solid var(--line); padding: .2rem .6rem; text-align: left; vertical-align: top }
+.cosine { color: var(--muted); font-size: 12px } input { font: inherit; padding: .2rem .5rem }
 """
 SCRIPT = """
 document.getElementById('find').addEventListener('input', event => {
@@ -51,16 +61,19 @@ def write_page(path: Path, sets: Sequence[WordVectors], words: Sequence[str], mo
     `SaveError` where the file cannot be written.
     """
     first = sets[0]
-    shown = [word for word in first.words[:most] if word not in SPECIAL]
+    frequent = [word for word in first.words[:most] if word not in SPECIAL]
     named = dict.fromkeys(first.words[first.known_row(word)] for word in words)  # as the vocabulary writes them
-    shown += [word for word in named if word not in shown]
-    chosen = list(words) or shown[:: max(1, len(shown) // DEFAULT_WORDS)][:DEFAULT_WORDS]
+    others = [word for word in named if word not in frequent]
+    shown = frequent + others
+    what = f"The {len(frequent)} most frequent words" + (f" and {len(others)} named" if others else "")
+    chosen = list(dict.fromkeys(words)) or shown[:: max(1, len(shown) // DEFAULT_WORDS)][:DEFAULT_WORDS]
     parts = [
-        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>Word vectors</title>",
+        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>",
+        "<meta name='viewport' content='width=device-width'><title>Word vectors</title>",
         f"<style>{STYLE}</style></head><body><h1>Word vectors</h1>",
         neighbour_table(sets, chosen, top),
         "<p><label>Find a word in the maps: <input id='find'></label> <span id='found'></span></p>",
-        *(map_of(vectors, shown, frozenset(named)) for vectors in sets),
+        *(map_of(vectors, shown, frozenset(named), what) for vectors in sets),
         f"<script>{SCRIPT}</script></body></html>\n",
     ]
     with saving(path):
@@ -75,25 +88,35 @@ def neighbour_table(sets: Sequence[WordVectors], words: Sequence[str], top: int)
     for word in words:
         cells = "".join(f"<td>{_listed(vectors.neighbours(word, top))}</td>" for vectors in sets)
         rows.append(f"<tr><th>{html.escape(word)}</th>{cells}</tr>")
-    return f"<h2>Nearest words</h2><table><tr><th>word</th>{head}</tr>{''.join(rows)}</table>"
+    table = f"<table><tr><th>word</th>{head}</tr>{''.join(rows)}</table>"
+    return f"<h2>Nearest words</h2>{wide('Nearest words')}{table}</div>"
 
 
 def _listed(found: Sequence[tuple[str, float]]) -> str:
     return "<br>".join(f"{html.escape(word)} <span class='cosine'>{cosine:.3f}</span>" for word, cosine in found)
 
 
-def map_of(vectors: WordVectors, words: Sequence[str], named: frozenset[str]) -> str:
-    """An SVG with the words at their places, those that are `named` in bold, above the others."""
+def map_of(vectors: WordVectors, words: Sequence[str], named: frozenset[str], what: str) -> str:
+    """An SVG with the words at their places, those that are `named` in bold, above the others; `what` is shown.
+
+    A word that would go beyond the right edge ends at its place.
+    """
     place_N2, how = two_dimensions(vectors.unit_VE[[vectors.known_row(word) for word in words]])
     span = np.ptp(place_N2, axis=0)
     place_N2 = (place_N2 - place_N2.min(axis=0)) / np.where(span > 0, span, 1) * (SIZE - 80) + 20
     places = sorted(zip(words, place_N2.tolist(), strict=True), key=lambda place: place[0] in named)
     texts = "".join(
-        f"<text{' class=named' if word in named else ''} x='{x:.1f}' y='{y:.1f}'>{html.escape(word)}</text>"
+        f"<text{' class=named' if word in named else ''} x='{x:.1f}' y='{y:.1f}'"
+        f"{_anchor(word, x)}>{html.escape(word)}</text>"
         for word, (x, y) in places
     )
-    title = f"<h2>{html.escape(vectors.name)}</h2><p>The {len(words)} most frequent words, {how}.</p>"
-    return f"{title}<svg viewBox='0 0 {SIZE} {SIZE}' role='group' aria-label='map of words'>{texts}</svg>"
+    title = f"<h2>{html.escape(vectors.name)}</h2><p>{what}, {how}.</p>{wide(f'Map of words: {vectors.name}')}"
+    return f"{title}<svg viewBox='0 0 {SIZE} {SIZE}' role='group' aria-label='map of words'>{texts}</svg></div>"
+
+
+def _anchor(word: str, x: float) -> str:
+    """Which end of a word is at its place."""
+    return " text-anchor='end'" if x > SIZE / 2 and x + LETTER * len(word) > SIZE else ""
 
 
 def two_dimensions(points_NE: Floats) -> tuple[NDArray[np.float64], str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from wordtie.errors import SaveError
+from wordtie.errors import NO_ROOM, SaveError
 
 
 @contextmanager
@@ -22,9 +22,9 @@ def saving(target: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
+        mend = "free some space or choose another folder" if error.errno in NO_ROOM else "choose another place"
         raise SaveError(
-            f"{target}: cannot be written ({reason}); free some space or choose another folder - "
-            "what was there before is untouched"
+            f"{target}: cannot be written ({reason}); {mend} - what was there before is untouched"
         ) from error
 
 

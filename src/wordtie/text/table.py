@@ -26,8 +26,11 @@ def column(lines: Iterable[str], name: str, where: str) -> Iterator[str]:
     reader = csv.reader((f"{line}\n" for line in chain([header], rest)), delimiter=delimiter, strict=True)
     try:
         names = next(reader)
+        if not any(map(str.strip, names)):
+            raise DataError(f"{where}, line 1: is blank; a table begins with the names of its columns")
         if name not in names:
-            raise DataError(f"{where}, line 1: has no column {name}, only {', '.join(names)}: name one of these")
+            only = ", ".join(each if each == each.strip() != "" else repr(each) for each in names)
+            raise DataError(f"{where}, line 1: has no column {name}, only {only}: name one of these")
         if names.count(name) > 1:
             raise DataError(f"{where}, line 1: has {names.count(name)} columns {name}: rename all but one")
         index = names.index(name)
