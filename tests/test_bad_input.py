@@ -178,7 +178,7 @@ def test_a_folder_is_called_one_where_a_file_is_wanted(tmp_path: Path, capsys: C
     assert error(judged, DataError.exit_code, capsys) == f"{folder}; check the path"
     line = error(["vectors", "vectors.txt", "--out", "folder"], SaveError.exit_code, capsys)
     assert (
-        line == "folder: cannot be written (Is a directory); choose another place - what was there before is untouched"
+        line == "folder: cannot be written (Is a directory); choose another folder - what was there before is untouched"
     )
     line = error(["vectors", "vectors.txt", "--json"], WordtieError.exit_code, capsys)
     assert line.startswith("--json prints neighbours: give --neighbours WORD")

@@ -17,6 +17,7 @@ import pytest
 from tests.commands import SMALL, Capture, output, small_text
 from wordtie import cli
 from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, WordtieError
+from wordtie.text.files import saving
 from wordtie.training import run_files, run_folder
 from wordtie.uses.open_run import load
 
@@ -266,3 +267,12 @@ def test_a_model_that_is_just_being_replaced_can_be_opened(run: Path, monkeypatc
         (run / "model.safetensors").unlink()
         with pytest.raises(RunFolderError, match="it is being trained: wait for its first epoch"):
             load(run)
+
+
+def test_a_disk_that_fills_up_under_the_weights_is_to_be_emptied() -> None:
+    """What safetensors raises has a message alone, and no number of the system's."""
+    full = OSError("Error while serializing: I/O error: No space left on device (os error 28)")
+    with pytest.raises(SaveError, match="free some space or choose another folder"), saving(Path("model.safetensors")):
+        raise full
+    with pytest.raises(SaveError, match=r"\(Is a directory\); choose another folder"), saving(Path("folder")):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wordtie import __version__
-from wordtie.errors import NO_ROOM, SaveError, WordtieError
+from wordtie.errors import NOT_ALLOWED, SaveError, WordtieError
 
 COMMANDS: dict[str, str] = {
     "train": "train a language model on a text",
@@ -53,8 +53,8 @@ EXIT_CODES: dict[int, str] = {
 }
 
 
-NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG)
-"""What the system says of a file that is not to be read or written as it is."""
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says where a disk, or what one may have of it, is full."""
 NO_MEMORY = """\
 error: not enough memory: take a smaller model (--model.hidden, or --word2vec.vector_size), vocabulary \
 (--data.vocabulary_size) or window (--training.streams, --training.steps)"""

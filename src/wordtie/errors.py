@@ -9,8 +9,8 @@ import difflib
 import errno
 from collections.abc import Iterable
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What the system says where a disk, or what one may have of it, is full."""
+NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG)
+"""What the system says of a file that is not to be read or written as it is."""
 
 
 class WordtieError(Exception):

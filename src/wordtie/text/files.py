@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from wordtie.errors import NO_ROOM, SaveError
+from wordtie.errors import NOT_ALLOWED, SaveError
 
 
 @contextmanager
@@ -22,10 +22,9 @@ def saving(target: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
-        mend = "free some space or choose another folder" if error.errno in NO_ROOM else "choose another place"
-        raise SaveError(
-            f"{target}: cannot be written ({reason}); {mend} - what was there before is untouched"
-        ) from error
+        room = "" if error.errno in NOT_ALLOWED else "free some space or "  # safetensors' errors have no number
+        mend = f"{room}choose another folder - what was there before is untouched"
+        raise SaveError(f"{target}: cannot be written ({reason}); {mend}") from error
 
 
 def as_new_files_are(path: Path) -> None:
