@@ -6,18 +6,13 @@ The peak of either process is in the remarks: what is kept is memory that the st
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from itertools import cycle
 
-import torch
-
 from benchmarks.harness import Claim, Effort, MatrixProbe, Measurement, compare
-from benchmarks.memory import peak, set_threads
+from benchmarks.memory import fresh_process, peak
 from benchmarks.small_real import SETUP
 from benchmarks.steps import Setup, fast_contender, multiply_adds, windows_of
 from wordtie.config import LossSettings, ModelSettings
@@ -35,9 +30,8 @@ _steps: list[Callable[[], object]] = []
 """Of this process: one."""
 
 
-def prepare(name: str, keep: bool, threads: int) -> None:
+def prepare(name: str, keep: bool) -> None:
     """In the contender's process, once."""
-    set_threads(threads)
     if keep:
         keep_freed_memory()
     _, setup = SETUPS[name]
@@ -52,14 +46,9 @@ def work() -> object:
 def measure(name: str, effort: Effort) -> Measurement:
     """Two processes, in turn."""
     _, setup = SETUPS[name]
-    context = multiprocessing.get_context("spawn")
-    with ExitStack() as stack:
-        alone, kept = (
-            stack.enter_context(
-                ProcessPoolExecutor(1, context, initializer=prepare, initargs=(name, keep, torch.get_num_threads()))
-            )
-            for keep in (False, True)
-        )
+    with fresh_process() as alone, fresh_process() as kept:
+        alone.submit(prepare, name, False).result()
+        kept.submit(prepare, name, True).result()
         found = compare(
             alternative=lambda: alone.submit(work).result(),
             ours=lambda: kept.submit(work).result(),
@@ -67,7 +56,7 @@ def measure(name: str, effort: Effort) -> Measurement:
             probe=MatrixProbe(setup.precision),
             rounds=effort.rounds,
         )
-        peaks = [pool.submit(peak).result() / 1e6 for pool in (kept, alone)]
+        peaks = [process.submit(peak).result() / 1e6 for process in (kept, alone)]
     return replace(found, note=f"peak of the process {peaks[0]:,.0f} MB, left alone {peaks[1]:,.0f} MB")
 
 

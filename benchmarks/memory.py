@@ -24,11 +24,16 @@ STATUS, PEAK_AGAIN = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 MEMORY = Path("/proc/meminfo")
 
 
-def in_fresh_process(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call a module's function in a new interpreter with as many threads as this one, and give its result."""
+def fresh_process() -> ProcessPoolExecutor:
+    """A new interpreter with as many threads as this one, that calls a module's functions until it is closed."""
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, context, initializer=set_threads, initargs=(torch.get_num_threads(),)) as pool:
-        return pool.submit(work, *args, **kwargs).result()
+    return ProcessPoolExecutor(1, context, initializer=set_threads, initargs=(torch.get_num_threads(),))
+
+
+def in_fresh_process(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call a module's function in a new interpreter, and give its result."""
+    with fresh_process() as process:
+        return process.submit(work, *args, **kwargs).result()
 
 
 def set_threads(threads: int) -> None:

@@ -15,7 +15,7 @@ from wordtie.papers.registry import ROWS
 from wordtie.report.captions import TABLES
 from wordtie.report.ledger import read_all, write_entry
 from wordtie.report.page import page
-from wordtie.report.page_style import STYLE
+from wordtie.report.page_style import PALETTE, STYLE
 from wordtie.report.run_notes import runs
 from wordtie.report.run_row import Place
 from wordtie.report.status import states
@@ -121,13 +121,13 @@ def luminance(colour: str) -> float:
 
 @pytest.mark.parametrize("night", [False, True])
 def test_every_colour_of_text_is_legible(night: bool) -> None:
-    themes = [dict(re.findall(r"--(\w+): (#\w{6})", part)) for part in STYLE.split("@media (prefers-color-scheme")]
+    themes = [dict(re.findall(r"--(\w+): (#\w{6})", part)) for part in PALETTE.split("@media (prefers-color-scheme")]
     colours = themes[1] if night else themes[0]
     paper = luminance(colours["paper"])
     for name in ("ink", "muted", "good", "bad", "link"):
         dark, light = sorted([luminance(colours[name]), paper])
         assert (light + 0.05) / (dark + 0.05) >= 4.5, name
-    assert "opacity" not in STYLE
+    assert "opacity" not in PALETTE + STYLE
 
 
 def test_only_the_status_of_a_row_that_is_not_run_is_muted(html: str) -> None:

@@ -12,7 +12,7 @@ from wordtie.report.columns import Column, columns
 from wordtie.report.figure import Figure
 from wordtie.report.next_words import next_words
 from wordtie.report.overview import Overview
-from wordtie.report.page_style import STYLE, wide
+from wordtie.report.page_style import PALETTE, STYLE, wide
 from wordtie.report.run_notes import notes, runs
 from wordtie.report.status import RowState
 from wordtie.report.tables import by_table, summary
@@ -43,7 +43,7 @@ def page(rows: Sequence[RowState], vectors: str = "") -> str:
         [
             "<!doctype html>",
             '<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
-            f"<title>wordtie: published and ours</title><style>{STYLE}</style>",
+            f"<title>wordtie: published and ours</title><style>{PALETTE}{STYLE}</style>",
             "<h1>Published and ours</h1>",
             f"<p>{escape(summary(rows))}. Made on {date.today()} by wordtie {escape(code_version())}.</p>",
             HOW_TO_READ,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from html import escape
 
-STYLE = """
+PALETTE = """
 :root { color-scheme: light dark; --ink: #2e3440; --paper: #ffffff; --line: #d8dee9; --muted: #5c6470;
   --good: #2f6b2f; --bad: #a8442f; --link: #1f5fa8; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e5e9f0; --paper: #22262e; --line: #434c5e; --muted: #a7b0c0;
   --good: #a3be8c; --bad: #e08b76; --link: #8fbcec; } }
+"""
+"""By day and by night."""
+STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 78rem;
   margin: 2rem auto; padding: 0 1rem; }
 a { color: var(--link); }

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordtie.models.word_vectors import Floats, WordVectors
-from wordtie.report.page_style import wide
+from wordtie.report.page_style import PALETTE, wide
 from wordtie.text.files import saving, write_text
 
 SIZE = 900
@@ -26,16 +26,12 @@ DEFAULT_WORDS = 12
 """How many words have their neighbours shown where none are named."""
 
 STYLE = """
-:root { color-scheme: light dark; --ink: #222; --paper: #fff; --line: #ccc; --muted: #666; --word: #1b4d89;
-  --hit: #c00 }
-@media (prefers-color-scheme: dark) { :root { --ink: #e5e9f0; --paper: #22262e; --line: #434c5e; --muted: #a7b0c0;
-  --word: #8fbcec; --hit: #ff8f7a } }
 body { font: 15px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 1100px; padding: 0 1rem; color: var(--ink);
   background: var(--paper) }
 .wide { overflow-x: auto } h2 { overflow-wrap: anywhere }
 svg { width: 100%; min-width: 900px; height: auto; border: 1px solid var(--line); box-sizing: border-box }
-text { font-size: 10px; fill: var(--word); paint-order: stroke; stroke: var(--paper); stroke-width: 2px }
-text.named { fill: var(--ink); font-weight: bold } text.hit { fill: var(--hit); font-weight: bold; font-size: 15px }
+text { font-size: 10px; fill: var(--link); paint-order: stroke; stroke: var(--paper); stroke-width: 2px }
+text.named { fill: var(--ink); font-weight: bold } text.hit { fill: var(--bad); font-weight: bold; font-size: 15px }
 table { border-collapse: collapse; margin: 1rem 0 }
 td, th { border: 1px solid var(--line); padding: .2rem .6rem; text-align: left; vertical-align: top }
 .cosine { color: var(--muted); font-size: 12px } input { font: inherit; padding: .2rem .5rem }
@@ -70,7 +66,7 @@ def write_page(path: Path, sets: Sequence[WordVectors], words: Sequence[str], mo
     parts = [
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>",
         "<meta name='viewport' content='width=device-width'><title>Word vectors</title>",
-        f"<style>{STYLE}</style></head><body><h1>Word vectors</h1>",
+        f"<style>{PALETTE}{STYLE}</style></head><body><h1>Word vectors</h1>",
         neighbour_table(sets, chosen, top),
         "<p><label>Find a word in the maps: <input id='find'></label> <span id='found'></span></p>",
         *(map_of(vectors, shown, frozenset(named), what) for vectors in sets),
