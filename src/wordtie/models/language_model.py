@@ -45,7 +45,7 @@ class LanguageModel(nn.Module):
         with torch.no_grad():
             for name, parameter in self.named_parameters():
                 bound = settings.init if name in WORD_MATRICES else core_init
-                if name != "head.bias":
+                if name != "head.bias" and not parameter.is_meta:  # drawing nothing takes old versions of torch long
                     parameter.uniform_(-bound, bound)
             for layer in self.core.stack:
                 layer.reset_biases()

@@ -10,6 +10,7 @@ from typing import Any
 
 from wordtie.errors import RunFolderError
 from wordtie.text.files import saving
+from wordtie.training.progress import tell
 from wordtie.training.run_files import METRICS
 
 FIGURES = ("epoch", "train_perplexity", "valid_perplexity", "seconds")
@@ -54,9 +55,14 @@ class Metrics:
 def _tensorboard(folder: Path) -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
+
+        return SummaryWriter(folder)
     except ImportError:
         return None
-    return SummaryWriter(folder)
+    except Exception as error:  # installed, but it or what it loads is broken; the run can do without
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        tell(f"note: nothing is written for TensorBoard, which does not start here: {reason}")
+        return None
 
 
 def finished_epochs(folder: Path) -> list[dict[str, Any]]:
