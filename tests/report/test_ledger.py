@@ -179,6 +179,8 @@ def test_the_command_finds_what_was_edited(row: Row, place: Place, capsys: pytes
     assert "changed by hand" in capsys.readouterr().err
     assert cli.main([*check, "--results", "resluts"]) == LedgerError.exit_code
     assert "resluts: no such folder" in capsys.readouterr().err
+    assert cli.main(["reproduce", "--list", "--results", str(page)]) == LedgerError.exit_code
+    assert f"{page}: is not a folder of results" in capsys.readouterr().err
 
 
 def test_a_report_is_not_written_into_a_document_that_is_none(place: Place, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-import pty
-import struct
-import subprocess
-import sys
-import termios
 from pathlib import Path
 
 import pytest
 
+from tests.training.terminal import on_terminal
 from wordtie.errors import RunFolderError
 from wordtie.training.metrics import finished_epochs
 from wordtie.training.queue_table import Progress, screen, show
@@ -129,13 +123,7 @@ with show() as table:
 
 
 def test_on_a_terminal_it_stays_in_its_place() -> None:
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    environment = {name: value for name, value in os.environ.items() if name not in ("LINES", "COLUMNS")}
-    subprocess.run([sys.executable, "-c", SHOWS], stderr=theirs, check=True, env={**environment, "TERM": "xterm"})
-    os.close(theirs)
-    printed = os.read(ours, 65536).decode()
-    os.close(ours)
+    printed = on_terminal(SHOWS, 80)
     assert "\x1b[1A" in printed, "the second time goes where the first was"
     assert printed.count("33 running; 0:01:00 of this call left") >= 2
     assert "… and 12 more running" in printed

@@ -82,7 +82,12 @@ def read_all(results: Path) -> list[Entry]:
 
 
 def read_sound(results: Path) -> tuple[list[Entry], list[str]]:
-    """The entries that are what the program wrote, in the order of rows and seeds; what is wrong with the others."""
+    """The entries that are what the program wrote, in the order of rows and seeds; what is wrong with the others.
+
+    Raises `LedgerError` where there is something else than a folder.
+    """
+    if results.exists() and not results.is_dir():
+        raise LedgerError(f"{results}: is not a folder of results")
     entries, problems = [], []
     for path in sorted(results.rglob("*.json")):
         try:

@@ -32,6 +32,8 @@ class Progress:
         """When the first window was done."""
         self.words = 0
         """Read since then."""
+        self.at = ""
+        """The epoch, as it is shown."""
         self.live: Any = None
 
     def __enter__(self) -> Progress:
@@ -40,10 +42,10 @@ class Progress:
             from rich.progress import BarColumn, TextColumn
             from rich.progress import Progress as Bar
 
-            columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}"))
+            columns = TextColumn("{task.description}"), BarColumn()
             self.live = Bar(*columns, console=Console(stderr=True), transient=True)
             self.live.__enter__()
-            self.task = self.live.add_task("", total=self.windows, figures="starting")
+            self.task = self.live.add_task("starting", total=self.windows)
         return self
 
     def __exit__(
@@ -67,13 +69,16 @@ class Progress:
         left = (self.epochs - epoch + 1 - done / self.windows) * self.windows * words / rate
         left = min(left, self.max_seconds - (now - self.started))
         loss = nats / tokens
-        figures = f"loss {loss:.3f}  perplexity {math.exp(min(loss, 50)):.1f}  {rate:,.0f} words/s  {clock(left)} left"
-        self.live.update(self.task, completed=done, description=f"epoch {epoch}/{self.epochs}", figures=figures)
+        perplexity = math.exp(min(loss, 50))
+        # a narrow terminal cuts it off at the right
+        figures = f"{clock(left)} left  perplexity {perplexity:.1f}  loss {loss:.3f}  {rate:,.0f} words/s"
+        self.at = f"epoch {epoch}/{self.epochs}  "
+        self.live.update(self.task, completed=done, description=f"{self.at}{figures}")
 
     def measuring(self, what: str) -> None:
         """Show that the model is being measured on the `what` text, in the place of figures that stand still."""
         if self.live is not None:
-            self.live.update(self.task, figures=f"measuring the {what} text")
+            self.live.update(self.task, description=f"{self.at}measuring the {what} text")
 
     def say(self, line: str) -> None:
         """A line that stays."""
