@@ -36,7 +36,8 @@ class LanguageModel(nn.Module):
         self.embedding = WordMatrix(words, settings.embedding_size)
         self.core = build_core(settings)
         self.head = build_head(settings, words)
-        self.reset_parameters()
+        if not self.embedding.weight.is_meta:  # a shape to load weights into; drawing none takes old torch long
+            self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Uniform in (-init, init), biases of the gates included; the output bias starts at zero."""
@@ -45,7 +46,7 @@ class LanguageModel(nn.Module):
         with torch.no_grad():
             for name, parameter in self.named_parameters():
                 bound = settings.init if name in WORD_MATRICES else core_init
-                if name != "head.bias" and not parameter.is_meta:  # drawing nothing takes old versions of torch long
+                if name != "head.bias":
                     parameter.uniform_(-bound, bound)
             for layer in self.core.stack:
                 layer.reset_biases()

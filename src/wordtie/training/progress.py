@@ -32,8 +32,6 @@ class Progress:
         """When the first window was done."""
         self.words = 0
         """Read since then."""
-        self.at = ""
-        """The epoch, as it is shown."""
         self.live: Any = None
 
     def __enter__(self) -> Progress:
@@ -42,10 +40,10 @@ class Progress:
             from rich.progress import BarColumn, TextColumn
             from rich.progress import Progress as Bar
 
-            columns = TextColumn("{task.description}"), BarColumn()
+            columns = TextColumn("{task.description}{task.fields[figures]}"), BarColumn()
             self.live = Bar(*columns, console=Console(stderr=True), transient=True)
             self.live.__enter__()
-            self.task = self.live.add_task("starting", total=self.windows)
+            self.task = self.live.add_task("", total=self.windows, figures="starting")
         return self
 
     def __exit__(
@@ -72,13 +70,12 @@ class Progress:
         perplexity = math.exp(min(loss, 50))
         # a narrow terminal cuts it off at the right
         figures = f"{clock(left)} left  perplexity {perplexity:.1f}  loss {loss:.3f}  {rate:,.0f} words/s"
-        self.at = f"epoch {epoch}/{self.epochs}  "
-        self.live.update(self.task, completed=done, description=f"{self.at}{figures}")
+        self.live.update(self.task, completed=done, description=f"epoch {epoch}/{self.epochs}  ", figures=figures)
 
     def measuring(self, what: str) -> None:
         """Show that the model is being measured on the `what` text, in the place of figures that stand still."""
         if self.live is not None:
-            self.live.update(self.task, description=f"{self.at}measuring the {what} text")
+            self.live.update(self.task, figures=f"measuring the {what} text")
 
     def say(self, line: str) -> None:
         """A line that stays."""
