@@ -257,6 +257,7 @@ def test_corpora_says_what_is_known(capsys: Capture) -> None:
     assert cli.main(["corpora"]) == 0
     listing = capsys.readouterr().out
     assert re.search(r"^sotu +here +State of the Union", listing)
+    assert "as bbc.tsv.gz in $WORDTIE_DATA/bbc;" in " ".join(listing.split())
 
 
 def test_corpora_says_what_can_be_downloaded(

@@ -1,6 +1,6 @@
 """An LSTM window with variational dropout, one number at a time, from the papers.
 
-Inan, Khosravi & Socher (2017), section 5 (Gal & Ghahramani 2016; the LSTM of Zaremba et al. 2014): one mask for a
+Inan, Khosravi & Socher (2017), appendix A (Gal & Ghahramani 2016; the LSTM of Zaremba et al. 2014): one mask for a
 sequence and layer, the same at every step. The mask on a layer's h is used both where h recurs and where it feeds
 the next layer; layer 1's input vectors have a mask of their own. The state that goes to the next window is not
 masked: that window has its own masks. Shares no code with the package.

@@ -49,6 +49,7 @@ class SettingsParser(jsonargparse.ArgumentParser):
         self.add_argument("--config", action="config", help="A YAML recipe; options after it win.")
         for name, section in self.sections.items():
             self.add_class_arguments(section, name)
+            self._option_string_actions[f"--{name}"].help = "A YAML file of these settings alone, without a heading."
         others = (SECTIONS.keys() | {"word2vec"}) - self.sections.keys()
         for name in others:  # so that any recipe can be given
             self.add_argument(f"--{name}", type=dict | None, default=None, help=argparse.SUPPRESS)

@@ -17,9 +17,10 @@ HELP = """\
 Measure the claims of speed and memory.
 
 Most claims run ours and its alternative in turn, in one process; start-up, memory and vocabulary are measured in new
-ones, and against a fixed goal. Printed are the median ratio (how many times better, for memory too), its spread
-(distance of the quartiles over the median), and measured ÷ floor: the time taken over that of the multiply-adds alone,
-at the rate of a matrix product in the same run; for the memory of the loss, that of the gradients alone.
+ones, start-up and vocabulary against a fixed goal. Printed are the median ratio (how many times better, for memory
+too), its spread (distance of the quartiles over the median), and measured ÷ floor: the time taken over that of the
+multiply-adds alone, at the rate of a matrix product in the same run; for the memory of the loss, that of the gradients
+alone.
 
 It needs a checkout, since the measurements are in its folders benchmarks/ and tests/. What came out is kept in
 results/bench/, that of --quick is not. `growth` is a plot and not a claim: it runs only when it is named.

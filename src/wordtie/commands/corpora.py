@@ -12,7 +12,7 @@ HELP = """\
 List the corpora known by name.
 
 A corpus that is not on this machine is downloaded by `wordtie train` where it has a public address.
-Put your own copies into $WORDTIE_DATA/NAME.
+Put your own copies into $WORDTIE_DATA/NAME, under the names of the files that --json lists.
 
 examples:
   wordtie corpora
@@ -44,7 +44,9 @@ def state(name: str) -> str:
 def _paragraph(name: str) -> str:
     entry = CATALOGUE[name]
     lines = [f"{name:17} {state(name):10} {entry.title}"]
-    lines += textwrap.wrap(f"{entry.note}; licence: {entry.licence}", 100, initial_indent=" " * 29,
+    names = ", ".join(file.name for file in entry.files)
+    files = "" if all(file.url for file in entry.files) else f"; as {names} in $WORDTIE_DATA/{name}"
+    lines += textwrap.wrap(f"{entry.note}{files}; licence: {entry.licence}", 100, initial_indent=" " * 29,
                            subsequent_indent=" " * 29)  # fmt: skip
     return "\n".join(lines)
 

@@ -20,7 +20,7 @@ def main(argv: list[str]) -> None:
     """Print word and probability."""
     parser = Parser("predict", HELP)
     parser.add_argument("run", metavar="RUN", help="the run folder of a trained model")
-    parser.add_argument("phrase", metavar="PHRASE", nargs="+", help="the words so far")
+    parser.add_argument("phrase", metavar="PHRASE", nargs="+", help="the words so far: together one phrase")
     parser.add_argument("--top", type=whole_number, default=10, help="how many words (10)")
     parser.add_argument(
         "--words_only",

@@ -19,7 +19,7 @@ class DataSettings:
     """`space`: already tokenised, split at white space. `words`: words, numbers and punctuation of raw text.
     `auto`: what the catalogue states for a named corpus, else `space` where the text looks tokenised."""
     lowercase: bool = False
-    """Fold case before anything else; stored in tokenizer.json, so scoring does the same."""
+    """Fold case before words are split; stored in tokenizer.json, so scoring does the same."""
     sentences: bool = True
     """One sentence a line, each closed by `<eos>`. False: running text, line ends are white space."""
     vocabulary_size: int | None = None

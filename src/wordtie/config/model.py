@@ -51,8 +51,8 @@ class ModelSettings:
     projection_penalty: float = 0.0
     """lambda: weight of the map's penalty (press-wolf-2017: 0.15), against the loss summed over a window's tokens."""
     projection_form: Literal["squared_norm", "norm"] = "squared_norm"
-    """The penalty: `squared_norm` is lambda / 2 * |L|^2, as the authors released it; `norm` is lambda * |L|, as the
-    paper prints it."""
+    """The penalty: `squared_norm` is lambda / 2 * |P|^2, P the map, as the authors released it; `norm` is lambda * |P|,
+    as the paper prints it."""
     dropout: Literal["inan", "gal", "zaremba"] = "inan"
     """Where a layer's h is dropped. `inan`: one mask per stream and window, for what recurs and what goes up alike.
     `gal`: the same, with masks of their own for what recurs and for what goes up. `zaremba`: a new mask at every step,

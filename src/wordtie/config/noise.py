@@ -14,7 +14,10 @@ class NoiseSettings:
     """Data noising (Xie et al. 2017) and variational smoothing (Kong et al. 2019)."""
 
     kind: Literal["none", "blank", "linear_interpolation", "absolute_discounting", "kneser_ney"] = "none"
-    """How often a word is replaced, and by which: the table is in `wordtie.noise.proposals`."""
+    """How often a word is replaced, and by which: `blank` by `<unk>`, `linear_interpolation` by words drawn as
+    often as the text has them, both at gamma. With the others a word is replaced the more often the more different
+    words follow it, by words drawn as often as the text has them (`absolute_discounting`), or the more often the more
+    different words they follow (`kneser_ney`)."""
     scheme: Literal["data_noising", "variational_smoothing"] = "variational_smoothing"
     """`data_noising` decides token by token. `variational_smoothing` draws a word matrix for each stream and window,
     for reading and for scoring apart, so that a word is replaced everywhere in it or nowhere."""

@@ -17,7 +17,8 @@ class TrainingSettings:
     optimiser: Literal["sgd", "adam", "rmsprop"] = "sgd"
     """What becomes of the gradient; `sgd` is plain, as most of the papers have it."""
     lr: float = 1.0
-    """Learning rate; refers to the loss summed over the `steps` and averaged over the `streams`."""
+    """Learning rate. With `sgd` it refers to the loss summed over the `steps` and averaged over the `streams`. `adam`
+    and `rmsprop`, whose steps do not depend on the scale of the loss, want about 0.001."""
     schedule: Literal["epoch", "plateau"] = "epoch"
     """When the rate is multiplied by `decay`. `epoch`: at the start of every epoch after `decay_after`. `plateau`:
     after every epoch without a better validation perplexity (PyTorch's example: decay 0.25)."""
@@ -62,7 +63,7 @@ class TrainingSettings:
     threads: int | None = None
     """CPU threads; None leaves PyTorch's choice."""
     device: str = "auto"
-    """`auto`, `cpu` or `cuda`."""
+    """`auto`, `cpu`, `cuda`, or one of several: `cuda:1`."""
     max_time: str | float | None = None
     """Stop cleanly after this long (`90s`, `9m`, `2h`); the same command with `--resume` goes on."""
     checkpoint_every: int = 500

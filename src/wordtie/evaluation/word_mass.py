@@ -1,6 +1,6 @@
 """How much probability a model gives to words that say little: `<unk>` and the most frequent words.
 
-Inan, Khosravi & Socher (2017), section 6.3: models with the augmented loss and tied vectors give less of it to `<unk>`,
+Inan, Khosravi & Socher (2017), section 6.4: models with the augmented loss and tied vectors give less of it to `<unk>`,
 which is no word in particular, and to words such as "a", "an" and "the", which resemble no other.
 
 Shapes: V words, N tokens.

@@ -1,7 +1,7 @@
 """The linear map L between the core and the output matrix, and its penalty.
 
 Gulordava, Aina & Boleda (2018): the query is h L with L of shape (H, E), so that hidden and embedding size are free.
-Press & Wolf (2017), section 3.2, have the same map as P, square, with the penalty lambda * |P|. The code that they
+Press & Wolf (2017), section 3, have the same map as P, square, with the penalty lambda * |P|. The code that they
 released adds 1/2 |P|^2 / (6.5 B) to a loss averaged over the B streams, which is 0.15 * 1/2 |P|^2 against the loss
 summed over all tokens of a window. Both penalties are on that scale, and |P| is the Frobenius norm.
 """

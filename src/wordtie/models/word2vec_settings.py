@@ -19,7 +19,7 @@ class Word2VecSettings:
     """Skip-gram or CBOW with negative sampling (Mikolov et al. 2013), its two matrices untied or tied."""
 
     algorithm: Literal["skipgram", "cbow"] = "skipgram"
-    """`skipgram` predicts each word of the context from the word, `cbow` the word from its context."""
+    """`skipgram` predicts the word from each word of its context, as gensim does, `cbow` from all of it."""
     head: Literal["untied", "tied", "tied_linear"] = "untied"
     """`untied`: an input and an output matrix. `tied`: one matrix. `tied_linear`: one matrix and a linear map
     between the input vectors and the query (gulordava-2018, tied+L)."""
@@ -41,7 +41,7 @@ class Word2VecSettings:
     """CBOW predicts from the mean of the context (true) or its sum (false), and each vector of a sum moves by its
     share of the error. None: the mean, as gensim does; with `tied_linear` the sum, as gulordava-2018 does."""
     linear_rate: float = 20.0
-    """With `tied_linear`: the map moves by this times alpha times the mean gradient of a block."""
+    """With `tied_linear`: the map moves by this times alpha times the mean gradient of a block, every fourth block."""
     epochs: int = 5
     """Passes over the training text."""
     workers: int = 2

@@ -1,4 +1,4 @@
-"""The LSTM core, with the mask sharing of Inan, Khosravi & Socher (2017), section 5, or any of `wordtie.nn.masks`.
+"""The LSTM core, with the mask sharing of Inan, Khosravi & Socher (2017), appendix A, or any of `wordtie.nn.masks`.
 
     i, f, o = sigmoid(.)    g = tanh(.)        of   W_x x_t + W_h (m * h_{t-1}) + b
     c_t = f * c_{t-1} + i * (d_t * g)          h_t = o * tanh(c_t)

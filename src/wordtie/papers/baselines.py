@@ -15,7 +15,8 @@ ROWS: dict[str, Row] = table_of(
         Published(test=141.2),
         {"data.corpus": "ptb"},
         kind="kneser_ney",
-        note="modified, interpolated, no n-gram dropped; its parameters are the n-grams it keeps",
+        note="printed by Mikolov et al. (2011); ours is modified, interpolated, no n-gram dropped; its parameters are "
+        "the n-grams it keeps",
     ),
     Row("baselines/kneser-ney-5/wikitext-2", "Kneser-Ney 5-gram, WikiText-2", Published(),
         {"data.corpus": "wikitext-2"}, kind="kneser_ney", note="no published number to hold it against"),
