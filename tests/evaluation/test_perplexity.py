@@ -26,6 +26,8 @@ WORDS, EOS = 23, 1
 def model(request: pytest.FixtureRequest) -> LanguageModel:
     torch.manual_seed(3)
     made = LanguageModel(ModelSettings(head=request.param, hidden=6, init=0.8, output_bias=True), WORDS)
+    assert made.head.bias is not None
+    torch.nn.init.normal_(made.head.bias)  # it starts at zero, which would not be missed
     return made.use(fused=True).requires_grad_(False)
 
 
@@ -84,6 +86,14 @@ def test_a_text_that_starts_knows_nothing_of_the_one_before(model: LanguageModel
     assert [*reader.nats(ids)] != first
     reader.start()
     assert [*reader.nats(ids)] == first
+
+
+def test_short_texts_side_by_side_have_what_each_has_alone(model: LanguageModel) -> None:
+    reader, texts = Reader(model, EOS), [text(length) for length in (3, 1, 5, 2, 4)]
+    for measured, ids in zip(reader.apart(texts), texts, strict=True):
+        alone = [np.concatenate(part) for part in zip(*Reader(model, EOS)(ids), strict=True)]
+        np.testing.assert_allclose(measured, alone, rtol=1e-4)
+    assert [*reader.nats(text(9))] == [*Reader(model, EOS).nats(text(9))], "the stream has not moved"
 
 
 def test_the_memory_of_the_scores_is_taken_once(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,3 +44,12 @@ def test_masses_over_a_text() -> None:
     assert found.elsewhere.unk == pytest.approx(sum(others) / 5, rel=1e-5)
     others = [each.frequent for each, word in zip(given, ids.tolist(), strict=True) if word not in (0, 2)]
     assert found.elsewhere.frequent == pytest.approx(sum(others) / 4, rel=1e-5)
+
+
+def test_one_token_or_none_where_something_else_came() -> None:
+    torch.manual_seed(1)
+    vocabulary = Vocabulary(WORDS)
+    model = LanguageModel(ModelSettings(hidden=4, init=1.0), len(WORDS))
+    first, both = (text_mass(model, vocabulary, np.array(ids, np.int32), 2) for ids in ([0], [0, 3]))
+    assert both.elsewhere.unk == pytest.approx(first.predicted.unk)
+    assert first.elsewhere.frequent == 0, "not NaN"

@@ -271,6 +271,20 @@ def test_what_is_not_finite_shows(form: str, pull: Pull | None, precision: torch
             assert not nats.isfinite()
 
 
+@needs_numba
+@pytest.mark.parametrize("pull", [None, PULLS[1], OF_2016], ids=["ce", "tau20", "2016"])
+def test_a_lone_score_of_minus_infinity_shows_in_the_compiled_form(pull: Pull | None) -> None:
+    """Of a word that is no target: no maximum tells of it."""
+    query, output, bias, targets, words = Case(words=50, bias=True, distinct=9, pull=pull).operands()
+    assert bias is not None
+    with torch.no_grad():
+        bias[40] = -float("inf")
+    total, nats = softmax_loss.softmax_loss(query, output, bias, targets, words, pull, torch.float32)
+    assert total.isnan()
+    assert nats.isnan()
+    assert all(gradient.isnan().any() for gradient in gradients(total, query, output, bias))
+
+
 def test_threads_do_not_change_a_bit() -> None:
     """Of the row work; torch's own products may add up in another order, so they stay out of this."""
     from wordtie.kernels.softmax_loss import _rows_for
@@ -285,7 +299,7 @@ def test_threads_do_not_change_a_bit() -> None:
     for threads in (1, 2, 3):
         torch.set_num_threads(threads)
         here = rows.clone()
-        nats, divergence, _ = kernels.augmented_rows(here, None, targets, word_of_N, 20.0, 0.65)
+        nats, divergence, _ = kernels.augmented_rows(here, None, targets, word_of_N, 20.0, 0.65, True, False, False)
         results.append((nats, divergence, here))
     torch.set_num_threads(before)
     assert all(torch.equal(a, b) for other in results[1:] for a, b in zip(results[0], other, strict=True))

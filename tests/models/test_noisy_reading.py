@@ -216,6 +216,23 @@ def test_sampling_averages_the_nats_of_single_windows() -> None:
     assert sampled.nats == pytest.approx(expected, rel=0.02)
 
 
+@pytest.mark.parametrize("scores", [1, 5 * V, 1_000_000])
+@pytest.mark.parametrize("draw", ["own", "none"])
+def test_samples_score_with_the_rows_that_they_draw(draw: Any, scores: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every word is always replaced by word 3, so that nothing is left to chance; in pieces of any size."""
+    monkeypatch.setattr("wordtie.evaluation.sampled.SCORES_AT_ONCE", scores)
+    one, always = model(), Proposal.of(np.ones(V), np.eye(V)[3])
+    noise = Noise(replace(SMOOTHING, output_draw=draw), always)
+    sampled = evaluate_sampled(one, noise, IDS, 0, steps=7, samples=2)
+    one.eval()
+    with torch.no_grad():
+        matrix = one.embedding.weight
+        query, _ = one.read(matrix[3].expand(len(IDS), 1, H), one.initial_state(1))
+        drawn = None if draw == "none" else matrix[3].expand(len(IDS), H)
+        expected = CrossEntropy()(query, matrix, one.head.bias, torch.from_numpy(IDS), matrix, drawn)
+    assert sampled.nats == pytest.approx(float(expected.total), rel=1e-5)
+
+
 def test_sampling_leaves_the_random_numbers_alone() -> None:
     noise, network = Noise(replace(SMOOTHING, elementwise=True), PROPOSAL), model()
     before = torch.get_rng_state()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from tests.reference import word2vec as reference
 from wordtie.errors import DataError, SettingsError
 from wordtie.kernels import word2vec as kernel
-from wordtie.kernels.word2vec_draws import ALWAYS, alias_table, below, negative
+from wordtie.kernels.word2vec_draws import ALWAYS, alias_table, below, generator, negative, next_random, next_sentence
 from wordtie.models.word2vec import Word2Vec, keep_thresholds, noise_weights, padded
 from wordtie.models.word2vec_settings import MIN_COUNT, Word2VecSettings
 
@@ -39,8 +40,10 @@ class Draws:
         return [word for word in drawn if word != target]
 
 
-def predictions(model: Word2Vec, draws: Draws) -> Iterator[reference.Prediction]:
-    for sentence in SENTENCES:
+def predictions(
+    model: Word2Vec, draws: Draws, sentences: Sequence[Sequence[int]] = SENTENCES
+) -> Iterator[reference.Prediction]:
+    for sentence in sentences:
         for context, target in reference.windows(sentence, iter(draws.reach, None)):
             if model.settings.algorithm == "cbow":
                 if context:
@@ -82,6 +85,23 @@ def test_equals_the_reference(algorithm: str, head: str, mean: bool) -> None:
     assert not model.input_VP[:, 5:].any()
 
 
+def test_the_rate_falls_from_sentence_to_sentence() -> None:
+    """By the words read before it, those that are not trained included."""
+    model = model_of(negative=4)
+    inputs, output = model.input_VP[:, :5].tolist(), model.output_VP[:, :5].tolist()
+    draws, expected = Draws(model, start()), 0.0
+    for begin, sentence in zip([0, 5, 9, 16], SENTENCES, strict=True):
+        alpha = 0.3 - 0.2 * begin / len(TOKENS)
+        for each in predictions(model, draws, [sentence]):
+            expected += reference.step(each, inputs, output, alpha, True)
+    nats, _ = kernel.train(
+        *(TOKENS, EOS, model.keep_V, model.input_VP, model.output_VP, model.draws, (0.3, 0.1), start(), True, True),
+    )
+    assert nats == pytest.approx(expected, rel=1e-5)
+    np.testing.assert_allclose(model.input_VP[:, :5], inputs, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(model.output_VP[:, :5], output, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("same", [False, True], ids=["other target", "target is context"])
 def test_a_tied_step_is_the_gradient(same: bool) -> None:
     """The step over both roles of the one matrix is minus alpha times the derivative of the loss."""
@@ -111,6 +131,23 @@ def test_large_scores_have_a_finite_loss() -> None:
     assert nats == pytest.approx(240, rel=1e-6)
 
 
+def test_random_numbers_are_those_of_xorshift64_star() -> None:
+    """Vigna (2016), in Python's whole numbers."""
+    state = start()
+    x = int(state[0])
+    for _ in range(9):
+        x ^= x >> 12
+        x = (x ^ x << 25) % 2**64
+        x ^= x >> 27
+        assert int(next_random(state)) == x * 2685821657736338717 % 2**64
+
+
+def test_every_place_has_a_generator_of_its_own() -> None:
+    states = [int(generator(*place)[0]) for place in product((0, 1), repeat=3)]
+    assert len(set(states)) == 8
+    assert all(states), "zero would stay zero"
+
+
 def test_negatives_follow_their_distribution() -> None:
     weight = noise_weights(COUNTS, 0.75)
     threshold, alias = alias_table(weight)
@@ -129,6 +166,37 @@ def test_reaches_are_even() -> None:
     np.testing.assert_allclose(drawn, 0.2, atol=0.015)
 
 
+def test_words_are_kept_at_their_thresholds() -> None:
+    tokens, sentence = np.tile(np.array([1, 2, 3], np.int32), 20_000), np.empty(60_000, np.int32)
+    keep = np.array([0, ALWAYS // 4, ALWAYS, 0])
+    kept, position = next_sentence(tokens, 0, EOS, keep, start(), sentence)
+    share = np.bincount(sentence[:kept], minlength=4) / 20_000
+    assert position == 60_000
+    assert share.tolist() == [0, pytest.approx(0.25, abs=0.015), 1, 0]
+
+
+def test_a_sentence_longer_than_its_buffer_is_cut() -> None:
+    tokens, sentence = np.array([1, 2, 3, EOS, 1], np.int32), np.empty(2, np.int32)
+    keep, state = np.full(4, ALWAYS), start()
+    assert next_sentence(tokens, 0, EOS, keep, state, sentence) == (2, 2)
+    assert sentence.tolist() == [1, 2]
+    assert next_sentence(tokens, 2, EOS, keep, state, sentence) == (1, 4)
+    assert sentence[0] == 3
+
+
+def test_negatives_are_weighed_by_count_to_the_exponent() -> None:
+    counts = np.array([0, 1, 16, 81])
+    assert noise_weights(counts, 0.75).tolist() == pytest.approx([0, 1, 8, 27])
+    assert noise_weights(counts, -0.5).tolist() == pytest.approx([0, 1, 1 / 4, 1 / 9])
+
+
+def test_vectors_start_even_around_zero_however_many_words_there_are() -> None:
+    model = Word2Vec(Word2VecSettings(vector_size=20), np.ones(5000, np.int64))
+    vectors = model.input_VP[:, :20]
+    assert vectors.any(axis=1).all()
+    np.testing.assert_allclose(np.quantile(vectors * 20, [0, 0.25, 0.5, 0.75, 1]), [-1, -0.5, 0, 0.5, 1], atol=0.02)
+
+
 def test_frequent_words_are_thinned_out_as_in_gensim() -> None:
     counts = np.array([0, 600, 300, 99, 1])
     keep = keep_thresholds(counts, 0.01) / ALWAYS
@@ -136,6 +204,7 @@ def test_frequent_words_are_thinned_out_as_in_gensim() -> None:
     expected = [0, *(min((np.sqrt(c / limit) + 1) * (limit / c), 1) for c in (600, 300, 99, 1))]
     np.testing.assert_allclose(keep, expected, rtol=1e-6)
     assert (keep_thresholds(counts, 0) == [0, *[ALWAYS] * 4]).all()
+    assert keep_thresholds(np.array([1, 3]), 0.01)[0] / ALWAYS == pytest.approx(0.24), "even a word that comes once"
 
 
 def test_starts_as_gensim_does_and_stores_each_matrix_once() -> None:

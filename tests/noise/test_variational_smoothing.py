@@ -38,10 +38,10 @@ def sources(rows: RowDraw, size: int) -> Tensor:
 
 
 def test_distinct_words_of_each_sequence() -> None:
-    ids = torch.tensor([[[3, 1], [0, 1], [3, 2]], [[1, 1], [1, 5], [3, 1]]])
+    ids = torch.tensor([[[3, 1], [0, 1], [3, 2]], [[0, 1], [1, 5], [3, 1]]])
     rows = distinct_words(ids, V)
     assert torch.equal(rows.words_M[rows.row_KTB], ids)
-    assert rows.words_M.tolist() == [0, 3, 1, 2, 1, 3, 1, 5]
+    assert rows.words_M.tolist() == [0, 3, 1, 2, 0, 1, 3, 1, 5]
     assert rows.first_side == 4
 
 

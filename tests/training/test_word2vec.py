@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-from tests.models.test_word2vec import COUNTS, EOS, TOKENS, Draws, predictions
+from tests.models.test_word2vec import COUNTS, EOS, SENTENCES, TOKENS, Draws, predictions
 from tests.reference import word2vec as reference
 from wordtie.config import DataSettings, Settings
 from wordtie.errors import DataError, DivergedError, RunFolderError
+from wordtie.kernels import word2vec_linear as kernel
 from wordtie.kernels.word2vec_draws import generator
 from wordtie.models.word2vec import Word2Vec
 from wordtie.models.word2vec_settings import Word2VecSettings
@@ -22,7 +24,7 @@ from wordtie.text.token_file import PreparedData
 from wordtie.training import word2vec, word2vec_linear
 from wordtie.training.prepared import prepared_data
 from wordtie.training.run_folder import read_model
-from wordtie.training.word2vec import fit, train_piece
+from wordtie.training.word2vec import fit, one_torch_thread, train_piece
 from wordtie.training.word2vec_linear import parts
 from wordtie.training.word2vec_run import train_word2vec
 
@@ -50,6 +52,88 @@ def test_a_tied_linear_block_equals_the_reference(algorithm: Any, mean: bool) ->
     assert nats == pytest.approx(expected, rel=1e-5)
     np.testing.assert_allclose(model.input_VP[:, :5], matrix, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(model.linear_PP[:5, :5], linear, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("every", [1, 2])
+def test_tied_linear_blocks_and_their_parts_follow_one_another(every: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two blocks of two parts each: the rate falls from block to block, and one in `MAP_EVERY` moves the map."""
+    for name, value in {"BLOCK": 6, "PART": 1, "ROWS": 3, "MAP_EVERY": every}.items():
+        monkeypatch.setattr(word2vec_linear, name, value)
+    settings = Word2VecSettings(
+        head="tied_linear", vector_size=5, window=3, sample=0, alpha=0.2, min_alpha=0.1, epochs=1, precision="fp32",
+        linear_rate=3.0,
+    )  # fmt: skip
+    model = Word2Vec(settings, COUNTS)
+    model.input_VP[:, :5] = np.random.default_rng(3).normal(size=(9, 5))
+    assert model.linear_PP is not None
+    matrix, linear = model.input_VP[:, :5].tolist(), model.linear_PP[:5, :5].tolist()
+    expected = 0.0
+    for begin, sentences, starts, rate in (
+        (0, SENTENCES[:2], (0, 4), 3.0),
+        (7, SENTENCES[2:], (0, 5), 3.0 if every == 1 else 0.0),
+    ):
+        made = [
+            each
+            for start, sentence in zip(starts, sentences, strict=True)
+            for each in predictions(model, Draws(model, generator(1, 0, 0, begin, start + 1)), [sentence])
+        ]
+        expected += reference.linear_block(made, matrix, linear, 0.2 - 0.1 * begin / len(TOKENS), rate, True)
+    with ThreadPoolExecutor(1) as threads:
+        nats, _ = train_piece(model, TOKENS, EOS, 0, 0, threads)
+    assert nats == pytest.approx(expected, rel=1e-5)
+    np.testing.assert_allclose(model.input_VP[:, :5], matrix, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(model.linear_PP[:5, :5], linear, rtol=1e-4, atol=1e-4)
+
+
+def test_products_with_the_map_in_bf16_are_near_those_in_fp32() -> None:
+    """It keeps 8 bits."""
+    found = []
+    for precision in ("fp32", "bf16"):
+        settings = Word2VecSettings(head="tied_linear", vector_size=5, sample=0, epochs=1, precision=precision)
+        model = Word2Vec(settings, COUNTS)
+        model.input_VP[:, :5] = np.random.default_rng(3).normal(size=(9, 5))
+        with ThreadPoolExecutor(1) as threads:
+            nats, _ = train_piece(model, TOKENS, EOS, 0, 0, threads)
+        assert model.linear_PP is not None
+        found.append((nats, model.input_VP, model.linear_PP))
+    for exact, near in zip(*found, strict=True):
+        np.testing.assert_allclose(near, exact, rtol=0.02, atol=0.02)
+        assert not np.array_equal(near, exact)
+
+
+def test_torch_has_one_thread_meanwhile_and_as_many_as_before_afterwards() -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    with one_torch_thread():
+        meanwhile = torch.get_num_threads()
+    afterwards = torch.get_num_threads()
+    torch.set_num_threads(before)
+    assert (meanwhile, afterwards) == (1, 3)
+
+
+def test_pieces_and_epochs_follow_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rate falls by all the words that were read; the loss of an epoch is over its pieces so far."""
+    monkeypatch.setattr(word2vec, "PIECE", 9)
+    settings = Word2VecSettings(vector_size=5, window=3, sample=0, alpha=0.3, min_alpha=0.1, epochs=2, workers=1)
+    model = Word2Vec(settings, COUNTS)
+    inputs, output = model.input_VP[:, :5].tolist(), model.output_VP[:, :5].tolist()
+    expected, reports = [], []
+    for epoch in range(2):
+        losses: list[float] = []
+        for first, begins, sentences in ((0, (0, 5), SENTENCES[:2]), (9, (9, 16), SENTENCES[2:])):
+            draws = Draws(model, generator(1, epoch, first))
+            for begin, sentence in zip(begins, sentences, strict=True):
+                alpha = 0.3 - 0.2 * (epoch * len(TOKENS) + begin) / (2 * len(TOKENS))
+                made = predictions(model, draws, [sentence])
+                losses += [reference.step(each, inputs, output, alpha, True) for each in made]
+            expected.append(
+                (epoch + 1, first + len(TOKENS[first : first + 9]), pytest.approx(sum(losses)), len(losses))
+            )
+    found = fit(model, TOKENS, EOS, lambda *each: reports.append(each))
+    assert reports == expected
+    assert found == [each[2:] for each in reports[1::2]]
+    np.testing.assert_allclose(model.input_VP[:, :5], inputs, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(model.output_VP[:, :5], output, rtol=1e-4, atol=1e-5)
 
 
 def text(words: int = 30_000) -> tuple[Any, Any]:
@@ -95,6 +179,19 @@ def test_a_block_is_cut_at_the_ends_of_sentences(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(word2vec_linear, "PART", 10)
     cut = [(start, ends.tolist()) for start, ends in parts(np.array([4, 10, 11, 40, 41, 45]))]
     assert cut == [(0, [4, 10]), (10, [11, 40]), (40, [41, 45])]
+
+
+def test_a_block_has_its_words_and_no_sentence_without_one() -> None:
+    model = Word2Vec(Word2VecSettings(vector_size=5, sample=0), COUNTS)
+    buffers = word2vec_linear._Buffers(*model.input_VP.shape)
+    found = kernel.gather(TOKENS, 0, EOS, model.keep_V, generator(1), model.input_VP, *buffers.filled())
+    words = [word for sentence in SENTENCES for word in sentence]
+    assert found == (len(words), len(SENTENCES), 7, len(TOKENS))
+    assert buffers.words[: len(words)].tolist() == words
+    assert buffers.distinct[buffers.block[: len(words)]].tolist() == words
+    assert buffers.ends[: len(SENTENCES)].tolist() == [4, 6, 11, 12]
+    assert buffers.rows_BP[:7].numpy().tolist() == model.input_VP[buffers.distinct[:7]].tolist()
+    assert (buffers.place == -1).all()
 
 
 def test_the_loss_is_over_every_prediction() -> None:

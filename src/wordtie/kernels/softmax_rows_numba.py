@@ -39,9 +39,9 @@ def augmented_rows(
     word_of_N: Tensor,
     temperature: float,
     gamma: float,
-    divergent: bool = True,
-    biased: bool = False,
-    entropy_alone: bool = False,
+    divergent: bool,
+    biased: bool,
+    entropy_alone: bool,
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """Token rows and word rows become gradients, see `softmax_rows_torch.augmented_rows`."""
     scores, targets = as_numpy(rows), targets_N.numpy()

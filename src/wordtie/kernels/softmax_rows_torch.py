@@ -38,9 +38,9 @@ def augmented_rows(
     word_of_N: Tensor,
     temperature: float,
     gamma: float,
-    divergent: bool = True,
-    biased: bool = False,
-    entropy_alone: bool = False,
+    divergent: bool,
+    biased: bool,
+    entropy_alone: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`rows`: N token rows, then M word rows; token n aims at word `word_of_N[n]` of the M.
 
