@@ -100,7 +100,8 @@ def table_5() -> list[Row]:
     notes = {
         "large": AS_ZAREMBA.format(14),
         "large-wt": AS_RELEASED,
-        "large-bd-wt": f"{AS_SCRIPT}; the training perplexity printed is not legible in our copy",
+        "large-bd-wt": f"{AS_SCRIPT}; the printed numbers are as jzilly/RecurrentHighwayNetworks cites them: in our "
+        "copy of the paper the row cannot be read",
     }
     highway = [
         Row(f"{PAPER}/table-5/{name}", label, printed, kind="drawn", drawn_from=(f"inan-2017/table-3/{same}",))
