@@ -6,8 +6,10 @@ import errno
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import NoReturn
@@ -17,6 +19,7 @@ import pytest
 from tests.commands import SMALL, Capture, output, small_text
 from wordtie import cli
 from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, WordtieError
+from wordtie.models.kneser_ney import KneserNey
 from wordtie.text.files import saving
 from wordtie.training import run_files, run_folder
 from wordtie.uses.open_run import load
@@ -276,3 +279,31 @@ def test_a_disk_that_fills_up_under_the_weights_is_to_be_emptied() -> None:
         raise full
     with pytest.raises(SaveError, match=r"\(Is a directory\); choose another folder"), saving(Path("folder")):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+
+
+def test_a_command_that_is_stopped_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_text(tmp_path / "novel")
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    monkeypatch.setattr(KneserNey, "fit", lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM))
+    try:
+        assert cli.main(["baseline", "novel"]) == 128 + signal.SIGTERM
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert not list((tmp_path / "temporary").iterdir())
+
+
+def test_a_pipe_a_device_or_a_socket_stays_what_it_is(run: Path, capsys: Capture) -> None:
+    """`--out /dev/null`, by root, would give everyone a file of that name."""
+    os.mkfifo("pipe")
+    Path("link").symlink_to("pipe")
+    ledger = ["reproduce", "--report", "--page", "pipe", "--results", "none", "--runs", "none"]
+    before = sorted(Path().iterdir())
+    for name in ("pipe", "link"):
+        commands = [["vectors", str(run), "--out", name], ["vectors", str(run), "--picture", name], ledger]
+        for arguments in commands:
+            assert "whose place no file may take" in refused(arguments, SaveError.exit_code, capsys)
+    assert Path("pipe").is_fifo()
+    assert Path("link").is_symlink()
+    assert sorted(Path().iterdir()) == before

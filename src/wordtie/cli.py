@@ -18,6 +18,7 @@ from pathlib import Path
 
 from wordtie import __version__
 from wordtie.errors import NOT_ALLOWED, SaveError, WordtieError
+from wordtie.training.stop_signals import leaving_by_signals
 
 COMMANDS: dict[str, str] = {
     "train": "train a language model on a text",
@@ -140,9 +141,10 @@ def _is_out_of_memory(error: Exception) -> bool:
 
 
 def _exit_code_of(arguments: list[str]) -> int:
-    """Run what the arguments ask for; `argparse` leaves by `SystemExit`, which is an exit code too."""
+    """Run what the arguments ask for; `argparse` and signals leave by `SystemExit`, which is an exit code too."""
     try:
-        _run(arguments)
+        with leaving_by_signals():
+            _run(arguments)
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else 0
     return 0

@@ -17,8 +17,13 @@ from wordtie.errors import NOT_ALLOWED, SaveError
 
 @contextmanager
 def saving(target: Path) -> Iterator[None]:
-    """Turn an `OSError` from writing into a `SaveError` that names the target."""
+    """Turn an `OSError` from writing into a `SaveError` that names the target.
+
+    A device, a pipe or a socket is refused so, too: a file would take its place, for everyone.
+    """
     try:
+        if target.exists() and not (target.is_file() or target.is_dir()):
+            raise SaveError(f"{target}: a device, a pipe or a socket, whose place no file may take; name a file")
         yield
     except OSError as error:
         reason = error.strerror or str(error)

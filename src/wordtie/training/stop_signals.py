@@ -1,14 +1,34 @@
-"""Ctrl-C, SIGTERM and SIGHUP (a lost connection): end the window that is being computed, save, and only then leave."""
+"""Ctrl-C, SIGTERM and SIGHUP (a lost connection): a training ends its window and saves; the rest cleans up."""
 
 from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
 STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """Windows has no SIGHUP."""
+
+
+@contextmanager
+def leaving_by_signals() -> Iterator[None]:
+    """While it is open, SIGTERM and SIGHUP leave as Ctrl-C does, by an exception, so that no temporary file stays."""
+
+    def leave(number: int, frame: FrameType | None) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    ours = threading.current_thread() is threading.main_thread()  # others may not set handlers
+    deadly = [number for number in STOPPING if ours and signal.getsignal(number) == signal.SIG_DFL]
+    for number in deadly:
+        signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number in deadly:
+            signal.signal(number, signal.SIG_DFL)
 
 
 class StopSignals:
