@@ -36,6 +36,20 @@ def test_the_page_opens_offline_and_shows_both_sides(tmp_path: Path) -> None:
     assert all(row[1].count("class='cosine'") == 8 for row in rows[1:])
 
 
+def test_no_word_hides_another(tmp_path: Path) -> None:
+    """Of three in one place the one that is asked for can be read, else the most frequent; the others are dots."""
+    words = ["first", "second", "third", "far", "up", "down"]
+    places = np.array([[1, 0], [1, 0.001], [1, 0.002], [-1, 0], [0, 1], [0, -1]], np.float32)
+    for named, hidden in (([], ["second", "third"]), (["third"], ["first", "second"])):
+        write_page(tmp_path / "map.html", [WordVectors(words, places, name="v")], named, most=6, top=2)
+        page = (tmp_path / "map.html").read_text()
+        assert "is a dot: point at it" in page
+        assert re.findall(r"<g><circle.*?<text.*?>(.*?)</text></g>", page) == hidden
+        assert sorted(re.findall(r"<text.*?>(.*?)<", page)) == sorted(words)
+    write_page(tmp_path / "map.html", [WordVectors(words, places, name="v")], words, 6, 2)
+    assert "is a dot" not in (tmp_path / "map.html").read_text()  # what is asked for is drawn whatever it hides
+
+
 def test_an_unknown_word_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no vector of 'gone'"):
         write_page(tmp_path / "map.html", [vectors("v", 0)], ["gone"], most=5, top=2)

@@ -1,13 +1,14 @@
 """One HTML page of word vectors: a map of the most frequent words, and neighbours side by side.
 
 The map shows the vectors at length 1 in two dimensions: by UMAP where that is installed, by PCA (and the share of the
-variance that it shows) where it is not. The page has everything in it and opens without a network.
+variance that it shows) where it is not. A word that would lie on a more frequent one is a dot. The page has everything
+in it and opens without a network.
 """
 
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +20,8 @@ from wordtie.text.files import saving, write_text
 
 SIZE = 900
 """Pixels of a map's side."""
-LETTER = 8
-"""Pixels that a letter is wide, at most."""
+LETTER, MEAN_LETTER, HEIGHT = 8, 6, 11
+"""Pixels that a letter is wide, at most and in the mean, and a word high."""
 SPECIAL = ("<unk>", "<eos>")
 DEFAULT_WORDS = 12
 """How many words have their neighbours shown where none are named."""
@@ -30,8 +31,13 @@ body { font: 15px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 1100p
   background: var(--paper) }
 .wide { overflow-x: auto } h2 { overflow-wrap: anywhere }
 svg { width: 100%; min-width: 900px; height: auto; border: 1px solid var(--line); box-sizing: border-box }
-text { font-size: 10px; fill: var(--link); paint-order: stroke; stroke: var(--paper); stroke-width: 2px }
-text.named { fill: var(--ink); font-weight: bold } text.hit { fill: var(--bad); font-weight: bold; font-size: 15px }
+text { font-size: 10px; fill: var(--link); paint-order: stroke; stroke: var(--paper); stroke-width: 2px;
+  pointer-events: none }
+text.named { fill: var(--ink); font-weight: bold }
+circle { fill: var(--muted); opacity: .6; stroke: transparent; stroke-width: 8px }
+g text { visibility: hidden; fill: var(--ink); font-size: 15px }
+g:hover text, text.hit { visibility: visible }
+text.hit { fill: var(--bad); font-weight: bold; font-size: 15px }
 table { border-collapse: collapse; margin: 1rem 0 }
 td, th { border: 1px solid var(--line); padding: .2rem .6rem; text-align: left; vertical-align: top }
 .cosine { color: var(--muted); font-size: 12px } input { font: inherit; padding: .2rem .5rem }
@@ -43,7 +49,7 @@ document.getElementById('find').addEventListener('input', event => {
   for (const word of [...document.querySelectorAll('svg text')]) {
     const hit = word.textContent.toLowerCase() === wanted;
     word.classList.toggle('hit', hit);
-    if (hit) { word.parentNode.append(word); found += 1; }
+    if (hit) { const drawn = word.closest('g') ?? word; drawn.parentNode.append(drawn); found += 1; }
   }
   document.getElementById('found').textContent = wanted && !found ? 'not in the maps' : '';
 });
@@ -100,19 +106,44 @@ def map_of(vectors: WordVectors, words: Sequence[str], named: frozenset[str], wh
     place_N2, how = two_dimensions(vectors.unit_VE[[vectors.known_row(word) for word in words]])
     span = np.ptp(place_N2, axis=0)
     place_N2 = (place_N2 - place_N2.min(axis=0)) / np.where(span > 0, span, 1) * (SIZE - 80) + 20
-    places = sorted(zip(words, place_N2.tolist(), strict=True), key=lambda place: place[0] in named)
-    texts = "".join(
-        f"<text{' class=named' if word in named else ''} x='{x:.1f}' y='{y:.1f}'"
-        f"{_anchor(word, x)}>{html.escape(word)}</text>"
-        for word, (x, y) in places
-    )
+    first = sorted(zip(words, place_N2.tolist(), strict=True), key=lambda place: place[0] not in named)
+    places = {word: (x, y) for word, (x, y) in first}
+    legible = without_overlap(places)
+    dots = [_dot(word, x, y) for word, (x, y) in places.items() if word not in legible | named]
+    texts = [_text(word, x, y) for word, (x, y) in places.items() if word in legible - named]
+    bold = [_text(word, x, y, " class=named") for word, (x, y) in places.items() if word in named]
+    how += "; a word that others would hide is a dot: point at it, or find it by name" if dots else ""
     title = f"<h2>{html.escape(vectors.name)}</h2><p>{what}, {how}.</p>{wide(f'Map of words: {vectors.name}')}"
-    return f"{title}<svg viewBox='0 0 {SIZE} {SIZE}' role='group' aria-label='map of words'>{texts}</svg></div>"
+    drawn = "".join([*texts, *dots, *bold])
+    return f"{title}<svg viewBox='0 0 {SIZE} {SIZE}' role='group' aria-label='map of words'>{drawn}</svg></div>"
 
 
-def _anchor(word: str, x: float) -> str:
-    """Which end of a word is at its place."""
-    return " text-anchor='end'" if x > SIZE / 2 and x + LETTER * len(word) > SIZE else ""
+def without_overlap(places: Mapping[str, tuple[float, float]]) -> frozenset[str]:
+    """The words that can be read where all of them are drawn: one that would lie on an earlier one is left out."""
+    begin_N = np.empty(len(places))
+    y_N, width_N = np.empty_like(begin_N), np.empty_like(begin_N)
+    legible: list[str] = []
+    for word, (x, y) in places.items():
+        n, width = len(legible), MEAN_LETTER * len(word)
+        begin = x - width if _ends_at_its_place(word, x) else x
+        beside_N = (begin_N[:n] > begin + width) | (begin_N[:n] + width_N[:n] < begin)
+        if (beside_N | (np.abs(y_N[:n] - y) > HEIGHT)).all():
+            begin_N[n], y_N[n], width_N[n] = begin, y, width
+            legible.append(word)
+    return frozenset(legible)
+
+
+def _dot(word: str, x: float, y: float) -> str:
+    return f"<g><circle cx='{x:.1f}' cy='{y:.1f}' r='2'/>{_text(word, x, y)}</g>"
+
+
+def _text(word: str, x: float, y: float, attributes: str = "") -> str:
+    attributes += " text-anchor='end'" if _ends_at_its_place(word, x) else ""
+    return f"<text{attributes} x='{x:.1f}' y='{y:.1f}'>{html.escape(word)}</text>"
+
+
+def _ends_at_its_place(word: str, x: float) -> bool:
+    return x > SIZE / 2 and x + LETTER * len(word) > SIZE
 
 
 def two_dimensions(points_NE: Floats) -> tuple[NDArray[np.float64], str]:
