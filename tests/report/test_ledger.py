@@ -119,8 +119,10 @@ def test_a_run_that_has_begun_is_running_while_its_folder_is_held(row: Row, plac
 def test_of_two_sessions_the_second_says_how_far_it_is(row: Row, place: Place) -> None:
     begin(row, place.folder(row, 1), 4)
     begin(row, place.folder(row, 1, stage=2), 3)
+    (state,) = states([], place.runs, [replace(row, later_sessions=({},))])
+    assert state.why == "session 2, epoch 3, best validation 31.50, 0:01:02 trained"
     (state,) = states([], place.runs, [row])
-    assert state.why == "second session, epoch 3, best validation 31.50, 0:01:02 trained"
+    assert "number of sessions (this is number 2)" in state.why
 
 
 def test_of_several_seeds_the_last_one_trained_is_shown(row: Row, place: Place) -> None:
@@ -337,8 +339,11 @@ def test_a_row_of_other_numbers_takes_them_from_its_models_entry(row: Row, place
     assert [entry["seed"] for entry in state.entries] == [1, 2], "a seed that was not measured hides no other"
 
 
-def test_training_perplexity_and_two_sessions_are_told_below_the_table(row: Row, place: Place) -> None:
-    printed = Row(row.name, row.label, Published(20.0, 20.0, train=15.0), row.changes)
+def test_training_perplexity_and_two_sessions_are_told_below_the_table(
+    row: Row, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed = replace(row, published=Published(20.0, 20.0, train=15.0), later_sessions=({},))
+    monkeypatch.setitem(ROWS, row.name, printed)
     entry = {**made_up(row), "curve": {"train": [30.0, 16.5], "valid": [40.0, 20.0]}}
     sessions = [{"epochs": 2, "seconds": 3000.0, "changed": {}}, {"epochs": 5, "seconds": 600.0, "changed": {}}]
     write_entry(place.results, {**entry, "sessions": sessions})

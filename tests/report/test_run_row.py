@@ -6,6 +6,7 @@ import dataclasses
 import json
 import re
 import shutil
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import yaml
 from wordtie import cli
 from wordtie.errors import DivergedError, RunFolderError
 from wordtie.evaluation.embedding_agreement import agreement
-from wordtie.papers.row import Published, Row
+from wordtie.papers.row import Changes, Published, Row
 from wordtie.report import run_row
 from wordtie.report.ledger import DIVERGED, Entry, LedgerError, is_stale, read_entry
 from wordtie.report.measures import MEASURES
@@ -25,6 +26,8 @@ from wordtie.report.run_row import Place
 from wordtie.report.status import states
 from wordtie.training import checkpoint, provenance, run_files, run_folder, trainer
 from wordtie.uses.vectors import vectors_of
+
+OUT_OF_REACH = Published(1.01, 1.01)
 
 
 def entry_of(row: Row, place: Place, seed: int = 1) -> Entry:
@@ -180,7 +183,7 @@ def test_a_run_of_another_least_count_is_not_taken_over(row: Row, place: Place) 
 
 
 def test_a_second_session_is_trained_where_the_first_fell_short(row: Row, place: Place) -> None:
-    twice = dataclasses.replace(row, second_session={"training.epochs": 3}, published=Published(1.01, 1.01))
+    twice = dataclasses.replace(row, later_sessions=({"training.epochs": 3},), published=OUT_OF_REACH)
     assert run_row.run_row(twice, 1, place) == "done"
     entry = entry_of(row, place)
     assert [each["changed"] for each in entry["sessions"]] == [{}, {"training.epochs": 3}]
@@ -188,35 +191,56 @@ def test_a_second_session_is_trained_where_the_first_fell_short(row: Row, place:
     settings = yaml.safe_load((place.folder(row, 1, stage=2) / "settings.yaml").read_text())
     assert settings["training"]["start_from"] == str(place.folder(row, 1))
     assert run_row.run_row(twice, 1, place) == "already"
-    longer = dataclasses.replace(twice, second_session={"training.epochs": 4})
+    longer = dataclasses.replace(twice, later_sessions=({"training.epochs": 4},))
     assert is_stale(entry, longer)
     assert run_row.run_row(longer, 1, place) == "done"
     first, second = entry_of(row, place)["sessions"]
     assert (first["epochs"], second["epochs"]) == (2, 4)
     assert second["started_from"] == first["weights_sha256"] != second["weights_sha256"]
     assert second["code_version"] == provenance.code_version()
-    enough = dataclasses.replace(row, second_session={"training.epochs": 3}, published=Published(1e9, 1e9))
+    enough = dataclasses.replace(row, later_sessions=({"training.epochs": 3},), published=Published(1e9, 1e9))
     assert run_row.run_row(enough, 2, place) == "done"
     assert "sessions" not in entry_of(row, place, seed=2)
 
 
+def test_sessions_follow_each_other_until_the_published_number_is_reached(row: Row, place: Place) -> None:
+    longer: tuple[Changes, ...] = ({}, {"training.epochs": 3}, {"training.epochs": 1})
+    assert run_row.run_row(dataclasses.replace(row, later_sessions=longer, published=OUT_OF_REACH), 1, place) == "done"
+    whole = entry_of(row, place)
+    expected = list(zip((2, 2, 3, 1), ({}, *longer), strict=True))
+    assert [(each["epochs"], each["changed"]) for each in whole["sessions"]] == expected
+    for number, (before, after) in enumerate(pairwise(whole["sessions"]), start=2):
+        assert after["started_from"] == before["weights_sha256"]
+        settings = yaml.safe_load((place.folder(row, 1, stage=number) / "settings.yaml").read_text())
+        assert settings["training"]["start_from"] == str(place.folder(row, 1, stage=number - 1))
+    second = whole["sessions"][1]["valid_perplexity"]
+    assert second < whole["sessions"][0]["valid_perplexity"]
+    (place.results / f"{row.name}.seed-1.json").unlink()
+    reached = dataclasses.replace(row, later_sessions=longer, published=Published(second, 1.0))
+    assert run_row.run_row(reached, 1, place) == "done"
+    assert [each["epochs"] for each in entry_of(row, place)["sessions"]] == [2, 2]
+    assert run_row.run_row(reached, 1, place) == "already"
+    assert run_row.run_row(dataclasses.replace(reached, published=OUT_OF_REACH), 1, place) == "done"
+    assert entry_of(row, place)["sessions"] == whole["sessions"]
+
+
 def test_a_second_session_belongs_to_the_first_it_was_begun_from(row: Row, place: Place) -> None:
-    twice = dataclasses.replace(row, second_session={"training.epochs": 2}, published=Published(1.01, 1.01))
+    twice = dataclasses.replace(row, later_sessions=({"training.epochs": 2},), published=OUT_OF_REACH)
     assert run_row.run_row(twice, 1, place) == "done"
     longer = dataclasses.replace(twice, changes={**row.changes, "training.epochs": 12})
-    with pytest.raises(RunFolderError, match=r"other weights than the first session's.*--again"):
+    with pytest.raises(RunFolderError, match=r"other weights than those of the session before.*--again"):
         run_row.run_row(longer, 1, place)
     assert run_row.run_row(longer, 1, dataclasses.replace(place, again=True)) == "done"
     assert [each["changed"] for each in entry_of(row, place)["sessions"]] == [{}, {"training.epochs": 2}]
 
 
 def test_a_second_session_goes_on_where_the_folders_lie_by_now(row: Row, place: Place) -> None:
-    twice = dataclasses.replace(row, second_session={"training.epochs": 2}, published=Published(1.01, 1.01))
+    twice = dataclasses.replace(row, later_sessions=({"training.epochs": 2},), published=OUT_OF_REACH)
     run_row.run_row(twice, 1, place)
     shutil.rmtree(place.results)
     moved = dataclasses.replace(place, runs=Path("elsewhere"))
     place.runs.rename(moved.runs)
-    further = dataclasses.replace(twice, second_session={"training.epochs": 3})
+    further = dataclasses.replace(twice, later_sessions=({"training.epochs": 3},))
     assert run_row.run_row(further, 1, moved) == "done"
     assert [each["epochs"] for each in entry_of(row, place)["sessions"]] == [2, 3]
 
@@ -295,15 +319,15 @@ def test_a_row_that_diverged_is_listed_so(row: Row, place: Place) -> None:
 
 def test_a_second_session_that_diverges_leaves_the_first(row: Row, place: Place) -> None:
     wild = {"training.lr": 1e38, "training.clip": 0.0}
-    twice = dataclasses.replace(row, second_session=wild, published=Published(1.01, 1.01))
+    twice = dataclasses.replace(row, later_sessions=(wild,), published=OUT_OF_REACH)
     assert run_row.run_row(twice, 1, place) == "done"
     entry = entry_of(row, place)
     assert (entry["epochs"], entry[DIVERGED]) == (2, wild)
     assert "sessions" not in entry
     (state,) = states([entry], place.runs, [twice])
-    assert str(runs([state])[0]).startswith("seed 1, 2 epochs (best 2), a second session diverged")
+    assert str(runs([state])[0]).startswith("seed 1, 2 epochs (best 2), a later session diverged")
     assert run_row.run_row(twice, 1, place) == "already"
-    tamer = dataclasses.replace(twice, second_session={"training.epochs": 3})
+    tamer = dataclasses.replace(twice, later_sessions=({"training.epochs": 3},))
     with pytest.raises(RunFolderError, match="--again trains it anew"):
         run_row.run_row(tamer, 1, place)
     assert run_row.run_row(tamer, 1, dataclasses.replace(place, again=True)) == "done"

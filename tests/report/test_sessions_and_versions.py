@@ -33,14 +33,14 @@ def test_the_validation_text_alone_says_which_session_stands(
     test = (10.0, 50.0) if stands == 1 else (50.0, 10.0)
 
     def scored(result: TrainingResult, folder: Path) -> Entry:
-        stage = int(folder.name.endswith("second-session"))
+        stage = int(folder.name.endswith(".session-2"))
         perplexity = {"valid": valid[stage], "test": test[stage]}
         scores = {f"{split}_perplexity": value for split, value in perplexity.items()}
         nats = {f"{split}_nats": getattr(result, f"{split}_tokens") * math.log(p) for split, p in perplexity.items()}
         return {**stage_entry(result, folder), **scores, **nats}
 
     monkeypatch.setattr(run_row, "stage_entry", scored)
-    twice = dataclasses.replace(row, second_session={"training.epochs": 3}, published=Published(1.01, 1.01))
+    twice = dataclasses.replace(row, later_sessions=({"training.epochs": 3},), published=Published(1.01, 1.01))
     assert run_row.run_row(twice, 1, place) == "done"
     entry = entry_of(row, place)
     assert (entry["valid_perplexity"], entry["test_perplexity"]) == (valid[stands], test[stands])

@@ -142,7 +142,7 @@ def table_1() -> list[Row]:
             Published(valid, test, parameters=51e6 if (size, model) == ("large", "real") else None),
             settings(corpus, size, model),
             needs="cpu" if (corpus, size) == ("ptb", "small") else "gpu",
-            second_session=SECOND_SESSION if _twice(corpus, size, model) else {},
+            later_sessions=(SECOND_SESSION,) if _twice(corpus, size, model) else (),
             note=note(corpus, size, model),
             measures=("predictions",) if corpus == "ptb" and model in ("base", "real") else (),
         )

@@ -47,10 +47,10 @@ class Row:
     """`gpu`: days on a CPU; runs there only if named in full."""
     not_run: str = ""
     """Why nothing here could run it: another paper's number, a text that is not public, a part not built yet."""
-    second_session: Changes = field(default_factory=dict)
-    """What changes where the row is trained once more from its first result, with the schedule started anew, because
-    that fell short of the published validation perplexity (inan-2017, footnote 4). The better of the two on validation
-    stands. Empty: one session is all."""
+    later_sessions: tuple[Changes, ...] = ()
+    """What changes where the row is trained once more from its result, with the schedule started anew, because that
+    fell short of the published validation perplexity (inan-2017, footnote 4); and once more from there. The best of all
+    on validation stands. Empty: one session is all."""
     measures: tuple[str, ...] = ()
     """What else is measured of the trained model: names in `wordtie.report.measures`."""
     drawn_from: tuple[str, ...] = ()

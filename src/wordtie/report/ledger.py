@@ -19,8 +19,8 @@ from wordtie.text.files import saving, write_text
 
 Entry: TypeAlias = dict[str, Any]
 VERSION = 1
-DIVERGED = "second_session_diverged"
-"""Where an entry keeps the changes of a second session that came to nothing."""
+DIVERGED = "later_session_diverged"
+"""Where an entry keeps the changes of a later session that came to nothing."""
 MEND = "take it from a copy, or run the row with --again"
 
 
@@ -128,10 +128,10 @@ def same_configuration(entry: Entry, settings: Settings) -> bool:
 
 
 def is_stale(entry: Entry, row: Row) -> bool:
-    """Whether the row, or its second session, has been given other settings since."""
-    second = entry.get("sessions", ())[1:]
+    """Whether the row, or a later session of it, has been given other settings since."""
+    changed = [session["changed"] for session in entry.get("sessions", ())[1:]]
     try:
         same = same_configuration(entry, row.settings(entry["seed"]))
     except SettingsError:
         return True
-    return not same or any(session["changed"] != row.second_session for session in second)
+    return not same or changed != [dict(changes) for changes in row.later_sessions[: len(changed)]]

@@ -74,10 +74,9 @@ def sessions(row: Row, seed: int, place: Place) -> list[tuple[Path, int]]:
     """The run folders of a row, and at most how many epochs each; one of none where nothing is trained."""
     if row.kind != "train":
         return [(place.folder(row, seed), 0)]
-    changes = [{}, row.second_session] if row.second_session else [{}]
     return [
         (place.folder(row, seed, stage), row.settings(seed, each).training.epochs)
-        for stage, each in enumerate(changes, start=1)
+        for stage, each in enumerate(({}, *row.later_sessions), start=1)
     ]
 
 

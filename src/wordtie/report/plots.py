@@ -10,11 +10,12 @@ import hashlib
 import io
 import re
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from wordtie.evaluation.shown import MEANS_NOTHING
-from wordtie.report.figure import DISTANCE, SECOND_SESSION, Figure, cut_off
+from wordtie.report.figure import DISTANCE, LATER_SESSION, Figure, cut_off
 from wordtie.report.overview import Overview, overview
 from wordtie.report.status import RowState
 
@@ -60,8 +61,8 @@ def papers_figures(rows: Sequence[RowState]) -> list[Figure]:
 
 
 def validation_curves(rows: Sequence[RowState], size: str, prefix: str, title: str) -> Figure:
-    """A line a row: validation perplexity of every epoch of the first seed, a second session's after the first's."""
-    lines, second_sessions = {}, {}
+    """A line a row: validation perplexity of every epoch of the first seed, one session after the other."""
+    lines, later_sessions = {}, {}
     for state in rows:
         if state.row.name.startswith(prefix) and state.entries and "curve" in state.entries[0]:
             sessions = state.entries[0].get("sessions", state.entries[:1])
@@ -69,11 +70,11 @@ def validation_curves(rows: Sequence[RowState], size: str, prefix: str, title: s
             label = state.row.label.partition(",")[0]
             lines[label] = (list(range(1, len(valid) + 1)), valid)
             if len(sessions) > 1:
-                second_sessions[label] = len(sessions[0]["curve"]["valid"])
-    if second_sessions:
-        title += f". ▲ {SECOND_SESSION}: the model of the first is trained once more, at the first rate again"
+                later_sessions[label] = list(accumulate(len(each["curve"]["valid"]) for each in sessions[:-1]))
+    if later_sessions:
+        title += f". ▲ {LATER_SESSION}: the model is trained once more, at the first rate again"
     return Figure(f"inan-2017-figure-2-{size}", "inan-2017/figure-2", title, "epoch", "validation perplexity",
-                  lines, second_sessions)  # fmt: skip
+                  lines, later_sessions)  # fmt: skip
 
 
 def subspace_curve(rows: Sequence[RowState], name: str, prefix: str, x: str, title: str) -> Figure:
@@ -133,8 +134,8 @@ def svg(figure: Figure | Overview) -> str:
 def _draw_lines(axes: Any, figure: Figure) -> None:
     for label in figure.lines:
         _draw_line(axes, figure, label)
-    if figure.second_sessions:
-        axes.plot([], [], "^", color=OTHER_COLOUR, label=SECOND_SESSION)
+    if figure.later_sessions:
+        axes.plot([], [], "^", color=OTHER_COLOUR, label=LATER_SESSION)
     if figure.x == "epoch":
         axes.locator_params(axis="x", integer=True)
     if figure.is_logarithmic:
@@ -144,18 +145,19 @@ def _draw_lines(axes: Any, figure: Figure) -> None:
 
 
 def _draw_line(axes: Any, figure: Figure, label: str) -> None:
-    """With a gap and a triangle where a second session begins; what a paper tells of are points alone, and so is what
+    """With a gap and a triangle where a later session begins; what a paper tells of are points alone, and so is what
     was run without noise."""
     x, y = figure.lines[label][0], [min(each, 10 * MEANS_NOTHING) for each in figure.lines[label][1]]
     colour = COLOURS.get(label, OTHER_COLOUR)
     if label in (PUBLISHED, WITHOUT_NOISE):
         axes.plot(x, y, "D" if label == PUBLISHED else "o", label=label, color=colour, fillstyle="none", markersize=7)
         return
-    first = figure.second_sessions.get(label, len(x))
+    later = figure.later_sessions.get(label, [])
     marker = "o" if len(x) < 20 else ""
-    axes.plot(x[:first], y[:first], label=label, color=colour, marker=marker, markersize=3.5)
-    axes.plot(x[first:], y[first:], color=colour, marker=marker, markersize=3.5)
-    axes.plot(x[first : first + 1], y[first : first + 1], "^", color=colour, markersize=7)
+    for begin, end in pairwise([0, *later, len(x)]):
+        of_line = label if begin == 0 else None
+        axes.plot(x[begin:end], y[begin:end], label=of_line, color=colour, marker=marker, markersize=3.5)
+    axes.plot([x[n] for n in later], [y[n] for n in later], "^", color=colour, markersize=7)
 
 
 def digest_in(path: Path) -> str:

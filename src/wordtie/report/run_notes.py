@@ -13,6 +13,8 @@ from wordtie.report.formats import number
 from wordtie.report.ledger import DIVERGED, Entry
 from wordtie.report.status import RowState
 
+TIMES = {2: "two", 3: "three"}
+
 
 @dataclass(frozen=True)
 class Run:
@@ -44,9 +46,11 @@ def _run(row: Row, entry: Entry) -> Run:
     # spaces are compared after the last epoch, whatever is exported
     of_spaces = "subspace" in (*row.measures, *row.shows)
     keeps_last = of_spaces or entry["configuration"].get("training", {}).get("keep") == "last"
-    best = " in two sessions" if len(sessions) > 1 else "" if keeps_last else f" (best {entry['best_epoch']})"
+    best = "" if keeps_last else f" (best {entry['best_epoch']})"
+    if len(sessions) > 1:
+        best = f" in {TIMES[len(sessions)]} sessions"
     if DIVERGED in entry:
-        best += ", a second session diverged"
+        best += ", a later session diverged"
     return Run(
         row.short_name,
         entry["seed"],

@@ -11,6 +11,7 @@ import dataclasses
 import math
 import time
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -21,7 +22,6 @@ from wordtie.report import counting, ledger
 from wordtie.report.entry import about, curve, stage_entry, texts
 from wordtie.report.ledger import DIVERGED, Entry
 from wordtie.report.measures import MEASURES, is_measured
-from wordtie.report.status import SECOND_SESSION_ENDING
 from wordtie.report.taken_over import gone_on_with
 from wordtie.text.token_file import PreparedData
 from wordtie.training import checkpoint
@@ -49,13 +49,13 @@ class Place:
     """Train anew what another version of the code has trained, or with other settings."""
 
     def folder(self, row: Row, seed: int, stage: int = 1) -> Path:
-        """The run folder of a row; a second session has its own beside it."""
-        return self.runs / f"{row.name}.seed-{seed}{SECOND_SESSION_ENDING if stage == 2 else ''}"
+        """The run folder of a row; a later session has its own beside it."""
+        return self.runs / f"{row.name}.seed-{seed}{f'.session-{stage}' if stage > 1 else ''}"
 
 
 @dataclass(frozen=True)
 class Start:
-    """The first session, which a second one starts from."""
+    """The session that a later one starts from."""
 
     folder: Path
     weights_sha256: str
@@ -85,11 +85,12 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
     best = min(stages, key=lambda each: float(each["valid_perplexity"]))
     folder = place.folder(row, seed, stages.index(best) + 1)
     content = about(row, row.settings(seed), data) | best
-    if diverged:
+    if diverged is not None:
         content[DIVERGED] = dict(diverged)
     if len(stages) > 1:
-        stages[1]["started_from"] = stages[0]["weights_sha256"]
-        changes: tuple[Changes, Changes] = ({}, row.second_session)
+        for before, after in pairwise(stages):
+            after["started_from"] = before["weights_sha256"]
+        changes = ({}, *row.later_sessions)[: len(stages)]
         content["sessions"] = [
             {**each, "changed": dict(changed)} for each, changed in zip(stages, changes, strict=True)
         ]
@@ -101,35 +102,33 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
 
 def sessions_trained(
     row: Row, seed: int, data: PreparedData, place: Place, started: float
-) -> tuple[list[Entry], Changes] | None:
-    """An entry for each session, and what a second one changed that diverged; None where the time is over."""
+) -> tuple[list[Entry], Changes | None] | None:
+    """An entry for each session, and what a later one changed that diverged; None where the time is over."""
     stages: list[Entry] = []
-    for stage in (1, 2) if row.second_session else (1,):
+    for stage, changes in enumerate(({}, *row.later_sessions), start=1):
+        if stages and not falls_short(row, stages[-1]):
+            break
         left = place.max_seconds - (time.monotonic() - started)
         if left <= 0:
             return None
-        settings, first = row.settings(seed), None
-        if stage == 2:
-            if not falls_short(row, stages[0]):
-                break
-            settings = row.settings(seed, row.second_session)
-            first = Start(place.folder(row, seed), stages[0]["weights_sha256"])
+        start = Start(place.folder(row, seed, stage - 1), stages[-1]["weights_sha256"]) if stages else None
         folder = place.folder(row, seed, stage)
+        limited = dataclasses.replace(place, max_seconds=left)
         try:
-            result = trained(settings, data, folder, dataclasses.replace(place, max_seconds=left), first)
+            result = trained(row.settings(seed, changes), data, folder, limited, start)
         except DivergedError as error:
             if stage == 1:
                 raise
-            tell(f"{row.name}: its first session stands alone, the second diverged: {error}")
-            return stages, row.second_session
+            tell(f"{row.name}: session {stage} diverged, what came before it stands: {error}")
+            return stages, changes
         if result.stopped == "max_time":
             return None
         stages.append(stage_entry(result, folder))
-    return stages, {}
+    return stages, None
 
 
 def entered(row: Row, settings: Settings, data: PreparedData, place: Place) -> Entry | None:
-    """The row's entry in the ledger, if it is of these settings and this text, and lacks no second session."""
+    """The row's entry in the ledger, if it is of these settings and this text, and lacks no session."""
     path = ledger.entry_path(place.results, row.name, settings.training.seed)
     if not path.exists():
         return None
@@ -141,8 +140,8 @@ def entered(row: Row, settings: Settings, data: PreparedData, place: Place) -> E
         raise
     if ledger.is_stale(entry, row) or entry["data"] != texts(settings, data):
         return None
-    tried = "sessions" in entry or entry.get(DIVERGED) == dict(row.second_session)
-    waiting = row.second_session and not tried and falls_short(row, entry)
+    untried = row.later_sessions[len(entry.get("sessions", [entry])) - 1 :]
+    waiting = untried and entry.get(DIVERGED) != dict(untried[0]) and falls_short(row, entry)
     folder = place.folder(row, settings.training.seed)
     unmeasured = not all(is_measured(name, entry["measures"].get(name), folder) for name in row.measures)
     still_there = (folder / MANIFEST).exists()
@@ -170,17 +169,17 @@ def falls_short(row: Row, entry: Entry) -> bool:
 
 
 def trained(
-    settings: Settings, data: PreparedData, folder: Path, place: Place, first: Start | None = None
+    settings: Settings, data: PreparedData, folder: Path, place: Place, start: Start | None = None
 ) -> TrainingResult:
-    """Train or go on in the folder, unless it holds the finished run; a second session starts from the `first`.
+    """Train or go on in the folder, unless it holds the finished run; a later session has a `start`.
 
     Raises `RunFolderError` where the run there is damaged or was begun otherwise, and `place.again` is not given.
     """
     result, overwrite, as_begun = None, False, settings
     try:
-        as_begun = _starting_from(settings, first, _begun_from(folder))
+        as_begun = _starting_from(settings, start, _begun_from(folder))
         earlier = sessions(folder)
-        result = gone_on_with(folder, as_begun, data, first.weights_sha256 if first else "")
+        result = gone_on_with(folder, as_begun, data, start.weights_sha256 if start else "")
         curve(folder, epochs_of(folder, result))  # what is lost is told of before hours are spent, not after
         by = {call["code_version"] for call in earlier}
         overwrite = place.again and bool(result or earlier) and by != {versions()["code_version"]}
@@ -190,7 +189,7 @@ def trained(
         overwrite = True
     if result is not None and not overwrite:
         return result
-    whole = _starting_from(settings, first) if overwrite else as_begun
+    whole = _starting_from(settings, start) if overwrite else as_begun
     limit = None if math.isinf(place.max_seconds) else f"{max(0.01, place.max_seconds):.2f}s"
     limited = dataclasses.replace(whole.training, threads=place.threads, max_time=limit)
     try:
@@ -210,12 +209,12 @@ def epochs_of(folder: Path, result: TrainingResult | None) -> int:
         return int(checkpoint.record(folder / CHECKPOINT)["position"]["epoch"]) - 1
 
 
-def _starting_from(settings: Settings, first: Start | None, by_name: str | None = None) -> Settings:
-    name = None if first is None else by_name or str(first.folder)
+def _starting_from(settings: Settings, start: Start | None, by_name: str | None = None) -> Settings:
+    name = None if start is None else by_name or str(start.folder)
     return dataclasses.replace(settings, training=dataclasses.replace(settings.training, start_from=name))
 
 
 def _begun_from(folder: Path) -> str | None:
-    """What a second session was begun from, by the name that it then had: the folders may lie elsewhere by now."""
+    """What a later session was begun from, by the name that it then had: the folders may lie elsewhere by now."""
     begun = begun_with(folder)
     return None if begun is None else begun.training.start_from

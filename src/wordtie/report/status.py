@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,8 +26,8 @@ from wordtie.training.run_files import SETTINGS
 Status: TypeAlias = Literal["reached", "not reached", "run", "running", "stopped", "diverged", "not run"]
 """`run`: there is no published number to hold it against, or it is of another text. `stopped`: begun, and to be gone on
 with; `diverged`: it would end in the same way again."""
-SECOND_SESSION_ENDING = ".second-session"
-"""What the name of a run folder ends in that goes on from the one without it."""
+SEED_AND_SESSION = re.compile(r"\.seed-(\d+)(?:\.session-(\d+))?$")
+"""What the name of a run folder ends in; a later session goes on from the one before it."""
 TOLERANCE = 0.02
 """Within so much of the published number, as a share of it, or better, is reached. Of a number below 1, a correlation,
 it is the difference, to the two decimals that are printed."""
@@ -208,15 +209,24 @@ def _begun_otherwise(folder: Path, row: Row) -> str:
         return f"settings ({error})"
     if begun is None:
         return ""
-    again = row.second_session if folder.name.endswith(SECOND_SESSION_ENDING) else {}
-    return ", ".join(other_settings(begun, row.settings(begun.training.seed, again), but=("training.start_from",)))
+    _, stage = _seed_and_session(folder)
+    changes = dict(enumerate(({}, *row.later_sessions), start=1)).get(stage)
+    if changes is None:
+        return f"number of sessions (this is number {stage})"
+    return ", ".join(other_settings(begun, row.settings(begun.training.seed, changes), but=("training.start_from",)))
+
+
+def _seed_and_session(folder: Path) -> tuple[int, int]:
+    found = SEED_AND_SESSION.search(folder.name)
+    assert found is not None
+    return int(found[1]), int(found[2] or 1)
 
 
 def _progress(folder: Path) -> str:
     """Where a run that has begun is."""
-    seed = folder.name.rpartition(".seed-")[2].removesuffix(SECOND_SESSION_ENDING)
-    session = f"seed {seed}, " if seed != "1" else ""
-    session += "second session, " if folder.name.endswith(SECOND_SESSION_ENDING) else ""
+    seed, stage = _seed_and_session(folder)
+    session = f"seed {seed}, " if seed > 1 else ""
+    session += f"session {stage}, " if stage > 1 else ""
     try:
         lines = finished_epochs(folder)
     except RunFolderError as error:  # the other rows can be listed all the same
