@@ -14,15 +14,18 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
+import numpy as np
 import pytest
 
 from tests.commands import SMALL, Capture, output, small_text
 from wordtie import cli
 from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, WordtieError
 from wordtie.models.kneser_ney import KneserNey
+from wordtie.models.word_vectors import WordVectors
 from wordtie.text.files import saving
 from wordtie.training import run_files, run_folder
 from wordtie.uses.open_run import load
+from wordtie.uses.vector_files import write_vectors
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 TINY_WORD2VEC = ["--data.min_count", "1", "--word2vec.vector_size", "4", "--word2vec.epochs", "1"]
@@ -279,6 +282,29 @@ def test_a_disk_that_fills_up_under_the_weights_is_to_be_emptied() -> None:
         raise full
     with pytest.raises(SaveError, match=r"\(Is a directory\); choose another folder"), saving(Path("folder")):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+
+
+def test_what_cannot_be_replaced_stays(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    """The first file of two cannot take its place: the second, without which the first means nothing, is not gone."""
+    Path("old.txt").write_text("my only copy")
+    (Path("old.txt.vocab") / "mine").mkdir(parents=True)
+    vectors = WordVectors(["a"], np.ones((1, 2), np.float32), [3])
+    with pytest.raises(SaveError, match=r"Is a directory\); .*is untouched"):
+        write_vectors(vectors, Path("old.txt"), "text")
+    assert Path("old.txt").read_text() == "my only copy"
+    (Path("old.txt.vocab") / "mine").rmdir()
+    Path("old.txt.vocab").rmdir()
+    real = Path.replace
+
+    def not_the_counts(self: Path, target: str | Path) -> Path:
+        if Path(target).name == "old.txt.vocab":
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(target))
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", not_the_counts)
+    with pytest.raises(SaveError, match="is untouched"):
+        write_vectors(vectors, Path("old.txt"), "text")
+    assert Path("old.txt").read_text() == "my only copy"
 
 
 def test_a_command_that_is_stopped_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

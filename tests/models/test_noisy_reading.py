@@ -207,7 +207,7 @@ def test_sampling_averages_the_nats_of_single_windows() -> None:
     expected = 0.0
     one.eval()
     for read in range(V):
-        query = one.read(matrix[read].view(1, 1, H), one.initial_state(1))[0].detach()
+        query = one.read(matrix[read].view(1, 1, H), one.initial_state(1), torch.tensor([[read]]))[0].detach()
         p_read = gamma[0] * share[read] + (1 - gamma[0]) * (read == 0)
         for written in range(V):
             p_written = gamma[target] * share[written] + (1 - gamma[target]) * (written == target)
@@ -227,7 +227,7 @@ def test_samples_score_with_the_rows_that_they_draw(draw: Any, scores: int, monk
     one.eval()
     with torch.no_grad():
         matrix = one.embedding.weight
-        query, _ = one.read(matrix[3].expand(len(IDS), 1, H), one.initial_state(1))
+        query, _ = one.read(matrix[3].expand(len(IDS), 1, H), one.initial_state(1), torch.full((len(IDS), 1), 3))
         drawn = None if draw == "none" else matrix[3].expand(len(IDS), H)
         expected = CrossEntropy()(query, matrix, one.head.bias, torch.from_numpy(IDS), matrix, drawn)
     assert sampled.nats == pytest.approx(float(expected.total), rel=1e-5)

@@ -48,6 +48,18 @@ def test_counted_anew(folder: Path, change: str) -> None:
     assert (folder / COUNTS).read_bytes() != before
 
 
+@pytest.mark.parametrize("of_the_new_text", [False, True])
+def test_counts_are_of_the_ids_though_the_text_has_been_read_anew_since(folder: Path, of_the_new_text: bool) -> None:
+    ids, other = open_ids(folder), np.array([0, 1, 1, 1, 1], np.int32)
+    (folder / "train.npy").unlink()
+    np.save(folder / "train.npy", other)
+    (folder / INFO).write_text('{"other": 1}')
+    if of_the_new_text:
+        training_counts(open_ids(folder), 3)
+    assert same(training_counts(ids, 3), neighbour_counts(IDS, 3))
+    assert same(training_counts(open_ids(folder), 3), neighbour_counts(other, 3))
+
+
 def test_ids_without_a_folder_are_counted() -> None:
     assert same(training_counts(IDS, 3), neighbour_counts(IDS, 3))
 

@@ -125,6 +125,12 @@ def test_of_two_sessions_the_second_says_how_far_it_is(row: Row, place: Place) -
     assert "number of sessions (this is number 2)" in state.why
 
 
+def test_a_folder_that_was_moved_away_is_nobodys(row: Row, place: Place) -> None:
+    begin(row, place.folder(row, 1).with_name(f"{place.folder(row, 1).name}.old"), 2)
+    (state,) = states([], place.runs, [row])
+    assert state.status == "not run"
+
+
 def test_of_several_seeds_the_last_one_trained_is_shown(row: Row, place: Place) -> None:
     for time, seed in enumerate((12, 11, 2), 1):
         begin(row, place.folder(row, seed), seed)
@@ -349,7 +355,7 @@ def test_training_perplexity_and_two_sessions_are_told_below_the_table(
     write_entry(place.results, {**entry, "sessions": sessions})
     text = markdown(states(read_all(place.results), None, [printed]))
     assert "Training perplexity of the last epoch, published / ours: small 15.0 / 16.5." in text
-    assert "small: seed 1, 2 + 5 epochs in two sessions, 1.0 h on" in text
+    assert "small: seed 1, 2 + 5 epochs in 2 sessions, 1.0 h on" in text
 
 
 def test_the_best_epoch_is_told_where_it_is_the_one_that_was_measured(

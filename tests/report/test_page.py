@@ -97,7 +97,7 @@ def test_a_run_names_all_that_its_sessions_had(place: Place) -> None:
     (run,) = runs([state for state in states(read_all(place.results)) if state.row == row])
     assert run.machine == "another CPU and a GPU"
     assert run.code == "0.8, 0.9, 1.0"
-    assert str(run) == "seed 1, 2 + 4 epochs in two sessions, 3 s on another CPU and a GPU"
+    assert str(run) == "seed 1, 2 + 4 epochs in 2 sessions, 3 s on another CPU and a GPU"
 
 
 def test_what_of_the_papers_words_is_not_legible_is_said_once(html: str) -> None:

@@ -193,6 +193,10 @@ def test_rows_are_held_at_norm_one(worsening: Path, more: str) -> None:
             "--noise.scheme data_noising --noise.kind blank --noise.prediction mean",
             "a shared matrix has one mean for both",
         ),
+        (
+            "--model.head untied --noise.scheme data_noising --noise.kind kneser_ney --noise.prediction mean",
+            "of two matrices only the input's has its mean folded in",
+        ),
         ("--model.core rhn --model.depth 0", "model.depth must be at least 1"),
         ("--loss.temperature 0", "loss.temperature must be positive"),
         ("--loss.beta 1.5", "loss.beta is a share"),

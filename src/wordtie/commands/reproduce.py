@@ -9,6 +9,7 @@ from pathlib import Path
 
 from wordtie.commands._shared import Parser, UsageError, print_json, whole_number
 from wordtie.config import parse_time
+from wordtie.config.paths import path_of
 from wordtie.errors import WordtieError
 from wordtie.papers.registry import of_papers, select
 from wordtie.papers.row import Row
@@ -71,15 +72,15 @@ def _parser() -> Parser:
     parser.add_argument(
         "--again", action="store_true", help="train anew what another version, or other settings, trained"
     )
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where the run folders lie (runs)")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="where the ledger lies (results)")
+    parser.add_argument("--runs", type=path_of, default=Path("runs"), help="where the run folders lie (runs)")
+    parser.add_argument("--results", type=path_of, default=RESULTS, help="where the ledger lies (results)")
     parser.add_argument(
         "--document",
-        type=Path,
+        type=path_of,
         action="append",
         help="the Markdown file whose tables to rewrite (reproduction.md, methods.md in docs; of other results: none)",
     )
-    parser.add_argument("--page", type=Path, help="where --report writes the page (RUNS/report.html)")
+    parser.add_argument("--page", type=path_of, help="where --report writes the page (RUNS/report.html)")
     parser.add_argument("--one", action="store_true", help="run in this process and leave the document alone")
     return parser
 
@@ -122,12 +123,10 @@ def _report(arguments: Namespace) -> None:
     from wordtie.report.ledger import LedgerError, read_all
     from wordtie.report.page import page
     from wordtie.report.status import states
-    from wordtie.text.files import saving, write_text
+    from wordtie.text.files import write_text
 
     vectors = word_vectors_table.tables(arguments.results / word_vectors_table.RESULTS)
     path = arguments.page or arguments.runs / "report.html"
-    with saving(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, page(states(read_all(arguments.results), arguments.runs, of_papers()), vectors))
     print(path)
     for document in _documents(arguments):

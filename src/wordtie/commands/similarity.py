@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv, seed
+from wordtie.config.paths import path_of
 from wordtie.errors import DataError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def find_benchmarks(files: list[str] | None, may_be_missing: bool) -> list[Bench
     from wordtie.uses.similarity_sets import standard
 
     try:
-        return [read_benchmark(file) for file in (map(Path, files) if files else standard().values())]
+        return [read_benchmark(file) for file in (map(path_of, files) if files else standard().values())]
     except DataError as error:
         if files or not may_be_missing:
             raise

@@ -72,14 +72,14 @@ def main(argv: list[str]) -> None:
     if not goes_on:  # then they have been said
         check_call(named(out), settings, parsed.resume, parsed.overwrite)
         say([f"{out}: no run is there to go on with, so a new one begins"] if parsed.resume else [])
-        say(notes(prepared_data(settings)))
+    data = prepared_data(settings)  # as it is before the training: someone may go on writing
+    say([] if goes_on else notes(data))
     result = train(settings, out, resume=parsed.resume, overwrite=parsed.overwrite)
     if result.stopped == "max_time":
         print("stopped by --training.max_time; the same command with --resume goes on", file=sys.stderr)
     if parsed.json:
         print_json(result.as_json())
     else:
-        data = prepared_data(settings)
         print(summary(result, data.info))
         if result.stopped != "max_time" and result.valid_perplexity > data.info["vocabulary_size"]:
             say(["the model is worse than guessing: --training.lr is too high, or the training text is too short"])

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv, whole_number
+from wordtie.config.paths import path_of
 
 if TYPE_CHECKING:
     from wordtie.models.word_vectors import WordVectors
@@ -37,7 +38,7 @@ def main(argv: list[str]) -> None:
 
     from wordtie.uses.vectors import open_vectors, vectors_of
 
-    source = Path(arguments.source)
+    source = path_of(arguments.source)
     if arguments.side and source.is_file():
         raise UsageError("--side is for run folders; a vectors file has one set of vectors")
     vectors = vectors_of(source, arguments.side) if arguments.side else open_vectors(arguments.source)
@@ -52,7 +53,7 @@ def main(argv: list[str]) -> None:
         from wordtie.uses.vector_files import write_vectors
 
         form = format_of(arguments.out, arguments.format)
-        out = Path(arguments.out or f"{source.name.replace(':', '-')}.vectors{ENDINGS[form]}")
+        out = path_of(arguments.out or f"{source.name.replace(':', '-')}.vectors{ENDINGS[form]}")
         if not arguments.out and out.exists():
             raise UsageError(f"{out} is there already: name the file with --out, which replaces it")
         for path in write_vectors(vectors, out, form):
@@ -119,8 +120,9 @@ def picture(arguments: argparse.Namespace, vectors: WordVectors) -> None:
     from wordtie.report.vector_map import write_page
     from wordtie.uses.vectors import sides
 
-    source = Path(arguments.source)
+    source = path_of(arguments.source)
     sets = list(sides(source).values()) if source.is_dir() and not arguments.side else [vectors]
     words = [word.strip() for word in arguments.words.split(",") if word.strip()]
-    write_page(Path(arguments.picture), sets, words, MAP_WORDS, arguments.top)
-    print(arguments.picture)
+    page = path_of(arguments.picture)
+    write_page(page, sets, words, MAP_WORDS, arguments.top)
+    print(page)

@@ -54,6 +54,11 @@ class Settings:
             "noise.prediction mean: what is read is noised and what is predicted is not, and a shared matrix has one "
             "mean for both: leave it out, or noise both sides",
         )
+        require(
+            self.noise.noises_inputs_alone or self.noise.predicts_with != "mean" or self.model.head != "untied",
+            "noise.prediction mean: both sides are noised, and of two matrices only the input's has its mean folded "
+            "in: take another one, or set model.head to tied",
+        )
 
 
 def to_dict(settings: Settings) -> dict[str, dict[str, Any]]:

@@ -57,7 +57,8 @@ class TrainingSettings:
     """Of all random numbers: the same seed on the same machine trains the same bits on the CPU."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """Precision of matrix products while training; `auto` takes bf16 where the machine has instructions
-    for it. Master weights, sums and softmax statistics stay in fp32; evaluation is always fp32."""
+    for it, and rounds each product to bf16. Weights, running sums and softmax statistics stay in fp32; evaluation is
+    always fp32."""
     fused: bool = True
     """Use the fast twins in `wordtie.kernels`; false runs the readable formulas."""
     threads: int | None = None

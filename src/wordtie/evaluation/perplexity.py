@@ -21,6 +21,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from wordtie.evaluation.fp32 import in_fp32
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.batches import PADDING, Ids, batches
 
@@ -82,7 +83,7 @@ def evaluating(model: LanguageModel) -> Iterator[torch.device]:
     model.eval()
     try:
         device = model.embedding.weight.device
-        with torch.no_grad(), torch.autocast(device.type, enabled=False):
+        with torch.no_grad(), in_fp32(device):
             yield device
     finally:
         model.train(was_training)

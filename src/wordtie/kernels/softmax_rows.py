@@ -20,7 +20,7 @@ from wordtie.kernels.numba_math import compiled, exp, inlined, larger, load, ran
 
 _TWENTY = np.float32(20)
 GROUP = 16
-"""Rows of cross-entropy that are summed together, whichever thread works on them."""
+"""Rows of cross-entropy, or words with all their rows, that are summed together, whichever thread works on them."""
 _APART = 128
 """Numbers kept free on either side of a block that loops write: nearer to what they read, the compiled loop goes word
 by word in place of vectors, and a small vocabulary's sums come out in other bits, as memory happens to lie."""
@@ -170,13 +170,14 @@ def augmented_rows(
     rows: Any, bias: Any, targets: Any, first: Any, begin: Any, end: Any, temperature: Any, gamma: Any, divergent: Any,
     biased: Any, entropy_alone: Any, out: Any, predicted: Any,
 ) -> None:  # fmt: skip
-    """`rows`: N token rows, then a row for each word. Words `begin` to `end`; word m owns tokens first[m : m + 2].
+    """`rows`: N token rows, then a row for each word; word m owns tokens first[m : m + 2]. Words of the groups `begin`
+    to `end`, `GROUP` words each.
 
     On return token rows hold d(total)/d(score) less the target's own -1, word rows d(total)/d(similarity score), and
     out[m] is (cross-entropy, divergence) summed over the word's tokens; where `divergent` is 0 and not 1, the second is
-    the cross-entropy between similarities and prediction. predicted[m], where it has columns, is what the bias learns
-    from, less the targets' own -1: the sum of softmax(scores + bias) and, where `biased` is 1 and not 0, of what pulls
-    the scores. Where `entropy_alone`, word rows are what the entropy of the similarities gives them.
+    the cross-entropy between similarities and prediction. predicted[group], where it has columns, is what the bias
+    learns from, less the targets' own -1: the sum of softmax(scores + bias) and, where `biased` is 1 and not 0, of what
+    pulls the scores. Where `entropy_alone`, word rows are what the entropy of the similarities gives them.
     `bias` is None where there is none and the temperature is 20, which leaves `_token_row` uncompiled; zeros where
     there is none at other temperatures.
     """
@@ -184,7 +185,7 @@ def augmented_rows(
     tokens = targets.shape[0]
     similar, rest, soft, sharp = _block(words), _block(words), _block(words), _block(words)
     inverse_temperature = np.float32(1) / temperature
-    for m in range(begin, end):
+    for m in range(begin * GROUP, min(end * GROUP, rows.shape[0] - tokens)):
         own = divergent * np.float32(first[m + 1] - first[m])
         total, normaliser = _similar_row(rows[tokens + m], own, inverse_temperature, similar, rest)
         gamma_similar = gamma / total
@@ -196,7 +197,7 @@ def augmented_rows(
             else:
                 ce, log_soft = _token_row(
                     rows[n], bias, biased, targets[n], similar, rest, soft, sharp, inverse_temperature, gamma,
-                    gamma_similar, predicted[m],
+                    gamma_similar, predicted[m // GROUP],
                 )  # fmt: skip
             nats += ce
             divergence += log_soft

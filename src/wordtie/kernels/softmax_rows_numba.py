@@ -50,14 +50,15 @@ def augmented_rows(
     bias = None if temperature == 20 else np.zeros(rows.shape[1], np.float32)
     if bias_V is not None:
         bias = bias_V.contiguous().numpy()
-    predicted = np.zeros((words, 0 if bias_V is None else len(bias_V)), np.float32)
+    groups = -(-words // softmax_rows.GROUP)
+    predicted = np.zeros((groups, 0 if bias_V is None else len(bias_V)), np.float32)
     sums = np.empty((words, 2))
     settings = np.float32(temperature), np.float32(gamma), np.float32(divergent), np.float32(biased), entropy_alone
     in_parts(
         lambda begin, end: softmax_rows.augmented_rows(
             scores, bias, targets, first, begin, end, *settings, sums, predicted
         ),
-        words,
+        groups,
     )
     nats, divergence = torch.from_numpy(sums).sum(0).unbind()
     return nats, divergence, None if bias_V is None else torch.from_numpy(predicted).sum(0)

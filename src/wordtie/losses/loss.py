@@ -40,7 +40,7 @@ class LossSum:
 
 
 class Loss(ABC):
-    """loss(query_NE, output_VE, bias_V, targets_N, input_VE) -> sums in nats; a loss defines `of`."""
+    """loss(query_NE, output_VE, bias_V, targets_N, input_VE, drawn_NE) -> sums in nats; a loss defines `of`."""
 
     @abstractmethod
     def of(self, scoring: Scoring) -> LossSum:

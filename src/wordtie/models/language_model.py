@@ -75,9 +75,9 @@ class LanguageModel(nn.Module):
         """Queries (N, E), row t * B + b for step t of stream b, and the state to carry on."""
         return self.read(self.embedding(ids_TB), state, ids_TB)
 
-    def read(self, vectors_TBE: Tensor, state: State, ids_TB: Tensor | None = None) -> tuple[Tensor, State]:
+    def read(self, vectors_TBE: Tensor, state: State, ids_TB: Tensor) -> tuple[Tensor, State]:
         """`forward` from the word vectors on, for whoever draws them; word dropout needs the words' ids."""
-        if self.training and ids_TB is not None:
+        if self.training:
             mask_TB1 = word_mask(ids_TB, self.words, self.settings.word_dropout, vectors_TBE)
             vectors_TBE = vectors_TBE if mask_TB1 is None else vectors_TBE * mask_TB1
         outputs_TBH, state = self.core(vectors_TBE, state)

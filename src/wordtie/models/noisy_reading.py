@@ -5,8 +5,8 @@ changes the ids; variational smoothing draws the rows of the words that are read
 (Kong et al. 2019). Dropout of single coordinates is drawn per word and sequence for the input, and for the whole
 output matrix once a window: in expectation the same as a mask per sequence, at a B-th of the cost.
 
-Outside training the model is read as `sampling` at prediction reads it: with the words drawn, nothing dropped, and the
-targets of the text as they are.
+Outside training the model is read as `sampling` at prediction reads it: with the words drawn, nothing dropped, and no
+target another word than in the text; where targets are smoothed their vectors are drawn.
 
 Shapes: T steps, B streams, N = T * B tokens, V words, E embedding size.
 """

@@ -41,7 +41,8 @@ class Word2VecSettings:
     """CBOW predicts from the mean of the context (true) or its sum (false), and each vector of a sum moves by its
     share of the error. None: the mean, as gensim does; with `tied_linear` the sum, as gulordava-2018 does."""
     linear_rate: float = 20.0
-    """With `tied_linear`: the map moves by this times alpha times the mean gradient of a block, every fourth block."""
+    """With `tied_linear`: the map moves by this times alpha times the mean gradient of a block, every fourth block.
+    With `cbow` that gradient is of one word's share of the query: smaller, by about the words of a window."""
     epochs: int = 5
     """Passes over the training text."""
     workers: int = 2

@@ -23,14 +23,14 @@ COUNTS, INFO = "train.counts.npz", "data.json"
 
 def training_counts(ids_N: Ids, vocabulary_size: int) -> NeighbourCounts:
     """`neighbour_counts` of the ids; from the cache where they are all of a prepared folder's and it has them."""
-    folder = _folder_of(ids_N)
-    if folder is None:
+    found = _prepared_folder(ids_N)
+    if found is None:
         return neighbour_counts(ids_N, vocabulary_size)
-    made_from = hashlib.sha256((folder / INFO).read_bytes()).hexdigest()
+    folder, made_from = found
     try:
-        with (folder / COUNTS).open("rb") as file, np.load(file, allow_pickle=False) as found:
-            if str(found["made_from"]) == made_from and found["counts"].shape == (3, vocabulary_size):
-                return NeighbourCounts(*found["counts"])
+        with (folder / COUNTS).open("rb") as file, np.load(file, allow_pickle=False) as kept:
+            if str(kept["made_from"]) == made_from and kept["counts"].shape == (3, vocabulary_size):
+                return NeighbourCounts(*kept["counts"])
     except (OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile):
         pass
     counts = neighbour_counts(ids_N, vocabulary_size)
@@ -38,13 +38,20 @@ def training_counts(ids_N: Ids, vocabulary_size: int) -> NeighbourCounts:
     return counts
 
 
-def _folder_of(ids_N: Ids) -> Path | None:
-    """The prepared folder whose training text the ids are, from the first to the last."""
-    if not isinstance(ids_N, np.memmap) or ids_N.filename is None:
+def _prepared_folder(ids_N: Ids) -> tuple[Path, str] | None:
+    """The prepared folder whose training text the ids are, from the first to the last, and what it was made from.
+
+    None where the folder has another text by now, since someone wrote on in the file and read it anew.
+    """
+    if not isinstance(ids_N, np.memmap) or ids_N.filename is None or Path(ids_N.filename).stem != "train":
         return None
     path = Path(ids_N.filename)
-    whole = path.stem == "train" and ids_N.offset + ids_N.nbytes == path.stat().st_size
-    return path.parent if whole and (path.parent / INFO).is_file() else None
+    try:
+        made_from = hashlib.sha256((path.parent / INFO).read_bytes()).hexdigest()
+        there = np.memmap(path, ids_N.dtype, "r", ids_N.offset)
+    except (OSError, ValueError):
+        return None
+    return (path.parent, made_from) if np.array_equal(there, ids_N) else None
 
 
 def _save(folder: Path, counts: NeighbourCounts, made_from: str) -> None:

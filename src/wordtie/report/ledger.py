@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from wordtie.config import NO_PART_OF_A_RESULT, Settings, from_dict, resolved
 from wordtie.errors import DataError, SettingsError
 from wordtie.papers.row import Row
-from wordtie.text.files import saving, write_text
+from wordtie.text.files import write_text
 
 Entry: TypeAlias = dict[str, Any]
 VERSION = 1
@@ -45,8 +45,6 @@ def write_entry(results: Path, entry: Entry) -> Path:
     path = entry_path(results, entry["row"], entry["seed"])
     sealed = {"version": VERSION, **entry}
     sealed["checksum"] = checksum(sealed)
-    with saving(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, json.dumps(sealed, indent=2, ensure_ascii=False) + "\n")
     return path
 

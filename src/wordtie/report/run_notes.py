@@ -13,8 +13,6 @@ from wordtie.report.formats import number
 from wordtie.report.ledger import DIVERGED, Entry
 from wordtie.report.status import RowState
 
-TIMES = {2: "two", 3: "three"}
-
 
 @dataclass(frozen=True)
 class Run:
@@ -48,7 +46,7 @@ def _run(row: Row, entry: Entry) -> Run:
     keeps_last = of_spaces or entry["configuration"].get("training", {}).get("keep") == "last"
     best = "" if keeps_last else f" (best {entry['best_epoch']})"
     if len(sessions) > 1:
-        best = f" in {TIMES[len(sessions)]} sessions"
+        best = f" in {len(sessions)} sessions"
     if DIVERGED in entry:
         best += ", a later session diverged"
     return Run(

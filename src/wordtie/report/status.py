@@ -27,7 +27,7 @@ Status: TypeAlias = Literal["reached", "not reached", "run", "running", "stopped
 """`run`: there is no published number to hold it against, or it is of another text. `stopped`: begun, and to be gone on
 with; `diverged`: it would end in the same way again."""
 SEED_AND_SESSION = re.compile(r"\.seed-(\d+)(?:\.session-(\d+))?$")
-"""What the name of a run folder ends in; a later session goes on from the one before it."""
+"""What the name of a run folder ends in, unless it was moved away; a later session goes on from the one before it."""
 TOLERANCE = 0.02
 """Within so much of the published number, as a share of it, or better, is reached. Of a number below 1, a correlation,
 it is the difference, to the two decimals that are printed."""
@@ -196,7 +196,8 @@ def why_not(row: Row) -> str:
 def _begun(row: Row, runs: Path) -> Path | None:
     """The run folder of a row: of several seeds and sessions one in training, else the one that was trained last."""
     parent, name = runs / Path(row.name).parent, Path(row.name).name
-    found = sorted(parent.glob(f"{name}.seed-*/{SETTINGS}"), key=lambda path: path.stat().st_mtime_ns)
+    begun = [path for path in parent.glob(f"{name}.seed-*/{SETTINGS}") if SEED_AND_SESSION.search(path.parent.name)]
+    found = sorted(begun, key=lambda path: path.stat().st_mtime_ns)
     running = [path.parent for path in found if is_locked(path.parent)]
     return running[0] if running else found[-1].parent if found else None
 

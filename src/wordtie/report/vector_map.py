@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from wordtie.models.word_vectors import Floats, WordVectors
 from wordtie.report.page_style import PALETTE, wide
-from wordtie.text.files import saving, write_text
+from wordtie.text.files import write_text
 
 SIZE = 900
 """Pixels of a map's side."""
@@ -78,8 +78,6 @@ def write_page(path: Path, sets: Sequence[WordVectors], words: Sequence[str], mo
         *(map_of(vectors, shown, frozenset(named), what) for vectors in sets),
         f"<script>{SCRIPT}</script></body></html>\n",
     ]
-    with saving(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, "\n".join(parts))
 
 

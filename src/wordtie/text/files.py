@@ -5,6 +5,7 @@ A file is written beside its place, brought to the disk, and renamed: a crash or
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -59,19 +60,34 @@ def replace_file(new: Path, path: Path) -> None:
 def replace_files(stage: Path, folder: Path, names: Sequence[str]) -> None:
     """Move the files from the stage, which lies on the same disk, into the folder; the last name is the seal.
 
-    The old seal goes first and the new one comes last, so that a folder with a seal has all its files, of one make.
+    The old seal goes first and the new one comes last, so that a folder with a seal has all its files, of one make. It
+    comes back where no file could be replaced.
     """
     for name in names:
+        if (folder / name).is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(folder / name))
         sync(stage / name)
-    (folder / names[-1]).unlink(missing_ok=True)
+    seal, before = folder / names[-1], stage / f".{names[-1]}-before"
+    if seal.exists():
+        seal.replace(before)
     for name in names:
-        (stage / name).replace(folder / name)
+        try:
+            (stage / name).replace(folder / name)
+        except OSError:
+            if name == names[0] and before.exists():
+                before.replace(seal)
+            raise
     sync(folder)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a whole small file at once. Raises `SaveError`; the file that was there then still is."""
-    with saving(path), tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as stage:
-        new = Path(stage) / path.name
-        new.write_text(text, encoding="utf-8")
-        replace_file(new, path)
+    """Write a whole small file at once, and its folder. Raises `SaveError`; the file that was there then still is.
+
+    What is no text, as a file's name may be, is written as its bytes' numbers.
+    """
+    with saving(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as stage:
+            new = Path(stage) / path.name
+            new.write_text(text, encoding="utf-8", errors="backslashreplace")
+            replace_file(new, path)

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 import torch
 
 from wordtie.errors import RunFolderError
+from wordtie.evaluation.fp32 import in_fp32
 
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
 """Numbers of glibc's settings: free memory at the end of the heap that is kept, and blocks outside the heap."""
@@ -40,7 +41,8 @@ os.register_at_fork(after_in_child=_free_again)
 
 @contextmanager
 def process_of_its_own(threads: int | None, device: torch.device) -> Iterator[None]:
-    """torch as training on the device needs it, and afterwards as it was: random numbers, dtype, threads, gradients.
+    """torch as training on the device needs it, and afterwards as it was: random numbers, dtype, precision, threads,
+    gradients.
 
     `threads` None: as many as it has. Raises `RunFolderError` where another training is under way in this process.
     """
@@ -55,7 +57,7 @@ def process_of_its_own(threads: int | None, device: torch.device) -> Iterator[No
             torch.random.fork_rng(devices=[device] if device.type == "cuda" else []),
             torch.inference_mode(False),
             torch.enable_grad(),
-            torch.autocast(device.type, enabled=False),
+            in_fp32(device),
         ):
             yield
     finally:

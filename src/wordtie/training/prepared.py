@@ -36,14 +36,11 @@ def prepared_data(settings: Settings) -> PreparedData:
 
 @contextlib.contextmanager
 def _one_at_a_time(folder: Path) -> Iterator[None]:
-    """Wait for whoever prepares the same text. A cache that cannot be written is read without a lock."""
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        handle = folder.with_name(f".{folder.name}.lock").open("w")
-    except OSError:
-        yield
-        return
-    with handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        remove_leftovers(folder, ".prepare-")
+    """Wait for whoever prepares the same text. A cache that cannot be written, or locked, is read without."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            handle = stack.enter_context(folder.with_name(f".{folder.name}.lock").open("w"))
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            remove_leftovers(folder, ".prepare-")
         yield

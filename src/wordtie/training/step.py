@@ -29,7 +29,7 @@ class Step:
     noise: Noise
 
     def __call__(self, now: RunState, inputs_TB: Tensor, targets_TB: Tensor) -> bool:
-        """Train on the window and count it; False, and nothing changed, where the loss or its gradient is no number."""
+        """Train on the window and count it; False, and no weight changed, where loss or gradient is no number."""
         model, position = now.model, now.position
         scoring, state = self.noise.read(model, inputs_TB, targets_TB, now.carried)
         loss = self.loss.of(scoring)
@@ -38,6 +38,7 @@ class Step:
         norm = clip_global_norm(model.parameters(), self.clip)
         nats = float(loss.cross_entropy.detach())
         if not math.isfinite(nats) or not math.isfinite(float(norm)):
+            now.optimiser.zero_grad(set_to_none=True)
             return False
         now.optimiser.step()
         model.constrain()

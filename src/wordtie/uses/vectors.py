@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from torch import Tensor
 
+from wordtie.config.paths import path_of
 from wordtie.errors import DataError, RunFolderError
 from wordtie.models.language_model import WORD_MATRICES
 from wordtie.models.word_vectors import WordVectors
@@ -64,12 +65,12 @@ def open_vectors(source: str) -> WordVectors:
 
     Raises `DataError` or `RunFolderError` for what is neither.
     """
-    path = Path(source)
+    path = path_of(source)
     if path.is_file():
         return read_vectors(path)
     folder, _, side = source.rpartition(":")
     if side in ("input", "output", "tied") and not path.exists():
-        return vectors_of(Path(folder), side)  # type: ignore[arg-type]
+        return vectors_of(path_of(folder), side)  # type: ignore[arg-type]
     if path.is_dir():
         return vectors_of(path)
     raise DataError(f"{source}: no such vectors file or run folder")

@@ -1,0 +1,43 @@
+"""Training and measuring compute in fp32, though the program around them has asked torch for less."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+
+import pytest
+import torch
+
+from wordtie.config import ModelSettings
+from wordtie.evaluation.fp32 import in_fp32
+from wordtie.evaluation.perplexity import evaluating
+from wordtie.models.language_model import LanguageModel
+from wordtie.training.machine import process_of_its_own
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def asked_for_less() -> Iterator[None]:
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    yield
+    torch.set_float32_matmul_precision(before)
+
+
+@pytest.mark.parametrize(
+    "within",
+    [
+        lambda: in_fp32(CPU),
+        lambda: process_of_its_own(1, CPU),
+        lambda: evaluating(LanguageModel(ModelSettings(hidden=2), 3)),
+    ],
+    ids=["alone", "training", "measuring"],
+)
+def test_products_are_whole_and_afterwards_as_asked_for(within: Callable[[], AbstractContextManager[object]]) -> None:
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        with within():
+            assert torch.get_float32_matmul_precision() == "highest"
+            assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.float32
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
+    assert torch.get_float32_matmul_precision() == "high"
