@@ -274,6 +274,25 @@ def test_corpora_says_what_can_be_downloaded(
         assert corpus["state"] == ("here" if corpus["name"] == "sotu" else expected)
 
 
+def test_corpora_says_where_another_text_has_the_place_of_a_known_one(
+    own_folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which `train` and `reproduce` refuse, and do not fetch anew."""
+    monkeypatch.setenv("WORDTIE_DATA", str(own_folder))
+    (own_folder / "ptb").mkdir()
+    for split in ("train", "valid", "test"):
+        (own_folder / "ptb" / f"{split}.txt").write_text("the same line\n" * 400)
+    assert cli.main(["corpora", "--json"]) == 0
+    states = {corpus["name"]: corpus["state"] for corpus in json.loads(capsys.readouterr().out)}
+    assert (states["ptb"], states["ptb-20000"], states["wikitext-2"]) == ("damaged", "damaged", "download")
+    assert cli.main(["corpora"]) == 0
+    assert re.search(r"^ptb +damaged +Penn Treebank", capsys.readouterr().out, re.MULTILINE)
+    for command in (["baseline", "ptb", "--order", "1"], ["reproduce", "baselines/kneser-ney-5/ptb"]):
+        assert cli.main(command) == DataError.exit_code
+        assert "train.txt: is not the file that results are compared with" in capsys.readouterr().err
+    assert not Path("results").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -9,6 +9,7 @@ from tests import commands
 from tests.training.conftest import TINY, write_text
 from wordtie.cli import main
 from wordtie.config import ModelSettings
+from wordtie.errors import DataError, RunFolderError
 from wordtie.losses.augmented import AugmentedLoss
 from wordtie.models.language_model import LanguageModel
 from wordtie.report import augmented_pull
@@ -45,3 +46,19 @@ def test_a_run_has_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     rows = commands.rows(capsys.readouterr().out)
     assert [float(row["temperature"]) for row in rows] == list(augmented_pull.TEMPERATURES)
     assert float(rows[-1]["pull"]) < float(rows[0]["pull"])
+
+
+@pytest.mark.parametrize("split", ["train", "valid"])
+def test_a_text_that_has_changed_since_training_is_refused(
+    split: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, run = write_text(tmp_path / "text"), tmp_path / "run"
+    assert main(["train", str(text), "--out", str(run), *TINY]) == 0
+    (text / f"{split}.txt").write_text("w1 other w3 other\n" + (text / f"{split}.txt").read_text())
+    capsys.readouterr()
+    with pytest.raises(RunFolderError, match=r"run: .*text has changed since training; take the text from a copy"):
+        augmented_pull.main([str(run)])
+    assert capsys.readouterr().out == ""
+    (text / f"{split}.txt").unlink()
+    with pytest.raises(DataError, match="was trained on it: take the text from a copy"):
+        augmented_pull.main([str(run)])

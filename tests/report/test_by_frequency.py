@@ -10,7 +10,7 @@ import pytest
 from tests import commands
 from tests.training.conftest import TINY, write_text
 from wordtie.cli import main
-from wordtie.errors import DataError
+from wordtie.errors import DataError, RunFolderError
 from wordtie.report import by_frequency
 
 Capture = pytest.CaptureFixture[str]
@@ -48,3 +48,24 @@ def test_models_of_other_words_are_not_compared(tmp_path: Path, capsys: Capture)
     runs = [trained(text, tmp_path / "one"), trained(text, tmp_path / "fewer", "--data.vocabulary_size", "9")]
     with pytest.raises(DataError, match=r"fewer: has other words than .*one"):
         by_frequency.main([str(run) for run in runs])
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_a_text_that_has_changed_since_training_is_refused(split: str, tmp_path: Path) -> None:
+    text = write_text(tmp_path / "text")
+    run = trained(text, tmp_path / "one")
+    lines = (text / f"{split}.txt").read_text().splitlines(keepends=True)
+    (text / f"{split}.txt").write_text("".join(reversed(lines)))  # of the same words and counts
+    with pytest.raises(RunFolderError, match=r"one: .*text has changed since training; take the text from a copy"):
+        by_frequency.main([str(run)])
+    later = trained(text, tmp_path / "later")
+    with pytest.raises(DataError, match=r"one: was trained on another text than .*later"):
+        by_frequency.main([str(later), str(run)])
+
+
+def test_other_words_since_training_are_said_to_be_the_text_s(tmp_path: Path) -> None:
+    text = write_text(tmp_path / "text")
+    run = trained(text, tmp_path / "one")
+    (text / "train.txt").write_text("new words new words\n" * 9 + (text / "train.txt").read_text())
+    with pytest.raises(RunFolderError, match=r"one: .*text has changed since training"):
+        by_frequency.main([str(run)])

@@ -15,6 +15,7 @@ from wordtie.papers.row import Published, Row
 from wordtie.report import document
 from wordtie.report.ledger import LedgerError, write_entry
 from wordtie.report.run_row import Place
+from wordtie.text.catalogue import known_texts
 
 
 @pytest.fixture
@@ -51,6 +52,25 @@ def test_vectors_that_were_measured_beside_others_than_the_ledger_has(
         write_entry(place.results, {**made_up(tied, seed), "measures": measures})
     assert document.check([page], place.results) == [
         "tests/table-1/wt.seed-1: was measured beside another `small` than the ledger has: run it again"
+    ]
+
+
+def test_results_of_one_corpus_that_are_of_different_texts(row: Row, place: Place, page: Path) -> None:
+    for seed, train in ((1, "a"), (2, "another"), (3, "a")):
+        data = {"corpus": "novel.txt", "train": train, "valid": "b", "test": "c"}
+        write_entry(place.results, {**made_up(row, seed), "data": data})
+    assert document.check([page], place.results) == [
+        f"{row.name}.seed-2: is of another text than novel.txt is otherwise (it has another SHA-256): run it again"
+    ]
+
+
+def test_results_that_agree_on_a_text_that_is_not_the_known_one(row: Row, place: Place, page: Path) -> None:
+    other = {"corpus": "ptb", "train": "a", "valid": "b", "test": "c"}
+    for seed, data in ((1, other), (2, other), (3, {"corpus": "ptb", **known_texts("ptb")})):
+        write_entry(place.results, {**made_up(row, seed), "data": data})
+    assert [problem.partition(":")[0] for problem in document.check([page], place.results)] == [
+        f"{row.name}.seed-1",
+        f"{row.name}.seed-2",
     ]
 
 

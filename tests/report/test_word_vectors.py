@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from wordtie.errors import DataError
+from wordtie.errors import DataError, RunFolderError
 from wordtie.report import word_vectors, word_vectors_table
-from wordtie.report.ledger import LedgerError
+from wordtie.report.ledger import LedgerError, checksum
 from wordtie.training.word2vec_run import train_word2vec
 from wordtie.uses.similarity_sets import BENCHMARKS
 
@@ -68,6 +69,92 @@ def test_a_stop_loses_one_row_and_the_whole_is_compared_at_the_end(
     }
     word_vectors.main([*TRIAL[:-1], "try", "--epochs", "2", "--only", rows[0]])
     assert trained == [*rows, rows[0]]  # of other settings
+
+
+def rewritten(result: Path, **changes: Any) -> None:
+    """The result as the program would have written it with these changes; a key of None is left out."""
+    content = {key: value for key, value in {**json.loads(result.read_text()), **changes}.items() if value is not None}
+    result.write_text(json.dumps({**content, "checksum": checksum(content)}))
+
+
+def test_a_row_of_another_text_is_trained_anew_and_in_no_table(
+    trained: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = list(word_vectors.ROWS)
+    word_vectors.main([*TRIAL, "--only", rows[0], "--only", rows[1]])
+    result = Path("try", f"{rows[0]}.json")
+    before = json.loads(result.read_text())["texts"]
+    assert before == json.loads(Path("try/runs", rows[0], "config.json").read_text())["texts"]
+    assert set(before) == {"train", "valid", "test"}
+    Path("text.txt").write_text(Path("text.txt").read_text() + "w1 w2 w3\n")
+    capsys.readouterr()
+    word_vectors.main([*TRIAL, "--only", rows[0]])
+    assert trained == [*rows[:2], rows[0]]
+    assert json.loads(result.read_text())["texts"] != before
+    said = capsys.readouterr()
+    assert f"{rows[0]}\tinput" in said.out
+    assert rows[1] not in said.out
+    assert f"{rows[1]}: of another text or other settings" in said.err
+
+
+def test_the_document_waits_until_all_rows_are_of_one_text(trained: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    name, other = list(word_vectors.ROWS)[:2]
+    updated: list[Path] = []
+    monkeypatch.setattr(word_vectors, "RESULTS", Path("try"))
+    monkeypatch.setattr(word_vectors, "DATA", replace(word_vectors.DATA, corpus="text.txt"))
+    monkeypatch.setattr(word_vectors, "COMMON", replace(word_vectors.COMMON, vector_size=8, epochs=1))
+    monkeypatch.setattr(word_vectors, "update", lambda document, results: updated.append(results))
+    word_vectors.main([*TRIAL, "--only", name, "--only", other])
+    assert len(updated) == 1
+    Path("text.txt").write_text(Path("text.txt").read_text() + "w1 w2 w3\n")
+    word_vectors.main([*TRIAL, "--only", name])
+    assert len(updated) == 1
+    word_vectors.main([*TRIAL, "--only", other])
+    assert len(updated) == 2
+
+
+def test_a_result_from_before_texts_were_noted_still_stands(trained: list[str]) -> None:
+    name = next(iter(word_vectors.ROWS))
+    word_vectors.main([*TRIAL, "--only", name])
+    rewritten(Path("try", f"{name}.json"), texts=None)
+    Path("text.txt").write_text(Path("text.txt").read_text() + "w1 w2 w3\n")
+    word_vectors.main([*TRIAL, "--only", name])
+    assert trained == [name]
+
+
+def test_a_result_that_was_changed_by_hand_is_not_gone_on_with(trained: list[str]) -> None:
+    name = next(iter(word_vectors.ROWS))
+    word_vectors.main([*TRIAL, "--only", name])
+    result = Path("try", f"{name}.json")
+    result.write_text(result.read_text().replace('"rho": 0', '"rho": 1').replace('"rho": -0', '"rho": -1'))
+    with pytest.raises(LedgerError, match=r"untied\.json: was changed by hand.*remove it and run"):
+        word_vectors.main([*TRIAL, "--only", name])
+    assert trained == [name]
+
+
+def test_models_that_are_not_those_of_the_rows_are_not_compared(trained: list[str]) -> None:
+    three = {"untied": "cbow-untied", "tied": "cbow-tied", "tied-linear": "cbow-tied-linear"}
+    only = [word for name in three.values() for word in ("--only", name)]
+    word_vectors.main([*TRIAL, *only])
+    compared = Path("try/compared-cbow.json")
+    before = compared.read_bytes()
+    data, folder = replace(word_vectors.DATA, corpus="text.txt"), Path("try/runs/cbow-tied")
+    settings = replace(word_vectors.ROWS["cbow-tied"], vector_size=8, epochs=1, seed=2)
+    train_word2vec(data, settings, folder, overwrite=True)
+    with pytest.raises(RunFolderError, match=r"runs/cbow-tied: has other weights than try/cbow-tied\.json .*remove"):
+        word_vectors.main([*TRIAL, *only])
+    assert compared.read_bytes() == before
+    Path("try/cbow-tied.json").unlink()  # what the message says
+    word_vectors.main([*TRIAL, *only])
+    assert trained == [*three.values(), "cbow-tied"]
+
+
+def test_the_committed_results_are_there_without_their_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WORDTIE_DATA", str(tmp_path))
+    results = Path(__file__).parents[2] / word_vectors.RESULTS
+    for name, settings in word_vectors.ROWS.items():
+        assert word_vectors.is_there(results / f"{name}.json", word_vectors.DATA, settings)
+    assert word_vectors_table.damage(results) == []
 
 
 @pytest.mark.parametrize(

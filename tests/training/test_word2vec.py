@@ -230,6 +230,7 @@ def test_a_run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config, tensors, tokenizer = read_model(tmp_path / "run", "word2vec")
     assert config["settings"]["word2vec"]["head"] == "tied_linear"
     assert config["settings"]["data"]["min_count"] == 5, "not a language model's"
+    assert config["texts"] == prepared_data(Settings(replace(data, min_count=5))).texts
     assert tensors["embedding.weight"].shape == (len(tokenizer.vocabulary), 8)
     assert set(tensors) == {"embedding.weight", "head.linear", "counts"}
     assert int(tensors["counts"][tokenizer.vocabulary.id("the")]) >= 140

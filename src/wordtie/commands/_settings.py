@@ -8,7 +8,8 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn, get_type_hints
@@ -18,6 +19,7 @@ import yaml
 
 from wordtie.commands._shared import UsageError, meant
 from wordtie.config import SECTIONS, Settings
+from wordtie.config.paths import path_of
 from wordtie.errors import SettingsError, did_you_mean
 from wordtie.text.catalogue import CATALOGUE
 
@@ -55,27 +57,37 @@ class SettingsParser(jsonargparse.ArgumentParser):
             self.add_argument(f"--{name}", type=dict | None, default=None, help=argparse.SUPPRESS)
 
     def parse_args(self, args: Sequence[str]) -> jsonargparse.Namespace:  # type: ignore[override]
-        """As `argparse`, after a look at the recipe, and at settings that the command has no use for.
+        """As `argparse`, after a look at the recipes, and at settings that the command has no use for.
 
         What help and Python call None may be given so, too; YAML calls it null.
         """
         args = [re.sub(r"^(--\w+\.\w+=)None$", r"\1null", argument) for argument in args]
         args = ["null" if arg == "None" and "." in before else arg for before, arg in pairwise(["", *args])]
-        for number, argument in enumerate(args):
-            section = re.match(r"--(\w+)\.", argument)
-            if section:
-                self.places.pop(argument.removeprefix("--").partition("=")[0], None)
-            if section and section[1] not in self.sections and section[1] in SECTIONS:
-                raise UsageError(f"{argument.partition('=')[0]}: `{self.prog}` has no {section[1]} settings")
-            if argument == "--config" and number + 1 < len(args):
-                self.places |= _check_recipe(args[number + 1])
-            elif argument.startswith("--config="):
-                self.places |= _check_recipe(argument.partition("=")[2])
+        for argument, after in zip(args, [*args[1:], None], strict=True):
+            option, equals, value = argument.partition("=")
+            if option.startswith("--"):
+                self._look_at(option.removeprefix("--"), value if equals else after)
         return super().parse_args(args).clone(with_meta=False)
+
+    def _look_at(self, option: str, value: str | None) -> None:
+        """Keep where the settings come from that the option gives; it wins over what stands before it.
+
+        Raises a `UsageError` for a recipe that is none, and for settings that the command has no use for.
+        """
+        section, _, setting = option.partition(".")
+        if setting:
+            self.places.pop(option, None)
+            if section in SECTIONS.keys() - self.sections.keys():
+                raise UsageError(f"--{option}: `{self.prog}` has no {section} settings")
+        elif value is not None and option == "config":
+            self.places |= _check_recipe(value)
+        elif value is not None and section in self.sections:
+            self.places |= _check_section(value, section, self.sections[section])
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Raise a `UsageError` of one line; an unknown option is told the nearest one."""
         line = " ".join(re.sub(r"<class '(\w+)'>|typing\.", r"\1", message).split()).replace("Expected a ", "expected ")
+        line = re.sub(r'^Parser key "\w+": Unable to load config .*? - (?=Parser key "\w+\.)', "", line)
         line = re.sub(r'Parser key "([\w.]+)":', r"\1:", line)
         line = re.sub(r"Does not validate .*Subtypes: \[(.+?)\] Errors:.*Given value: ", _choices, line)
         line = re.sub(
@@ -91,6 +103,14 @@ class SettingsParser(jsonargparse.ArgumentParser):
         place = self.places.get(re.split(r"[:\s]", message, maxsplit=1)[0])
         return f"{place}: " if place else ""
 
+    @contextmanager
+    def said_by_place(self) -> Iterator[None]:
+        """Around what makes settings: a `SettingsError` names the recipe and the line, where there is one."""
+        try:
+            yield
+        except SettingsError as error:
+            raise SettingsError(f"{self._place(str(error))}{error}") from error
+
     def settings(self, parsed: jsonargparse.Namespace) -> Settings:
         """Build the settings from what was parsed; a positional `corpus` wins over --data.corpus.
 
@@ -99,10 +119,8 @@ class SettingsParser(jsonargparse.ArgumentParser):
         values = {name: parsed[name].as_dict() for name in self.sections}
         if parsed.corpus is not None:
             values["data"]["corpus"] = parsed.corpus
-        try:
+        with self.said_by_place():
             return Settings(**{name: section(**values[name]) for name, section in self.sections.items()})
-        except SettingsError as error:
-            raise SettingsError(f"{self._place(str(error))}{error}") from error
 
 
 def _choices(found: re.Match[str]) -> str:
@@ -119,17 +137,8 @@ def _check_recipe(name: str) -> dict[str, str]:
     if not name:
         raise UsageError("--config is empty: name a recipe")
     path = Path(name)
-    try:
-        text = path.read_text(encoding="utf-8")
-        found = yaml.safe_load(text)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: not UTF-8 text: is it a recipe?") from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark else ""
-        raise UsageError(f"{path}{where}: not YAML; `wordtie train --print_config` writes a recipe") from error
+    text = _read(path)
+    found = _loaded(text, str(path), "`wordtie train --print_config` writes a recipe")
     sections = (*SECTIONS, "word2vec")
     if not isinstance(found, dict) or not all(isinstance(values, dict) for values in found.values()):
         raise UsageError(
@@ -139,13 +148,11 @@ def _check_recipe(name: str) -> dict[str, str]:
     for name in found.keys() - set(sections):
         raise UsageError(f"{path}: {name} is no section of a recipe ({', '.join(sections)}): give it as an option")
     for section, kind in SECTIONS.items():
-        known = [field.name for field in dataclasses.fields(kind)]
-        for name in found.get(section, {}).keys() - set(known):
-            raise UsageError(f"{path}: {section} has no setting {name}{did_you_mean(str(name), known)}")
+        _check_known(str(path), section, kind, found.get(section, {}))
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     assert isinstance(root, yaml.MappingNode)
     for node in (root, *(values for _, values in root.value)):
-        _check_said_once(path, node)
+        _check_said_once(str(path), node)
     return {
         f"{section.value}.{key.value}": f"{path}, line {key.start_mark.line + 1}"
         for section, values in root.value
@@ -153,13 +160,60 @@ def _check_recipe(name: str) -> dict[str, str]:
     }
 
 
-def _check_said_once(path: Path, node: yaml.Node) -> None:
+def _check_section(value: str, section: str, kind: type) -> dict[str, str]:
+    """As `_check_recipe`, for `--SECTION FILE`, or for what such a file says in place of its name.
+
+    What is neither is left to the parser, which says what the option takes.
+    """
+    is_file = not value.lstrip().startswith("{") and path_of(value).is_file()
+    where, text = (value, _read(path_of(value))) if is_file else (f"--{section}", value)
+    mend = f"--{section} takes a recipe of that section, and --{section}.NAME VALUE gives one setting"
+    found = _loaded(text, where, mend)
+    if not isinstance(found, dict):
+        return {}
+    _check_known(where, section, kind, found)
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    assert isinstance(root, yaml.MappingNode)
+    _check_said_once(where, root)
+    lines = {f"{section}.{key.value}": f"{where}, line {key.start_mark.line + 1}" for key, _ in root.value}
+    return lines if is_file else dict.fromkeys(lines, "")
+
+
+def _read(path: Path) -> str:
+    """The text of a recipe. Raises a `UsageError` where there is none."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not UTF-8 text: is it a recipe?") from error
+
+
+def _loaded(text: str, where: str, mend: str) -> Any:
+    """What the YAML says. Raises a `UsageError` with the mend where it is none."""
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        raise UsageError(f"{where}{line}: not YAML; {mend}") from error
+
+
+def _check_known(where: str, section: str, kind: type, names: Iterable[object]) -> None:
+    """Raise a `UsageError` for a name that is no setting of the section."""
+    known = [field.name for field in dataclasses.fields(kind)]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"{where}: {section} has no setting {name}{did_you_mean(str(name), known)}")
+
+
+def _check_said_once(where: str, node: yaml.Node) -> None:
     """Raise a `UsageError` for a name that stands there twice: YAML would take the last, and not say so."""
     lines: dict[str, int] = {}
     for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
         line = key.start_mark.line + 1
         if key.value in lines:
-            raise UsageError(f"{path}, line {line}: {key.value} stands there already, in line {lines[key.value]}")
+            raise UsageError(f"{where}, line {line}: {key.value} stands there already, in line {lines[key.value]}")
         lines[key.value] = line
 
 

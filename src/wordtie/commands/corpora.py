@@ -7,12 +7,19 @@ import textwrap
 from wordtie.commands._shared import Parser, print_json
 from wordtie.errors import DataError
 from wordtie.text.catalogue import CATALOGUE, locate
+from wordtie.text.known_files import UnusableFileError
 
 HELP = """\
 List the corpora known by name.
 
 A corpus that is not on this machine is downloaded by `wordtie train` where it has a public address.
 Put your own copies into $WORDTIE_DATA/NAME, under the names of the files that --json lists.
+
+Each corpus is one of:
+  here       its files are there, and are the known ones by their SHA-256
+  download   it is not there, and `wordtie train` would fetch it
+  missing    it is not there, and has no address to fetch it from
+  damaged    a file is there that is not the known one, or cannot be read: no command takes it by this name
 
 examples:
   wordtie corpora
@@ -25,25 +32,30 @@ def main(argv: list[str]) -> None:
     parser = Parser("corpora", HELP)
     parser.add_argument("--json", action="store_true", help="print JSON, with the files, addresses and SHA-256")
     arguments = parser.parse_args(argv)
+    homes = {entry.part_of or name for name, entry in CATALOGUE.items()}
+    state_of = {home: state(home) for home in homes}  # files that several names share are hashed once
+    states = {name: state_of[entry.part_of or name] for name, entry in CATALOGUE.items()}
     if arguments.json:
-        print_json([_as_json(name) for name in CATALOGUE])
+        print_json([_as_json(name, states[name]) for name in CATALOGUE])
         return
-    print("\n\n".join(_paragraph(name) for name in CATALOGUE))
+    print("\n\n".join(_paragraph(name, states[name]) for name in CATALOGUE))
 
 
 def state(name: str) -> str:
-    """`here`, `download` where `wordtie train` would fetch it, or `missing`."""
+    """`here`, `download` where `wordtie train` would fetch it, `missing`, or `damaged` where it is another text."""
     try:
         locate(name)
+    except UnusableFileError:
+        return "damaged"
     except DataError:
         files = CATALOGUE[name].files
         return "download" if files and all(file.url for file in files) else "missing"
     return "here"
 
 
-def _paragraph(name: str) -> str:
+def _paragraph(name: str, stands: str) -> str:
     entry = CATALOGUE[name]
-    lines = [f"{name:17} {state(name):10} {entry.title}"]
+    lines = [f"{name:17} {stands:10} {entry.title}"]
     names = ", ".join(file.name for file in entry.files)
     files = "" if all(file.url for file in entry.files) else f"; as {names} in $WORDTIE_DATA/{name}"
     lines += textwrap.wrap(f"{entry.note}{files}; licence: {entry.licence}", 100, initial_indent=" " * 29,
@@ -51,11 +63,11 @@ def _paragraph(name: str) -> str:
     return "\n".join(lines)
 
 
-def _as_json(name: str) -> dict[str, object]:
+def _as_json(name: str, stands: str) -> dict[str, object]:
     entry = CATALOGUE[name]
     return {
         "name": name,
-        "state": state(name),
+        "state": stands,
         "title": entry.title,
         "licence": entry.licence,
         "tokenisation": entry.tokenisation,

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wordtie.commands._shared import Parser, UsageError, print_json, say, stdin, text_name
-from wordtie.errors import DataError, RunFolderError
 
 if TYPE_CHECKING:
     from wordtie.uses.open_run import LoadedModel
@@ -70,16 +69,11 @@ def _is_given_stdin() -> bool:
 def evaluate_split(model: LoadedModel, run: str, split: str) -> EvaluationResult:
     """A text of the model's own corpus. Raises `RunFolderError` where it is no longer what it was."""
     from wordtie.evaluation.perplexity import evaluate
-    from wordtie.training.prepared import prepared_data
+    from wordtie.uses.own_text import own_text
     from wordtie.uses.score_file import EvaluationResult
 
-    try:
-        data = prepared_data(model.settings)
-    except DataError as error:
-        raise DataError(f"{error}; {run} was trained on it: name a FILE to measure") from error
+    data = own_text(model, run, [split], mend="name a FILE to measure")
     counts, policy = data.info["splits"][split], data.info["policy"]
-    if data.vocabulary != model.tokenizer.vocabulary or model.texts.get(split, counts["sha256"]) != counts["sha256"]:
-        raise RunFolderError(f"{run}: {model.settings.data.corpus} has changed since training; name a FILE to measure")
     score = evaluate(model.model, data.test if split == "test" else data.valid, data.vocabulary.eos_id)
     return EvaluationResult(
         perplexity=score.perplexity,

@@ -37,8 +37,9 @@ def main(argv: list[str]) -> None:
     parser.set_defaults({"data.min_count": MIN_COUNT})
     parsed = parser.parse_args(argv)
     corpus = {} if parsed.corpus is None else {"corpus": parsed.corpus}
-    data = with_min_count(DataSettings(**{**parsed.data.as_dict(), **corpus}))
-    settings = Word2VecSettings(**parsed.word2vec.as_dict())
+    with parser.said_by_place():
+        data = with_min_count(DataSettings(**{**parsed.data.as_dict(), **corpus}))
+        settings = Word2VecSettings(**parsed.word2vec.as_dict())
     if parsed.print_config:
         print(as_yaml(recipe(data, settings)), end="")
         return

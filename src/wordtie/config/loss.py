@@ -8,6 +8,9 @@ from typing import Literal
 from wordtie.config.checks import check_types
 from wordtie.errors import require
 
+AUGMENTED = ("augmented", "augmented_2016")
+"""The kinds that have a `form`."""
+
 
 @dataclass(frozen=True)
 class LossSettings:
@@ -29,13 +32,18 @@ class LossSettings:
     """Share of the divergence in `interpolated`."""
     gradient_through_target: bool | Literal["entropy"] = True
     """Whether the similarity estimate itself learns from this loss, as the 2016 report says. `entropy`: from the
-    estimate's entropy alone, as in the code that the authors of inan-2017 released."""
+    estimate's entropy alone, as in the code that the authors of inan-2017 released; `form` cross_entropy has none."""
 
     def __post_init__(self) -> None:
         check_types(self, "loss")
         require(self.temperature > 0, f"loss.temperature must be positive, got {self.temperature}")
         require(self.weight >= 0, f"loss.gamma must not be negative, got {self.gamma}")
         require(0 <= self.beta <= 1, f"loss.beta is a share and must be in [0, 1], got {self.beta}")
+        require(
+            self.gradient_through_target != "entropy" or self.form == "kl" or self.kind not in AUGMENTED,
+            f"loss.gradient_through_target entropy: loss.form {self.form} has no entropy in it: take form kl, or "
+            "gradient_through_target false",
+        )
 
     @property
     def weight(self) -> float:

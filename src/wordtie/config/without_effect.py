@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from wordtie.config import Settings
+from wordtie.config.loss import AUGMENTED
 from wordtie.config.paths import path_of
 
 Condition = Callable[[Settings], bool]
-
-AUGMENTED = ("augmented", "augmented_2016")
 
 
 def _loss_is(*kinds: str) -> tuple[Condition, str]:
@@ -47,16 +46,17 @@ USED: dict[str, tuple[Condition, str]] = {
         ("model.depth", "model.coupled_gates", "model.transform_bias"),
         (lambda s: s.model.core == "rhn", "a core that is no rhn"),
     ),
-    **dict.fromkeys(
-        ("model.init", "model.core_init"),
-        (lambda s: s.training.start_from is None, "training.start_from, whose parameters are taken over"),
-    ),
     "data.split": (lambda s: path_of(s.data.corpus).is_file(), "a text whose parts are given"),
     "training.decay_after": (lambda s: s.training.schedule == "epoch", "training.schedule plateau"),
     "training.beta1": (lambda s: s.training.optimiser == "adam", "an optimiser that is not adam"),
     "training.beta2": (lambda s: s.training.optimiser != "sgd", "training.optimiser sgd"),
 }
 """`section.name` to when it is used, and what leaves it unused."""
+AT_THE_START: dict[str, tuple[Condition, str]] = dict.fromkeys(
+    ("model.init", "model.core_init", "model.forget_bias", "model.transform_bias"),
+    (lambda s: s.training.start_from is None, "training.start_from, whose parameters are taken over"),
+)
+"""The same for what shapes the parameters that a run starts with, and nothing later."""
 
 
 def unused(section: str, settings: object, why: Mapping[str, str]) -> list[str]:
@@ -68,9 +68,10 @@ def unused(section: str, settings: object, why: Mapping[str, str]) -> list[str]:
 
 def without_effect(settings: Settings) -> list[str]:
     """A line for each setting that differs from its default and is not used."""
+    uses = [*AT_THE_START.items(), *USED.items()]
+    reasons = {name: why for name, (is_used, why) in uses if not is_used(settings)}  # one for each: the last
     found = []
-    for name, (is_used, why) in USED.items():
-        if not is_used(settings):
-            section, _, field = name.partition(".")
-            found += unused(section, getattr(settings, section), {field: why.format(loss=settings.loss)})
+    for name, why in reasons.items():
+        section, _, field = name.partition(".")
+        found += unused(section, getattr(settings, section), {field: why.format(loss=settings.loss)})
     return found

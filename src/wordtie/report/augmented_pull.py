@@ -25,8 +25,8 @@ from torch import Tensor
 from wordtie.evaluation.perplexity import evaluating, queries
 from wordtie.models.language_model import LanguageModel
 from wordtie.report.program import run
-from wordtie.training.prepared import prepared_data
 from wordtie.uses.open_run import load
+from wordtie.uses.own_text import own_text
 
 TEMPERATURES = (1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
 
@@ -42,11 +42,15 @@ class Pull:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Print the table. Raises `RunFolderError` where there is no such run, `DataError` where its text is gone."""
+    """Print the table.
+
+    Raises `RunFolderError` where there is no such run, or its text has changed, `DataError` where its text is gone.
+    """
     parser = argparse.ArgumentParser("python -m wordtie.report.augmented_pull", description=__doc__)
     parser.add_argument("run", type=Path, help="run folder of a language model")
-    loaded = load(parser.parse_args(argv).run)
-    data = prepared_data(loaded.settings)
+    folder = parser.parse_args(argv).run
+    loaded = load(folder)
+    data = own_text(loaded, folder, ["valid"])
     with evaluating(loaded.model) as device:
         query_NE, targets_N = next(queries(loaded.model, data.valid, data.vocabulary.eos_id, 1, device))
         writer = csv.writer(sys.stdout, delimiter="\t", lineterminator="\n")

@@ -24,23 +24,29 @@ from wordtie.evaluation.perplexity import Reader
 from wordtie.models.language_model import LanguageModel
 from wordtie.report.program import run
 from wordtie.text.batches import Ids
-from wordtie.training.prepared import prepared_data
 from wordtie.uses.open_run import load
+from wordtie.uses.own_text import is_of, own_text
 
 FROM = (0, 10, 100, 1_000, 10_000)
 """How often a word of each line comes in the training text at least."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Print the table. Raises `RunFolderError` where there is no such run, `DataError` for other words or no text."""
+    """Print the table.
+
+    Raises `RunFolderError` where there is no such run, or the first one's text has changed, `DataError` for runs of
+    other words or of another text than the first, or where its text is gone.
+    """
     parser = argparse.ArgumentParser("python -m wordtie.report.by_frequency", description=__doc__)
-    parser.add_argument("run", nargs="+", type=Path, help="run folders of language models with the same vocabulary")
+    parser.add_argument("run", nargs="+", type=Path, help="run folders of language models of the same text and words")
     folders = parser.parse_args(argv).run
     loaded = [load(folder) for folder in folders]
-    data = prepared_data(loaded[0].settings)
+    data = own_text(loaded[0], folders[0])
     for folder, each in zip(folders, loaded, strict=True):
         if each.tokenizer.vocabulary != data.vocabulary:
             raise DataError(f"{folder}: has other words than {folders[0]}: compare models of one vocabulary")
+        if not is_of(each, data):
+            raise DataError(f"{folder}: was trained on another text than {folders[0]}: compare models of one text")
     count_V = np.bincount(data.train, minlength=len(data.vocabulary))
     writer = csv.writer(sys.stdout, delimiter="\t", lineterminator="\n")
     writer.writerow(["text", "from", "share", *(folder.name for folder in folders)])

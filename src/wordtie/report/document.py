@@ -17,6 +17,7 @@ from wordtie.report.ledger import Entry, is_stale, read_all, read_sound
 from wordtie.report.overview import Overview, overview
 from wordtie.report.status import RowState, states
 from wordtie.report.tables import markdown
+from wordtie.text.catalogue import known_texts
 from wordtie.text.files import write_text
 
 DOCUMENTS = (Path("docs", "reproduction.md"), Path("docs", "methods.md"))
@@ -63,7 +64,7 @@ def check(documents: Sequence[Path], results: Path) -> list[str]:
     problems += [] if results.is_dir() else [f"{results}: no such folder"]
     problems += [problem for entry in entries if (problem := _problem(entry))]
     problems += word_vectors_table.damage(results / word_vectors_table.RESULTS)
-    problems += _beside_another(entries)
+    problems += _beside_another(entries) + _of_another_text(entries)
     if problems:
         return problems  # the documents are not to be held against what is not sound
     for document in documents:
@@ -90,6 +91,25 @@ def _beside_another(entries: Sequence[Entry]) -> list[str]:
         if measured and small not in (None, measured["small_weights_sha256"]):
             name = f"{entry['row']}.seed-{entry['seed']}"
             problems.append(f"{name}: was measured beside another `small` than the ledger has: run it again")
+    return problems
+
+
+def _of_another_text(entries: Sequence[Entry]) -> list[str]:
+    """Results of a text that is not the corpus they name, or not the one of most results that name it."""
+    by_corpus: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if "data" in entry:
+            by_corpus.setdefault(entry["data"]["corpus"], []).append(entry)
+    problems = []
+    for corpus, of_it in sorted(by_corpus.items()):
+        right = [entry["data"] for entry in of_it if known_texts(corpus).items() <= entry["data"].items()]
+        usual = max(right, key=right.count, default=None)
+        problems += [
+            f"{entry['row']}.seed-{entry['seed']}: is of another text than {corpus} is otherwise (it has another "
+            "SHA-256): run it again"
+            for entry in of_it
+            if entry["data"] != usual
+        ]
     return problems
 
 

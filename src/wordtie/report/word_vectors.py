@@ -5,9 +5,10 @@
     python -m wordtie.report.word_vectors --only cbow-tied-linear            one of them
     python -m wordtie.report.word_vectors --corpus novel.txt --epochs 1 --vector_size 50 --runs try/runs --results try
 
-Each run writes results/word-vectors/NAME.json; a run whose result is there, of the same settings, is not repeated, so
-that the same command goes on after a stop, which loses the run it comes in. The table at the end is Spearman's rho of
-every result there. IMDB stands in for text8 and Wikipedia; the published numbers are there to compare the shape.
+Each run writes results/word-vectors/NAME.json; a run whose result is there, of the same settings and text (as far as
+the result says which; older ones do not), is not repeated, so that the same command goes on after a stop, which loses
+the run it comes in. The table at the end is Spearman's rho of every such result. IMDB stands in for text8 and
+Wikipedia; the published numbers are there to compare the shape.
 """
 
 from __future__ import annotations
@@ -20,19 +21,22 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from wordtie.config import DataSettings
-from wordtie.errors import DataError
+from wordtie.config import DataSettings, Settings
+from wordtie.errors import DataError, RunFolderError
 from wordtie.evaluation.embedding_agreement import agreement
 from wordtie.evaluation.word_similarity import difference, read_benchmark, similarity
-from wordtie.models.word2vec_settings import Word2VecSettings
+from wordtie.models.word2vec_settings import Word2VecSettings, with_min_count
 from wordtie.models.word_vectors import WordVectors
 from wordtie.report import program
-from wordtie.report.ledger import checksum
-from wordtie.report.word_vectors_table import COMPARED, DOCUMENT, LANGUAGE_MODEL, read, update
+from wordtie.report.ledger import LedgerError, checksum
+from wordtie.report.word_vectors_table import COMPARED, DOCUMENT, LANGUAGE_MODEL, MEND, read, update
 from wordtie.text.files import write_text
+from wordtie.training.checkpoint import tensors_sha256
+from wordtie.training.prepared import prepared_data
 from wordtie.training.provenance import machine, versions
-from wordtie.training.run_files import MANIFEST
-from wordtie.training.word2vec_run import train_word2vec
+from wordtie.training.run_files import CONFIG, MANIFEST
+from wordtie.training.run_folder import read_model
+from wordtie.training.word2vec_run import KIND, train_word2vec
 from wordtie.uses.similarity_sets import standard
 from wordtie.uses.vectors import sides, vectors_of
 
@@ -73,7 +77,10 @@ def main(argv: list[str] | None = None) -> None:
     if arguments.untied:
         compare(f"{COMPARED}{LANGUAGE_MODEL}", {"untied": arguments.untied, "tied": arguments.tied}, results)
     print_table([results / f"{name}.json" for name in there])
-    if results == RESULTS:
+    others = [name for name in rows if name not in there and (results / f"{name}.json").exists()]
+    if others:
+        print(f"{', '.join(others)}: of another text or other settings: run without --only", file=sys.stderr)
+    elif results == RESULTS:
         update(DOCUMENT, results)
 
 
@@ -112,7 +119,7 @@ def run_row(name: str, data: DataSettings, settings: Word2VecSettings, folder: P
     print(f"{name}: training", file=sys.stderr)
     trained = train_word2vec(data, settings, folder, overwrite=True)
     training = {key: value for key, value in asdict(trained).items() if key != "folder"}
-    content = {"row": name, "settings": asked_of(data, settings), "training": training}
+    content = {"row": name, "settings": asked_of(data, settings), "texts": texts_of(folder), "training": training}
     write(result, {**content, "similarity": judged(sides(folder))})
 
 
@@ -122,12 +129,27 @@ def asked_of(data: DataSettings, settings: Word2VecSettings) -> Any:
 
 
 def is_there(result: Path, data: DataSettings, settings: Word2VecSettings) -> bool:
-    """Whether the file has the result of these settings, the number of threads aside."""
+    """Whether the file has the result of these settings, the number of threads aside, and of the text as it is now.
+
+    Raises `LedgerError` where it is not what the program wrote. An older one, which does not say of which text
+    it is, is taken to be of this one.
+    """
     if not result.exists():
         return False
-    found = read(result)["settings"]
+    content = read(result)
+    if content["checksum"] != checksum(content):
+        raise LedgerError(f"{result}: was changed by hand, its checksum does not fit: {MEND}")
+    found = content["settings"]
     found["word2vec"]["workers"] = settings.workers
-    return bool(found == asked_of(data, settings))
+    if found != asked_of(data, settings):
+        return False
+    return "texts" not in content or bool(content["texts"] == prepared_data(Settings(with_min_count(data))).texts)
+
+
+def texts_of(folder: Path) -> dict[str, str]:
+    """SHA-256 of the text of each split that a run folder's model was trained with."""
+    texts: dict[str, str] = json.loads((folder / CONFIG).read_text(encoding="utf-8"))["texts"]
+    return texts
 
 
 def print_table(results: Sequence[Path]) -> None:
@@ -142,9 +164,14 @@ def print_table(results: Sequence[Path]) -> None:
 
 
 def compare(name: str, runs: Mapping[str, Path], results: Path) -> None:
-    """Paired differences from the untied input vectors, and the agreement of all sets of vectors."""
+    """Paired differences from the untied input vectors, and the agreement of all sets of vectors.
+
+    Raises `RunFolderError` for a run folder with other weights than those of its row in `results`.
+    """
     sets: dict[str, WordVectors] = {}
     for run, folder in runs.items():
+        if name != f"{COMPARED}{LANGUAGE_MODEL}":  # which has no row
+            check_weights(folder, results / f"{folder.name}.json")
         sets |= sides(folder) if run == "untied" else {run: vectors_of(folder, "tied")}
         if "input" not in sets:
             raise DataError(f"{folder}: is tied: it goes with --tied")
@@ -161,6 +188,13 @@ def compare(name: str, runs: Mapping[str, Path], results: Path) -> None:
         "agreement": {f"{a}~{b}": asdict(agreement(sets[a], sets[b])) for a, b in pairs},
     }
     write(results / f"{name}.json", content)
+
+
+def check_weights(folder: Path, result: Path) -> None:
+    """That the run folder has the model of the result. Raises `RunFolderError`."""
+    if tensors_sha256(read_model(folder, KIND)[1]) != read(result)["training"]["weights_sha256"]:
+        mend = f"take the folder from a copy, or remove {result} and run this again"
+        raise RunFolderError(f"{folder}: has other weights than {result} was measured on: {mend}")
 
 
 def judged(sets: Mapping[str, WordVectors]) -> dict[str, dict[str, Any]]:

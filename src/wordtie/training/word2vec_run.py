@@ -83,7 +83,8 @@ def train_word2vec(
             weights_sha256=checkpoint.tensors_sha256(tensors),
         )
         kept = recipe(data_settings, settings)
-        run_folder.write_model(out, KIND, {"words": len(data.vocabulary), "settings": kept}, tensors, data.tokenizer)
+        config = {"words": len(data.vocabulary), "settings": kept, "texts": data.texts}
+        run_folder.write_model(out, KIND, config, tensors, data.tokenizer)
         if overwrite:
             run_folder.clear(out, but=run_files.MODEL_FILES)
         write_text(out / run_files.SETTINGS, yaml.safe_dump(kept, sort_keys=False))

@@ -1,0 +1,45 @@
+"""The text that a model was trained with, as ids: the very same, or an error.
+
+A run folder keeps the SHA-256 of its texts and no text: what lies where they lay may have changed since. Ids of another
+vocabulary, or counts of another text, give numbers that look like any others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wordtie.errors import DataError, RunFolderError
+from wordtie.text.corpus import SPLITS
+from wordtie.text.token_file import PreparedData
+from wordtie.training.prepared import prepared_data
+
+if TYPE_CHECKING:
+    from wordtie.uses.open_run import LoadedModel
+
+
+def own_text(
+    model: LoadedModel,
+    run: str | Path,
+    splits: Sequence[str] = SPLITS,
+    mend: str = "take the text from a copy, or train anew",
+) -> PreparedData:
+    """The text of the model in the folder `run`; `splits` are those that are going to be read.
+
+    Raises `RunFolderError` where its words or one of these splits are no longer what they were, `DataError` where it
+    cannot be read. `mend` is what either says the user can do.
+    """
+    try:
+        data = prepared_data(model.settings)
+    except DataError as error:
+        raise DataError(f"{error}; {run} was trained on it: {mend}") from error
+    if not is_of(model, data, splits):
+        raise RunFolderError(f"{run}: {model.settings.data.corpus} has changed since training; {mend}")
+    return data
+
+
+def is_of(model: LoadedModel, data: PreparedData, splits: Sequence[str] = SPLITS) -> bool:
+    """Whether the model was trained with this vocabulary and these texts, as far as its folder says."""
+    same = (model.texts.get(split, data.texts[split]) == data.texts[split] for split in splits)
+    return model.tokenizer.vocabulary == data.vocabulary and all(same)
