@@ -68,12 +68,12 @@ def main(argv: list[str]) -> None:
     from wordtie.training.trainer import train
 
     say([*another_of_its_name(settings.data.corpus), *without_effect(settings)])
+    check_call(named(out), settings, parsed.resume, parsed.overwrite)
     goes_on = parsed.resume and (named(out) / CHECKPOINT).exists()
-    if not goes_on:  # then they have been said
-        check_call(named(out), settings, parsed.resume, parsed.overwrite)
-        say([f"{out}: no run is there to go on with, so a new one begins"] if parsed.resume else [])
     data = prepared_data(settings)  # as it is before the training: someone may go on writing
-    say([] if goes_on else notes(data))
+    if not goes_on:  # then they have been said
+        say([f"{out}: no run is there to go on with, so a new one begins"] if parsed.resume else [])
+        say(notes(data))
     result = train(settings, out, resume=parsed.resume, overwrite=parsed.overwrite)
     if result.stopped == "max_time":
         print("stopped by --training.max_time; the same command with --resume goes on", file=sys.stderr)
