@@ -65,6 +65,11 @@ class Row:
     """What a reader should know of the settings: which of them the paper leaves open, and what was taken."""
 
     @property
+    def sessions(self) -> tuple[Changes, ...]:
+        """What changes in each session that the row may have; nothing in the first."""
+        return ({}, *self.later_sessions)
+
+    @property
     def paper(self) -> str:
         """`inan-2017`."""
         return self.name.split("/")[0]

@@ -76,7 +76,7 @@ def sessions(row: Row, seed: int, place: Place) -> list[tuple[Path, int]]:
         return [(place.folder(row, seed), 0)]
     return [
         (place.folder(row, seed, stage), row.settings(seed, each).training.epochs)
-        for stage, each in enumerate(({}, *row.later_sessions), start=1)
+        for stage, each in enumerate(row.sessions, start=1)
     ]
 
 

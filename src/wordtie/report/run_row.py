@@ -90,7 +90,7 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
     if len(stages) > 1:
         for before, after in pairwise(stages):
             after["started_from"] = before["weights_sha256"]
-        changes = ({}, *row.later_sessions)[: len(stages)]
+        changes = row.sessions[: len(stages)]
         content["sessions"] = [
             {**each, "changed": dict(changed)} for each, changed in zip(stages, changes, strict=True)
         ]
@@ -105,7 +105,7 @@ def sessions_trained(
 ) -> tuple[list[Entry], Changes | None] | None:
     """An entry for each session, and what a later one changed that diverged; None where the time is over."""
     stages: list[Entry] = []
-    for stage, changes in enumerate(({}, *row.later_sessions), start=1):
+    for stage, changes in enumerate(row.sessions, start=1):
         if stages and not falls_short(row, stages[-1]):
             break
         left = place.max_seconds - (time.monotonic() - started)
@@ -140,7 +140,7 @@ def entered(row: Row, settings: Settings, data: PreparedData, place: Place) -> E
         raise
     if ledger.is_stale(entry, row) or entry["data"] != texts(settings, data):
         return None
-    untried = row.later_sessions[len(entry.get("sessions", [entry])) - 1 :]
+    untried = row.sessions[len(entry.get("sessions", [entry])) :]
     waiting = untried and entry.get(DIVERGED) != dict(untried[0]) and falls_short(row, entry)
     folder = place.folder(row, settings.training.seed)
     unmeasured = not all(is_measured(name, entry["measures"].get(name), folder) for name in row.measures)

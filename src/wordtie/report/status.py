@@ -211,9 +211,9 @@ def _begun_otherwise(folder: Path, row: Row) -> str:
     if begun is None:
         return ""
     _, stage = _seed_and_session(folder)
-    changes = dict(enumerate(({}, *row.later_sessions), start=1)).get(stage)
-    if changes is None:
+    if stage > len(row.sessions):
         return f"number of sessions (this is number {stage})"
+    changes = row.sessions[stage - 1]
     return ", ".join(other_settings(begun, row.settings(begun.training.seed, changes), but=("training.start_from",)))
 
 
