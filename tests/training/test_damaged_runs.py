@@ -19,13 +19,14 @@ from safetensors.torch import save_file
 from tests.training.conftest import TINY, write_text
 from wordtie import cli
 from wordtie.errors import RunFolderError
+from wordtie.text.files import file_sha256
 from wordtie.text.tokenizer import Tokenizer
 from wordtie.text.vocabulary import Vocabulary
 from wordtie.training import checkpoint, run_folder
 from wordtie.training.identity import difference, identity
 from wordtie.training.lock import LOCK, hold, is_locked
 from wordtie.training.prepared import prepared_data
-from wordtie.training.run_folder import file_sha256, read_model, read_settings
+from wordtie.training.run_folder import read_model, read_settings
 from wordtie.training.saved_run import begun_otherwise
 
 Capture = pytest.CaptureFixture[str]

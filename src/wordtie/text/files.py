@@ -6,6 +6,7 @@ A file is written beside its place, brought to the disk, and renamed: a crash or
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import shutil
 import tempfile
@@ -39,6 +40,12 @@ def as_new_files_are(path: Path) -> None:
     new.touch()
     shutil.copymode(new, path)
     new.unlink()
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def sync(path: Path) -> None:

@@ -6,12 +6,12 @@ the processor knows SHA-256, which is little beside reading it.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
 from wordtie.errors import DataError
 from wordtie.text.download import CorpusFile
+from wordtie.text.files import file_sha256
 
 
 class UnusableFileError(DataError):
@@ -32,8 +32,7 @@ def check_files(folder: Path, files: Iterable[CorpusFile]) -> None:
 
 def _sha256(path: Path) -> str:
     try:
-        with path.open("rb") as handle:
-            return hashlib.file_digest(handle, "sha256").hexdigest()
+        return file_sha256(path)
     except OSError as error:
         raise UnusableFileError(f"{path}: cannot be read: {error.strerror or error}") from error
 

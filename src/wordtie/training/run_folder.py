@@ -22,7 +22,7 @@ from wordtie import __version__
 from wordtie.config import Settings, from_dict, to_dict
 from wordtie.config.paths import path_of
 from wordtie.errors import RunFolderError, SettingsError
-from wordtie.text.files import replace_files, saving
+from wordtie.text.files import file_sha256, replace_files, saving
 from wordtie.text.tokenizer import Tokenizer
 from wordtie.training.checkpoint import save_tensors
 from wordtie.training.leftovers import remove_leftovers
@@ -90,12 +90,6 @@ def write_model(
             manifest = {"version": VERSION, "sha256": digests}
             (stage / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
             replace_files(stage, folder, MODEL_FILES)
-
-
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_model(folder: Path, kind: str) -> tuple[dict[str, Any], dict[str, Tensor], Tokenizer]:
