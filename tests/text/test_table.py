@@ -26,6 +26,12 @@ def test_a_cell_of_several_lines_is_one_row() -> None:
     assert list(column(lines, "text", "items")) == ["The cat.\nIt sat.", "A dog"]
 
 
+@pytest.mark.parametrize("within", ["\u2028", "\x85", "\x0b", "\f", "\x1c"])
+def test_only_a_line_end_ends_a_line(within: str) -> None:
+    cell = f"The cat sat.{within}A dog."
+    assert list(column(["text,id", f"{cell},1"], "text", "items")) == [cell]
+
+
 def test_a_cell_may_be_long() -> None:
     assert list(column(["id,text", f'1,"{"a" * 200_000}"'], "text", "items")) == ["a" * 200_000]
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from safetensors import safe_open
 from safetensors.torch import save_file
@@ -212,6 +213,25 @@ def test_metrics_that_were_lost_are_not_made_up(run: Path) -> None:
     (run / "metrics.jsonl").unlink()
     assert cli.main(train("--resume", "--training.epochs", "2")) == 0
     assert [json.loads(line)["epoch"] for line in (run / "metrics.jsonl").read_text().splitlines()] == [2]
+
+
+def test_who_trained_it_is_not_made_up(run: Path) -> None:
+    (run / "sessions.jsonl").unlink()
+    (run / "config.json").write_text("{")
+    assert cli.main(train("--resume", "--training.epochs", "2")) == 0
+    assert [json.loads(line)["epoch"] for line in (run / "sessions.jsonl").read_text().splitlines()] == [2]
+
+
+def test_what_a_killed_process_was_writing_goes(run: Path) -> None:
+    data = prepared_data(read_settings(json.loads((run / "config.json").read_text()), run)).train
+    assert isinstance(data, np.memmap)
+    prepared = Path(str(data.filename)).parent
+    left = [run / ".model-a", run / ".sessions.jsonl-a", run / ".result.json-a"]
+    left += [run / "checkpoints/.last.safetensors-a", prepared / ".prepare-a", prepared / ".train.counts.npz-a"]
+    for folder in left:
+        folder.mkdir()
+    assert cli.main(train("--resume", "--training.epochs", "2")) == 0
+    assert [folder for folder in left if folder.exists()] == []
 
 
 def test_a_run_is_not_gone_on_with_over_other_words(run: Path) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -138,3 +141,18 @@ def test_elsewhere_there_are_plain_lines(capsys: pytest.CaptureFixture[str]) -> 
         "paper/table-1/0  running  epoch 3/40  validation 121.30  best 120.00  time left 0:10:00",
         "paper/table-1/1  failed  epoch 3/40  validation 121.30  best 120.00  no text",
     ]
+
+
+def test_the_runs_go_on_where_nobody_reads_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone_on: list[str] = []
+    read, write = os.pipe()
+    os.close(read)
+    with suppress(BrokenPipeError), os.fdopen(write, "w", 1) as unread:  # closing it tries once more
+        monkeypatch.setattr(sys, "stderr", unread)
+        with pytest.raises(BrokenPipeError):
+            print("nobody", file=sys.stderr)
+        with show() as table:
+            for state in ("running", "failed"):
+                table(group([state]), 60)
+                gone_on.append(state)
+    assert gone_on == ["running", "failed"]

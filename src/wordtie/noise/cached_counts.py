@@ -8,15 +8,16 @@ cannot be written to costs only the time.
 from __future__ import annotations
 
 import hashlib
-import tempfile
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
+from wordtie.errors import SaveError
 from wordtie.noise.ngram_counts import NeighbourCounts, neighbour_counts
 from wordtie.text.batches import Ids
-from wordtie.text.files import replace_file
+from wordtie.text.files import written_anew
 
 COUNTS, INFO = "train.counts.npz", "data.json"
 
@@ -55,11 +56,6 @@ def _prepared_folder(ids_N: Ids) -> tuple[Path, str] | None:
 
 
 def _save(folder: Path, counts: NeighbourCounts, made_from: str) -> None:
-    """Beside its place, then renamed: there and whole, or not there."""
     rows = np.stack([counts.count, counts.distinct_left, counts.distinct_right])
-    try:
-        with tempfile.TemporaryDirectory(prefix=".counts-", dir=folder) as stage:
-            np.savez(Path(stage) / COUNTS, counts=rows, made_from=np.array(made_from))
-            replace_file(Path(stage) / COUNTS, folder / COUNTS)
-    except OSError:
-        return
+    with suppress(SaveError), written_anew(folder / COUNTS) as new:
+        np.savez(new, counts=rows, made_from=np.array(made_from))

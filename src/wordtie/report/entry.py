@@ -15,9 +15,9 @@ from wordtie.report import ledger
 from wordtie.report.ledger import Entry
 from wordtie.text.token_file import PreparedData
 from wordtie.training.metrics import finished_epochs
-from wordtie.training.provenance import code_version, machine, made_by, sessions, versions
+from wordtie.training.provenance import machine, sessions, versions
 from wordtie.training.result import TrainingResult
-from wordtie.training.run_files import METRICS
+from wordtie.training.run_files import METRICS, SESSIONS
 
 RESULT = ("precision", "epochs", "best_epoch", "seconds")
 SCORES = tuple(f"{split}_{unit}" for split in ("valid", "test") for unit in ("perplexity", "nats", "tokens"))
@@ -42,17 +42,17 @@ def texts(settings: Settings, data: PreparedData) -> dict[str, str]:
 
 
 def stage_entry(result: TrainingResult, folder: Path) -> Entry:
-    """The numbers of one training session, and the machines and versions it was computed with."""
+    """The numbers of one training session, and the machines and versions it was computed with.
+
+    Raises `RunFolderError` where the folder no longer says which.
+    """
     calls = sessions(folder)
+    if not calls:
+        raise RunFolderError(f"{folder / SESSIONS}: missing, so what trained the run is not known: take it from a copy")
     used = sorted({call["code_version"] for call in calls})
-    machines = list({json.dumps(call["machine"]): call["machine"] for call in calls if call["machine"]}.values())
-    trained_with = (
-        {name: calls[-1][name] for name in ("code_version", "torch", "python", "machine")}
-        if calls
-        else {"code_version": made_by(folder), "entered_with": code_version(), "trained_by": "wordtie train"}
-    )
+    machines = list({json.dumps(call["machine"]): call["machine"] for call in calls}.values())
     return {
-        **trained_with,
+        **{name: calls[-1][name] for name in ("code_version", "torch", "python", "machine")},
         **({"code_versions": used} if len(used) > 1 else {}),
         **({"machines": machines} if len(machines) > 1 else {}),
         **{name: getattr(result, name) for name in (*RESULT, *SCORES, "parameters", "weights_sha256")},

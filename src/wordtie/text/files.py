@@ -87,14 +87,29 @@ def replace_files(stage: Path, folder: Path, names: Sequence[str]) -> None:
     sync(folder)
 
 
+@contextmanager
+def written_anew(path: Path) -> Iterator[Path]:
+    """A path to write within the block, which then takes the place of `path`; its folder is made where it is missing.
+
+    Raises `SaveError`; the file that was there before then still is.
+    """
+    with saving(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=stage_prefix(path), dir=path.parent) as stage:
+            new = Path(stage) / path.name
+            yield new
+            replace_file(new, path)
+
+
+def stage_prefix(path: Path) -> str:
+    """How the names of the folders begin that `written_anew` writes in: one that was killed leaves its own."""
+    return f".{path.name}-"
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a whole small file at once, and its folder. Raises `SaveError`; the file that was there then still is.
 
     What is no text, as a file's name may be, is written as its bytes' numbers.
     """
-    with saving(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as stage:
-            new = Path(stage) / path.name
-            new.write_text(text, encoding="utf-8", errors="backslashreplace")
-            replace_file(new, path)
+    with written_anew(path) as new:
+        new.write_text(text, encoding="utf-8", errors="backslashreplace")

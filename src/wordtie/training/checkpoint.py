@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +19,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from wordtie.errors import RunFolderError
-from wordtie.text.files import as_new_files_are, replace_file, saving
+from wordtie.text.files import as_new_files_are, written_anew
 
 VERSION = 1
 MEND = "take it from a copy, or train anew"
@@ -45,11 +44,8 @@ def save(path: Path, tensors: dict[str, Tensor], record: dict[str, Any]) -> None
         "record_sha256": _text_sha256(text),
         "sha256": tensors_sha256(tensors),
     }
-    with saving(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as stage:
-            save_tensors(tensors, Path(stage) / path.name, metadata)
-            replace_file(Path(stage) / path.name, path)
+    with written_anew(path) as new:
+        save_tensors(tensors, new, metadata)
 
 
 def save_tensors(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> None:
@@ -88,12 +84,12 @@ def record(path: Path) -> dict[str, Any]:
 
 def _record(path: Path, metadata: dict[str, str]) -> dict[str, Any]:
     try:
-        version, text = int(metadata["version"]), metadata["record"]
+        version, text, sha256 = int(metadata["version"]), metadata["record"], metadata["record_sha256"]
     except (ValueError, KeyError) as error:
         raise RunFolderError(f"{path}: missing or damaged ({error}): {MEND}") from error
     if version > VERSION:
         raise RunFolderError(f"{path}: written by a newer wordtie: update wordtie to go on from it")
-    if metadata.get("record_sha256", _text_sha256(text)) != _text_sha256(text):
+    if sha256 != _text_sha256(text):
         raise RunFolderError(f"{path}: damaged, its content is not what was saved: {MEND}")
     found: dict[str, Any] = json.loads(text)
     return found

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import wordtie
 from wordtie.errors import RunFolderError
 from wordtie.text.files import saving, write_text
-from wordtie.training.run_files import CONFIG, SESSIONS
+from wordtie.training.run_files import SESSIONS
 
 if TYPE_CHECKING:
     import torch
@@ -81,19 +81,16 @@ def versions() -> dict[str, str]:
 def begin_session(folder: Path, fresh: bool, device: torch.device, where: dict[str, int]) -> None:
     """Add this call, what computes it, and where in the text it begins. To be called under the folder's lock.
 
-    Of a run that is `fresh` nothing before counts. What went before in a run whose version kept no count is known by
-    the version alone. Raises `SaveError`.
+    Of a run that is `fresh` nothing before counts. Raises `SaveError`.
     """
     path = folder / SESSIONS
-    lines = [{**versions(), "machine": machine(device), **where}]
-    if not fresh and not path.exists():
-        lines.insert(0, {"code_version": made_by(folder), "machine": None})
+    line = {**versions(), "machine": machine(device), **where}
     with saving(path):
         if path.exists():  # a kill may have torn the last line
             before = b"" if fresh else _whole_lines(path)
             os.truncate(path, len(before))
         with path.open("a", encoding="utf-8") as file:
-            file.writelines(f"{json.dumps(line)}\n" for line in lines)
+            file.write(f"{json.dumps(line)}\n")
 
 
 def end_session(folder: Path, how: str) -> None:
@@ -106,12 +103,6 @@ def end_session(folder: Path, how: str) -> None:
 def _whole_lines(path: Path) -> bytes:
     before, end, _ = path.read_bytes().rpartition(b"\n")
     return before + end
-
-
-def made_by(folder: Path) -> str:
-    """The version that exported the folder's model, as far as it says."""
-    path = folder / CONFIG
-    return str(json.loads(path.read_text(encoding="utf-8"))["wordtie"]) if path.exists() else "unknown"
 
 
 def sessions(folder: Path) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ from wordtie.errors import RunFolderError
 from wordtie.evaluation.shown import shown
 from wordtie.training import pace
 from wordtie.training.metrics import finished_epochs
-from wordtie.training.progress import clock
+from wordtie.training.progress import clock, tell
 
 Table: TypeAlias = Callable[[Sequence["Progress"], float], None]
 """Shows where all runs are, and the seconds that the queue has left (inf: no limit)."""
@@ -162,6 +162,6 @@ def _lines() -> Table:
                 cells = zip(COLUMNS[2:], row.cells()[2:], strict=True)
                 figures = "  ".join(f"{column} {cell}" for column, cell in cells if cell)
                 parts = (row.name, row.state, figures, row.message)
-                print("  ".join(part for part in parts if part), file=sys.stderr, flush=True)
+                tell("  ".join(part for part in parts if part))
 
     return update

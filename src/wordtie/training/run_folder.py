@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from wordtie import __version__
 from wordtie.config import Settings, from_dict, to_dict
 from wordtie.config.paths import path_of
 from wordtie.errors import RunFolderError, SettingsError
-from wordtie.text.files import file_sha256, replace_files, saving
+from wordtie.text.files import file_sha256, replace_files, saving, stage_prefix
 from wordtie.text.tokenizer import Tokenizer
 from wordtie.training.checkpoint import save_tensors
 from wordtie.training.leftovers import remove_leftovers
@@ -36,6 +36,7 @@ from wordtie.training.run_files import (
     RECORDS,
     RESULT,
     SEALED,
+    SESSIONS,
     SETTINGS,
     TOKENIZER,
 )
@@ -157,10 +158,7 @@ def _sealed(folder: Path) -> dict[str, bytes]:
 def read_settings(config: dict[str, Any], folder: Path) -> Settings:
     """The settings in a config. Raises `RunFolderError` for those of a newer version."""
     try:
-        settings = from_dict(config["settings"])
-        if config["version"] < 2 and settings.model.head == "tied_linear" and settings.model.output_bias is None:
-            return replace(settings, model=replace(settings.model, output_bias=False))  # what None meant then
-        return settings
+        return from_dict(config["settings"])
     except (SettingsError, KeyError, TypeError) as error:
         raise RunFolderError(f"{folder / CONFIG}: {error}: update wordtie") from error
 
@@ -175,8 +173,8 @@ def locked(folder: Path) -> Iterator[None]:
     with handle:
         if not free:
             raise RunFolderError(f"{folder}: another process is training it: wait, or train elsewhere")
-        remove_leftovers(folder, ".model-", f".{SETTINGS}-", f".{RESULT}-")
-        remove_leftovers((folder / CHECKPOINT).parent, f".{CHECKPOINT.name}-")
+        remove_leftovers(folder, ".model-", *(stage_prefix(folder / name) for name in (SETTINGS, RESULT, SESSIONS)))
+        remove_leftovers((folder / CHECKPOINT).parent, stage_prefix(CHECKPOINT))
         try:
             yield
         finally:
