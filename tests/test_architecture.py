@@ -20,6 +20,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
     "errors",
+    "exits",
     "config",
     "text",
     "noise",

@@ -29,6 +29,7 @@ from wordtie.config import (
 )
 from wordtie.config.without_effect import without_effect
 from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, WordtieError
+from wordtie.exits import EXIT_CODES
 from wordtie.models.word2vec_settings import Word2VecSettings
 
 Capture = pytest.CaptureFixture[str]
@@ -52,7 +53,7 @@ def failing_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_help_lists_commands_and_exit_codes(arguments: list[str], capsys: Capture) -> None:
     assert cli.main(arguments) == 0
     out = capsys.readouterr().out
-    for line in [*cli.COMMANDS.values(), *cli.EXIT_CODES.values()]:
+    for line in [*cli.COMMANDS.values(), *EXIT_CODES.values()]:
         assert line in out
 
 
@@ -97,7 +98,7 @@ def test_errors_are_one_line_and_a_code(
     error: BaseException, code: int, message: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     failing_with(error, monkeypatch)
-    assert code in cli.EXIT_CODES
+    assert code in EXIT_CODES
     assert cli.main(["train"]) == code
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -88,3 +88,29 @@ def test_a_setting_of_word2vec_is_said_by_line(recipe: str, options: list[str], 
     Path("r.yaml").write_text(recipe)
     Path("own.yaml").write_text("window: 0\n")
     assert error(["word2vec", "--config", "r.yaml", *options], capsys).startswith(says)
+
+
+@pytest.mark.usefixtures("recipes")
+@pytest.mark.parametrize(
+    ("command", "options", "section"),
+    [
+        ("word2vec", ["--model", "{hidden: 9}"], "model"),
+        ("word2vec", ["--model=three.yaml"], "model"),
+        ("word2vec", ["--training.lr", "1"], "training.lr"),
+        ("train", ["--word2vec", "{window: 1}"], "word2vec"),
+        ("train", ["--word2vec.window", "1"], "word2vec.window"),
+        ("baseline", ["--word2vec.window=1"], "word2vec.window"),
+    ],
+)
+def test_settings_that_a_command_has_not_are_not_passed_over(
+    command: str, options: list[str], section: str, capsys: Capture
+) -> None:
+    named = section.partition(".")[0]
+    assert cli.main([command, *options]) == 2
+    assert f"--{section}: `wordtie {command}` has no {named} settings" in capsys.readouterr().err
+
+
+def test_a_date_that_there_is_not_is_no_yaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("r.yaml").write_text("data:\n  corpus: 2026-02-30\n")
+    assert error(["train", "--config", "r.yaml"], capsys).startswith("r.yaml: not YAML; ")

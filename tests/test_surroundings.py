@@ -35,6 +35,18 @@ def test_a_home_is_a_home(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert cli.main(["vectors", "~/v.txt", "--neighbours", "the"]) == 0
     assert cli.main(["reproduce", "--report", "--results=~/r", "--runs=~/runs"]) == 0
     assert sorted(each.name for each in (tmp_path / "home").iterdir()) == ["runs", "v.html", "v.txt"]
+    shutil.copytree(run, tmp_path / "home" / "novel")
+    (tmp_path / "home" / "text").write_text("the cat sat\n")
+    (tmp_path / "home" / "r.yaml").write_text("model:\n  hidden: 6\n")
+    for command in (
+        ["evaluate", "~/novel", "~/text"],
+        ["surprisal", "~/novel", "~/text"],
+        ["compare", str(run), "~/novel", "--text", "~/text"],
+        ["subspace", "~/novel", "~/v.txt"],
+        ["train", "novel", "--config=~/r.yaml", "--print_config"],
+    ):
+        assert cli.main(command) == 0, command
+    assert cli.main(["subspace", "~/novel"]) == 2, "is tied"
     assert not Path("~").exists()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
@@ -41,3 +42,17 @@ def test_products_are_whole_and_afterwards_as_asked_for(within: Callable[[], Abs
             assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.float32
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
     assert torch.get_float32_matmul_precision() == "high"
+
+
+@pytest.mark.parametrize("place", ["cuda.matmul", "mkldnn.matmul"])
+def test_what_was_asked_for_of_one_device_comes_back(place: str) -> None:
+    """Since torch 2.9 it can be asked for so; then there is no one answer to what is asked for of all."""
+    kind = operator.attrgetter(place)(torch.backends)
+    before = kind.fp32_precision
+    kind.fp32_precision = "tf32"
+    try:
+        with in_fp32(CPU):
+            assert kind.fp32_precision == "ieee"
+        assert kind.fp32_precision == "tf32"
+    finally:
+        kind.fp32_precision = before

@@ -283,6 +283,9 @@ def test_a_tied_model_is_held_against_the_untied_one_beside_it(row: Row, place: 
     (place.results / "tests/table-1/wt.seed-1.json").unlink()
     assert run_row.run_row(tied, 1, place) == "done"
     assert read_entry(path)["measures"] == {"agreement_with_small": {}}, "small is not finished"
+    (place.folder(row, 1) / "result.json").write_text("{")
+    with pytest.raises(RunFolderError, match=r"small.*result\.json: damaged"):
+        run_row.run_row(tied, 1, place)
 
 
 def killed_in_its_first_epoch(row: Row, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

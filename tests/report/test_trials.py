@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,3 +57,19 @@ def test_a_run_of_one_matrix_has_no_distance(tmp_path: Path) -> None:
     tied = train(tmp_path / "tied", write_text(tmp_path / "text"), "--training.epochs", "1")
     with pytest.raises(RunFolderError, match="one word matrix"):
         trials.main([str(tied), "--subspace"])
+
+
+def test_it_ends_as_commands_do(tmp_path: Path) -> None:
+    """One line for what can be mended, none for a reader that has left; its help as it was written."""
+    run = train(tmp_path / "run", write_text(tmp_path / "text"), "--training.epochs", "1")
+    program = [sys.executable, "-m", "wordtie.report.trials"]
+    ended = subprocess.run([*program, str(tmp_path)], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (4, "")
+    assert ended.stderr.endswith("no settings.yaml: not a run folder\n")
+    read, write = os.pipe()
+    os.close(read)
+    ended = subprocess.run([*program, str(run)], stdout=write, stderr=subprocess.PIPE, text=True)
+    os.close(write)
+    assert (ended.returncode, ended.stderr) == (141, "")
+    ended = subprocess.run([*program, "--help"], capture_output=True, text=True)
+    assert "\n    python -m wordtie.report.trials RUN [RUN ...] > results/search/NAME.tsv\n" in ended.stdout

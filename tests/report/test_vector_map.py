@@ -56,6 +56,13 @@ def test_an_unknown_word_is_an_error(tmp_path: Path) -> None:
     assert not (tmp_path / "map.html").exists()
 
 
+def test_a_model_of_no_words_has_no_map(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="v: has no word but <unk> and <eos>"):
+        write_page(
+            tmp_path / "map.html", [WordVectors(["<unk>", "<eos>"], np.eye(2, dtype=np.float32), name="v")], [], 5, 2
+        )
+
+
 def test_words_stay_within_the_map_and_are_counted(tmp_path: Path) -> None:
     words = ["one", "two", "three", "Donaudampfschifffahrtsgesellschaft", "rare"]
     places = np.array([[1, 0], [-1, 0], [-1, 0.1], [1, 0.1], [-0.9, 0.5]], np.float32)

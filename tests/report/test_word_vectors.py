@@ -130,6 +130,9 @@ def test_a_result_that_was_changed_by_hand_is_not_gone_on_with(trained: list[str
     with pytest.raises(LedgerError, match=r"untied\.json: was changed by hand.*remove it and run"):
         word_vectors.main([*TRIAL, "--only", name])
     assert trained == [name]
+    with pytest.raises(LedgerError, match=r"untied\.json: was changed by hand"):
+        word_vectors_table.tables(result.parent)
+    assert "was changed by hand" in word_vectors_table.damage(result.parent)[0]
 
 
 def test_models_that_are_not_those_of_the_rows_are_not_compared(trained: list[str]) -> None:

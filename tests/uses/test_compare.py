@@ -131,7 +131,9 @@ def test_unrelated_spaces_are_as_far_apart_as_the_smaller_is_small(runs: tuple[s
         (["compare", "tied"], "give --phrase or --phrases, or else --text"),
         (["compare", "tied", "--phrase", "a", "--text", "text/test.txt"], "or else --text"),
         (["subspace", "tied"], "is tied"),
-        (["subspace", "text/test.txt"], "one run folder, or two sources"),
+        (["subspace", "text/test.txt"], "text/test.txt: is one set of vectors: name a second source"),
+        (["subspace", "untied:output"], "untied:output: is one set of vectors: name a second source"),
+        (["subspace", "gone"], "gone: no such run folder"),
     ],
 )
 def test_what_makes_no_sense_is_said(

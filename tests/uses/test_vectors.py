@@ -148,7 +148,9 @@ def test_a_packed_file_may_be_much_smaller_than_its_numbers(tmp_path: Path) -> N
 def test_a_bad_npy_is_named(tmp_path: Path) -> None:
     path = tmp_path / "bad.npy"
     np.save(path, np.ones((2, 3)))
-    for content in (b"no", b"", path.read_bytes().replace(b"}", b" ")):
+    whole = path.read_bytes()
+    not_archives = (b"PK\x03\x04" + bytes(40), whole.replace(b"(2, 3)", b"(2, a)"), whole.replace(b"(2, 3)", b"2, 3) "))
+    for content in (b"no", b"", whole.replace(b"}", b" "), *not_archives):
         path.write_bytes(content)
         with pytest.raises(DataError, match=r"not an \.npy file"):
             read_vectors(path)
@@ -265,6 +267,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert out("run", "--out", "named.bin") == "named.bin\nnamed.bin.vocab\n"
     assert Path("named.bin").read_bytes().startswith(b"2 2\nthe \x00\x00")
     assert out("run:output") == "run-output.vectors.txt\nrun-output.vectors.txt.vocab\n"
+    monkeypatch.chdir("run")
+    assert out(".", "--format", "npy") == "run.vectors.npy\nrun.vectors.npy.vocab\n"
+    monkeypatch.chdir("..")
     for wrong, message in [
         (["gone", "--side", "input"], "gone: no run folder"),
         (["run", "--words", "the"], "--words is for the picture"),
@@ -273,6 +278,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
         (["run", "--picture", "map.html", "--out", "file"], "--out is for a vectors file"),
         (["run", "--neighbours", ""], "--neighbours is empty: name a word"),
         (["run", "--picture", ""], "--picture is empty: name an HTML file"),
+        (["run", "--neighbours", "the", "--format", "npy"], "--format is for a vectors file"),
         (["run", "--out", ""], "--out is empty: name a file"),
         (["run", "--out", "v.bin.gz"], "v.bin.gz: a vectors file is written plain: leave out .gz"),
         (["run", "--format", "text", "--out", "v.npy"], "v.npy: the ending .npy is for --format npy"),

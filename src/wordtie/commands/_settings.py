@@ -52,9 +52,12 @@ class SettingsParser(jsonargparse.ArgumentParser):
         for name, section in self.sections.items():
             self.add_class_arguments(section, name)
             self._option_string_actions[f"--{name}"].help = "A YAML file of these settings alone, without a heading."
-        others = (SECTIONS.keys() | {"word2vec"}) - self.sections.keys()
-        for name in others:  # so that any recipe can be given
+        for name in self._others():  # so that any recipe can be given
             self.add_argument(f"--{name}", type=dict | None, default=None, help=argparse.SUPPRESS)
+
+    def _others(self) -> set[str]:
+        """The sections that a recipe may have and the command has no use for."""
+        return (SECTIONS.keys() | {"word2vec"}) - self.sections.keys()
 
     def parse_args(self, args: Sequence[str]) -> jsonargparse.Namespace:  # type: ignore[override]
         """As `argparse`, after a look at the recipes, and at settings that the command has no use for.
@@ -75,10 +78,10 @@ class SettingsParser(jsonargparse.ArgumentParser):
         Raises a `UsageError` for a recipe that is none, and for settings that the command has no use for.
         """
         section, _, setting = option.partition(".")
+        if section in self._others():
+            raise UsageError(f"--{option}: `{self.prog}` has no {section} settings")
         if setting:
             self.places.pop(option, None)
-            if section in SECTIONS.keys() - self.sections.keys():
-                raise UsageError(f"--{option}: `{self.prog}` has no {section} settings")
         elif value is not None and option == "config":
             self.places |= _check_recipe(value)
         elif value is not None and section in self.sections:
@@ -136,7 +139,7 @@ def _check_recipe(name: str) -> dict[str, str]:
     """
     if not name:
         raise UsageError("--config is empty: name a recipe")
-    path = Path(name)
+    path = path_of(name)
     text = _read(path)
     found = _loaded(text, str(path), "`wordtie train --print_config` writes a recipe")
     sections = (*SECTIONS, "word2vec")
@@ -193,7 +196,7 @@ def _loaded(text: str, where: str, mend: str) -> Any:
     """What the YAML says. Raises a `UsageError` with the mend where it is none."""
     try:
         return yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # the latter for a date that there is not, say
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
         raise UsageError(f"{where}{line}: not YAML; {mend}") from error

@@ -7,9 +7,9 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import BinaryIO, NoReturn
 
+from wordtie.config.paths import path_of
 from wordtie.errors import WordtieError, did_you_mean
 from wordtie.text.reading import Source, byte_blocks, decoded, opened
 
@@ -73,7 +73,7 @@ def read_lines(path: str) -> Iterator[str]:
     Raises `DataError` with the file, and the line where there is one.
     """
     name = text_name(path)
-    with opened(Source(Path(name), handle=stdin() if path == "-" else None)) as handle:
+    with opened(Source(path_of(name), handle=stdin() if path == "-" else None)) as handle:
         for number, block in byte_blocks(handle, name, mend="cut it into shorter lines"):
             yield from decoded(block, name, number, begins=number == 1).removesuffix("\n").split("\n")
 

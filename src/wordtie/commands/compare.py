@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv, read_lines, say, text_name, whole_number
+from wordtie.config.paths import path_of
 from wordtie.errors import DataError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def show_text(models: dict[str, LoadedModel], arguments: argparse.Namespace) -> 
     from wordtie.text.encoding import encode_file
     from wordtie.uses.misread import beginning, of_text
 
-    path = Path(arguments.text)
+    path = path_of(arguments.text)
     if arguments.text == "-" or (path.exists() and not path.is_file() and not path.is_dir()):
         raise DataError(f"{arguments.text}: is read once for each model, which a pipe cannot: save it to a file")
     first = beginning(path)

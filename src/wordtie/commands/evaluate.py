@@ -6,10 +6,10 @@ import dataclasses
 import fcntl
 import sys
 import termios
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wordtie.commands._shared import Parser, UsageError, print_json, say, stdin, text_name
+from wordtie.config.paths import path_of
 
 if TYPE_CHECKING:
     from wordtie.uses.open_run import LoadedModel
@@ -49,8 +49,9 @@ def main(argv: list[str]) -> None:
         name, result = f"{model.settings.data.corpus} ({split})", evaluate_split(model, arguments.run, split)
     else:
         text = stdin() if arguments.file == "-" else arguments.file
-        if Path(arguments.file).is_file():  # stdin and other pipes are read once
-            say(of_text(model.tokenizer, beginning(Path(arguments.file))))
+        path = path_of(arguments.file)
+        if path.is_file():  # stdin and other pipes are read once
+            say(of_text(model.tokenizer, beginning(path)))
         name, result = text_name(arguments.file), model.evaluate(text)
     if arguments.json:
         print_json({"text": name, **dataclasses.asdict(result)})

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv
+from wordtie.config.paths import path_of
 
 HELP = """\
 Measure how far apart the spaces of two word matrices are.
@@ -37,11 +36,11 @@ def main(argv: list[str]) -> None:
 
     if arguments.second:
         sets = [open_vectors(arguments.first), open_vectors(arguments.second)]
-    elif not Path(arguments.first).exists():
-        raise UsageError(f"{arguments.first}: no such run folder")
-    elif not Path(arguments.first).is_dir():
-        raise UsageError("one run folder, or two sources to hold against each other; see `wordtie subspace --help`")
-    elif len(sets := list(sides(Path(arguments.first)).values())) < 2:
+    elif not (folder := path_of(arguments.first)).is_dir():
+        if not folder.exists() and ":" not in folder.name:
+            raise UsageError(f"{arguments.first}: no such run folder")
+        raise UsageError(f"{arguments.first}: is one set of vectors: name a second source to hold it against")
+    elif len(sets := list(sides(folder).values())) < 2:
         raise UsageError(f"{arguments.first}: is tied, so both its matrices are one: name a second source")
     first, second = sets
     shared = [word for word in first.words if word in second.index]

@@ -53,7 +53,7 @@ def main(argv: list[str]) -> None:
         from wordtie.uses.vector_files import write_vectors
 
         form = format_of(arguments.out, arguments.format)
-        out = path_of(arguments.out or f"{source.name.replace(':', '-')}.vectors{ENDINGS[form]}")
+        out = path_of(arguments.out or f"{source.resolve().name.replace(':', '-')}.vectors{ENDINGS[form]}")
         if not arguments.out and out.exists():
             raise UsageError(f"{out} is there already: name the file with --out, which replaces it")
         for path in write_vectors(vectors, out, form):
@@ -88,6 +88,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
         raise UsageError("--words is for the picture: give --picture HTML, or --neighbours WORD")
     if arguments.json and not (arguments.neighbours or arguments.analogy):
         raise UsageError("--json prints neighbours: give --neighbours WORD or --analogy A B C")
+    if arguments.format and (arguments.neighbours or arguments.analogy or arguments.picture):
+        raise UsageError("--format is for a vectors file: leave it out, or what is asked for in its place")
     if arguments.out and (arguments.neighbours or arguments.analogy or arguments.picture):
         raise UsageError("--out is for a vectors file; neighbours go to stdout, a picture to the file it names")
     return arguments

@@ -23,8 +23,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from wordtie.evaluation.perplexity import evaluating, queries
+from wordtie.exits import exit_code_of
 from wordtie.models.language_model import LanguageModel
-from wordtie.report.program import run
 from wordtie.uses.open_run import load
 from wordtie.uses.own_text import own_text
 
@@ -46,7 +46,11 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     Raises `RunFolderError` where there is no such run, or its text has changed, `DataError` where its text is gone.
     """
-    parser = argparse.ArgumentParser("python -m wordtie.report.augmented_pull", description=__doc__)
+    parser = argparse.ArgumentParser(
+        "python -m wordtie.report.augmented_pull",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("run", type=Path, help="run folder of a language model")
     folder = parser.parse_args(argv).run
     loaded = load(folder)
@@ -77,4 +81,4 @@ def pulls(
 
 
 if __name__ == "__main__":
-    run(main)
+    sys.exit(exit_code_of(main))

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from wordtie.errors import DataError
 from wordtie.evaluation.perplexity import Reader
+from wordtie.exits import exit_code_of
 from wordtie.models.language_model import LanguageModel
-from wordtie.report.program import run
 from wordtie.text.batches import Ids
 from wordtie.uses.open_run import load
 from wordtie.uses.own_text import is_of, own_text
@@ -37,7 +37,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     Raises `RunFolderError` where there is no such run, or the first one's text has changed, `DataError` for runs of
     other words or of another text than the first, or where its text is gone.
     """
-    parser = argparse.ArgumentParser("python -m wordtie.report.by_frequency", description=__doc__)
+    parser = argparse.ArgumentParser(
+        "python -m wordtie.report.by_frequency",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("run", nargs="+", type=Path, help="run folders of language models of the same text and words")
     folders = parser.parse_args(argv).run
     loaded = [load(folder) for folder in folders]
@@ -73,4 +77,4 @@ def lines(
 
 
 if __name__ == "__main__":
-    run(main)
+    sys.exit(exit_code_of(main))

@@ -53,7 +53,6 @@ def update(document: Path, results: Path) -> bool:
         marked.replace(document, *markers(section), SECTIONS[section](rows))
         for path, content, up_to_date in _files(section, rows, document, results):
             if not up_to_date:
-                path.parent.mkdir(parents=True, exist_ok=True)
                 write_text(path, content())
     return bool(found)
 

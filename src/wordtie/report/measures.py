@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +21,8 @@ from wordtie.papers.inan_2017_table_4 import PHRASES
 from wordtie.training import checkpoint
 from wordtie.training.noise import build_noise
 from wordtie.training.prepared import prepared_data
-from wordtie.training.run_files import CHECKPOINT, RESULT
+from wordtie.training.result import read_result
+from wordtie.training.run_files import CHECKPOINT
 from wordtie.training.run_folder import read_language_model
 from wordtie.uses.open_run import load
 from wordtie.uses.similarity_sets import standard
@@ -97,11 +97,8 @@ def agreement_with_small(folder: Path) -> dict[str, Any]:
 def _small(folder: Path) -> tuple[Path, str | None]:
     """The run of `small` beside a run, and the SHA-256 of its weights; None while it is not finished."""
     small = folder.with_name(f"small.{folder.name.partition('.')[2]}")
-    path = small / RESULT
-    if not path.exists():
-        return small, None
-    result = json.loads(path.read_text(encoding="utf-8"))
-    return small, None if result["stopped"] == "max_time" else result["weights_sha256"]
+    result = read_result(small)
+    return small, None if result is None or result.stopped == "max_time" else result.weights_sha256
 
 
 def sampling(folder: Path) -> dict[str, float]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
 
 from wordtie.config import Settings
@@ -12,8 +10,8 @@ from wordtie.report.ledger import configuration
 from wordtie.text.token_file import PreparedData
 from wordtie.training import checkpoint, run_files
 from wordtie.training.identity import difference, identity, settled
-from wordtie.training.result import Position, TrainingResult
-from wordtie.training.run_folder import SavedModel, read_language_model
+from wordtie.training.result import Position, TrainingResult, read_result
+from wordtie.training.run_folder import read_language_model
 from wordtie.training.schedule import out_of_patience
 
 
@@ -52,29 +50,15 @@ def _check_begun_alike(folder: Path, settings: Settings, data: PreparedData, sta
 
 def _finished_result(folder: Path, settings: Settings, data: PreparedData) -> TrainingResult | None:
     """What the run came to; None where it is not finished, or is another one."""
-    path = folder / run_files.RESULT
-    if not path.exists():
-        return None
-    try:
-        result = TrainingResult(**{**json.loads(path.read_text(encoding="utf-8")), "folder": folder})
-    except (ValueError, TypeError) as error:
-        raise RunFolderError(
-            f"{path}: damaged ({error}): remove it, and the run goes on from its checkpoint"
-        ) from error
-    if result.stopped == "max_time":
+    result = read_result(folder)
+    if result is None or result.stopped == "max_time":
         return None
     saved = read_language_model(folder)
     alike = configuration(settled(saved.settings, data)) == configuration(settled(settings, data))
-    if not alike or saved.tokenizer.vocabulary != data.vocabulary or _texts(folder, saved) != data.texts:
+    if not alike or saved.tokenizer.vocabulary != data.vocabulary or saved.texts != data.texts:
         return None
     if checkpoint.tensors_sha256(saved.tensors) != result.weights_sha256:
-        raise RunFolderError(f"{path}: measured on other weights than {folder / run_files.MODEL}: move it away")
+        raise RunFolderError(
+            f"{folder / run_files.RESULT}: measured on other weights than {folder / run_files.MODEL}: move it away"
+        )
     return result
-
-
-def _texts(folder: Path, saved: SavedModel) -> Mapping[str, str]:
-    """SHA-256 of the run's texts; its checkpoint knows what an older config does not say."""
-    if saved.texts or not (folder / run_files.CHECKPOINT).exists():
-        return saved.texts
-    texts: dict[str, str] = checkpoint.record(folder / run_files.CHECKPOINT)["identity"]["texts"]
-    return texts

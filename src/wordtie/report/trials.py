@@ -16,15 +16,19 @@ from pathlib import Path
 from typing import Any
 
 from wordtie.errors import RunFolderError
+from wordtie.exits import exit_code_of
 from wordtie.report.measures import spaces
-from wordtie.report.program import run
 from wordtie.training.identity import begun_with, decisive
 from wordtie.training.metrics import finished_epochs
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser("python -m wordtie.report.trials", description=__doc__)
+    parser = argparse.ArgumentParser(
+        "python -m wordtie.report.trials",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("run", nargs="+", type=Path, help="run folders; the first is what the others are held against")
     parser.add_argument(
         "--subspace", action="store_true", help="instead: how the run ended, and how far its spaces are apart"
@@ -87,4 +91,4 @@ def _finished(folder: Path) -> list[dict[str, float]]:
 
 
 if __name__ == "__main__":
-    run(main)
+    sys.exit(exit_code_of(main))

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from wordtie.errors import DataError
 from wordtie.models.word_vectors import Floats, WordVectors
 from wordtie.report.page_style import PALETTE, wide
 from wordtie.text.files import write_text
@@ -59,14 +60,16 @@ document.getElementById('find').addEventListener('input', event => {
 def write_page(path: Path, sets: Sequence[WordVectors], words: Sequence[str], most: int, top: int) -> None:
     """Write the page: a map of each set's `most` most frequent words, `top` neighbours of each of `words`.
 
-    Words that are not named are taken from the middle of the map. Raises `DataError` for a word that is not known,
-    `SaveError` where the file cannot be written.
+    Words that are not named are taken from the map, at equal distances by frequency. Raises `DataError` for a word that
+    is not known, or where no word is there to be drawn, `SaveError` where the file cannot be written.
     """
     first = sets[0]
     frequent = [word for word in first.words[:most] if word not in SPECIAL]
     named = dict.fromkeys(first.words[first.known_row(word)] for word in words)  # as the vocabulary writes them
     others = [word for word in named if word not in frequent]
     shown = frequent + others
+    if not shown:
+        raise DataError(f"{first.name}: has no word but <unk> and <eos>: there is nothing to draw")
     what = f"The {len(frequent)} most frequent words" + (f" and {len(others)} named" if others else "")
     chosen = list(dict.fromkeys(words)) or shown[:: max(1, len(shown) // DEFAULT_WORDS)][:DEFAULT_WORDS]
     parts = [

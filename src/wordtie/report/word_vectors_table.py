@@ -38,12 +38,9 @@ def damage(results: Path) -> list[str]:
     problems = []
     for path in sorted(results.glob("*.json")):
         try:
-            content = read(path)
+            read(path)
         except LedgerError as error:
             problems.append(str(error))
-        else:
-            if content.get("checksum") != checksum(content):
-                problems.append(f"{path}: was changed by hand, its checksum does not fit: {MEND}")
     return problems
 
 
@@ -119,11 +116,13 @@ def _more(input_minus: Mapping[str, float]) -> str:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A result. Raises `LedgerError` where it is damaged."""
+    """A result. Raises `LedgerError` where it is not what the program wrote."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise LedgerError(f"{path}: damaged ({error}): {MEND}") from error
     if not isinstance(content, dict) or "checksum" not in content:
         raise LedgerError(f"{path}: damaged, no result: {MEND}")
+    if content["checksum"] != checksum(content):
+        raise LedgerError(f"{path}: was changed by hand, its checksum does not fit: {MEND}")
     return content

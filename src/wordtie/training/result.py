@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from wordtie.errors import RunFolderError
 from wordtie.text.files import write_text
 from wordtie.training.run_files import RESULT
 
@@ -46,6 +47,19 @@ class TrainingResult(RunResult):
     test_tokens: int
     weights_sha256: str
     precision: str
+
+
+def read_result(folder: Path) -> TrainingResult | None:
+    """What the run in the folder came to; None where it has not ended. Raises `RunFolderError` for a damaged file."""
+    path = folder / RESULT
+    if not path.exists():
+        return None
+    try:
+        return TrainingResult(**{**json.loads(path.read_text(encoding="utf-8")), "folder": folder})
+    except (OSError, ValueError, TypeError) as error:
+        raise RunFolderError(
+            f"{path}: damaged ({error}): remove it, and the run goes on from its checkpoint"
+        ) from error
 
 
 @dataclass

@@ -12,6 +12,7 @@ import codecs
 import re
 import tempfile
 import tokenize
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -26,6 +27,8 @@ from wordtie.text.reading import Source, decoded, opened
 Format = Literal["text", "binary", "npy"]
 LONGEST_WORD = 10_000
 """Bytes; a binary file without a blank for longer than this is none."""
+NO_NPY = (ValueError, TypeError, EOFError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile)
+"""What `numpy.load` raises for a file that is no array."""
 CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 MOST_UNPACKED = 1032
 """Bytes that come out of one byte of a `.gz` file, at most."""
@@ -137,7 +140,8 @@ def _read_text(path: Path, file: BinaryIO, words: int, size: int) -> tuple[list[
             ) from error
         if len(row) != size:
             raise DataError(f"{path}, line {number}: {len(row)} numbers, but line 1 promises {size}")
-        matrix_VE[len(names)] = row
+        with np.errstate(over="ignore"):  # 1e39 is infinite as float32, which is refused below
+            matrix_VE[len(names)] = row
         if not np.isfinite(matrix_VE[len(names)]).all():
             raise DataError(f"{path}, line {number}: the vector of {word!r} has NaN or infinite numbers")
         names.append(word)
@@ -176,8 +180,9 @@ def _matrix(path: Path, words: int, size: int) -> Floats:
 
 def _read_npy(path: Path) -> WordVectors:
     try:
-        matrix_VE = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, tokenize.TokenError) as error:
+        with path.open("rb") as file:  # which numpy leaves open where it is a broken archive
+            matrix_VE = np.load(file, allow_pickle=False)
+    except NO_NPY as error:
         raise DataError(f"{path}: not an .npy file of numbers; text and binary vectors need another ending") from error
     if not isinstance(matrix_VE, np.ndarray):
         raise DataError(f"{path}: an archive of arrays (.npz), not one matrix: save the matrix alone as .npy")
