@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -103,6 +104,12 @@ def _is_entry(path: Path) -> bool:
     """Not what is being written beside its place, in a hidden folder, or was when a process was killed."""
     hidden = any(part.startswith(".") for part in path.parts)
     return not hidden and re.search(r"\.seed-\d+\.json$", path.name) is not None
+
+
+def ever(entry: Entry, name: str) -> Iterator[Any]:
+    """What a run had of a thing (`code_version`, `machine`), each time that it went on, in all its sessions."""
+    for part in (*entry.get("sessions", ()), entry):
+        yield from part.get(f"{name}s", [part[name]] if name in part else [])
 
 
 def configuration(settings: Settings) -> dict[str, Any]:

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import fmean
-from typing import Any
 
 from wordtie.papers.row import Row
 from wordtie.report.formats import number
-from wordtie.report.ledger import DIVERGED, Entry
+from wordtie.report.ledger import DIVERGED, Entry, ever
 from wordtie.report.status import RowState
 
 
@@ -39,7 +38,7 @@ def runs(rows: Sequence[RowState]) -> list[Run]:
 def _run(row: Row, entry: Entry) -> Run:
     sessions = entry.get("sessions", [entry])
     seconds = sum(session["seconds"] for session in sessions)
-    machines = [machine["gpu"] or machine["cpu"] for machine in _ever(entry, "machine") if machine]
+    machines = [machine["gpu"] or machine["cpu"] for machine in ever(entry, "machine") if machine]
     epochs = " + ".join(str(session["epochs"]) for session in sessions)
     # spaces are compared after the last epoch, whatever is exported
     of_spaces = "subspace" in (*row.measures, *row.shows)
@@ -55,14 +54,8 @@ def _run(row: Row, entry: Entry) -> Run:
         f"{epochs} epochs{best}" if entry["epochs"] > 1 else "",
         f"{seconds / 3600:.1f} h" if seconds >= 360 else f"{seconds:.0f} s",
         " and ".join(dict.fromkeys(machines)),
-        ", ".join(dict.fromkeys(_ever(entry, "code_version"))),
+        ", ".join(dict.fromkeys(ever(entry, "code_version"))),
     )
-
-
-def _ever(entry: Entry, name: str) -> Iterator[Any]:
-    """What a run had of a thing, each time that it went on, in all its sessions."""
-    for part in (*entry.get("sessions", ()), entry):
-        yield from part.get(f"{name}s", [part[name]] if name in part else [])
 
 
 def runs_in_a_line(rows: Sequence[RowState]) -> str:

@@ -53,14 +53,6 @@ class Place:
         return self.runs / f"{row.name}.seed-{seed}{f'.session-{stage}' if stage > 1 else ''}"
 
 
-@dataclass(frozen=True)
-class Start:
-    """The session that a later one starts from."""
-
-    folder: Path
-    weights_sha256: str
-
-
 def run_row(row: Row, seed: int, place: Place) -> Outcome:
     """Train or count what the row says, unless the ledger has it for these settings and this text.
 
@@ -71,7 +63,7 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
     settings = row.settings(seed)
     data = prepared_data(settings)
     entry = entered(row, settings, data, place)
-    if entry and not (place.again and made_with(entry) != {versions()["code_version"]}):
+    if entry and not (place.again and set(ledger.ever(entry, "code_version")) != {versions()["code_version"]}):
         return "already"
     if row.kind == "kneser_ney":
         content = about(row, settings, data)
@@ -111,11 +103,12 @@ def sessions_trained(
         left = place.max_seconds - (time.monotonic() - started)
         if left <= 0:
             return None
-        start = Start(place.folder(row, seed, stage - 1), stages[-1]["weights_sha256"]) if stages else None
+        start = {"training.start_from": str(place.folder(row, seed, stage - 1))} if stages else {}
+        weights = stages[-1]["weights_sha256"] if stages else ""
         folder = place.folder(row, seed, stage)
         limited = dataclasses.replace(place, max_seconds=left)
         try:
-            result = trained(row.settings(seed, changes), data, folder, limited, start)
+            result = trained(row.settings(seed, {**changes, **start}), data, folder, limited, weights)
         except DivergedError as error:
             if stage == 1:
                 raise
@@ -157,29 +150,23 @@ def measured_before(row: Row, seed: int, place: Place, weights_sha256: str) -> E
     return {}
 
 
-def made_with(entry: Entry) -> set[str]:
-    """The versions of the code that an entry's numbers were computed with."""
-    parts = entry.get("sessions", [entry])
-    return {version for part in parts for version in part.get("code_versions", [part["code_version"]])}
-
-
 def falls_short(row: Row, entry: Entry) -> bool:
     """Whether the validation perplexity is above the published one; the test text has no say in it."""
     return row.published.valid is not None and entry["valid_perplexity"] > row.published.valid
 
 
-def trained(
-    settings: Settings, data: PreparedData, folder: Path, place: Place, start: Start | None = None
-) -> TrainingResult:
-    """Train or go on in the folder, unless it holds the finished run; a later session has a `start`.
+def trained(settings: Settings, data: PreparedData, folder: Path, place: Place, started_from: str) -> TrainingResult:
+    """Train or go on in the folder, unless it holds the finished run.
+
+    `started_from` is the SHA-256 of the weights that a later session starts from; empty of the first.
 
     Raises `RunFolderError` where the run there is damaged or was begun otherwise, and `place.again` is not given.
     """
     result, overwrite, as_begun = None, False, settings
     try:
-        as_begun = _starting_from(settings, start, _begun_from(folder))
+        as_begun = _as_begun(settings, folder)
         earlier = sessions(folder)
-        result = gone_on_with(folder, as_begun, data, start.weights_sha256 if start else "")
+        result = gone_on_with(folder, as_begun, data, started_from)
         curve(folder, epochs_of(folder, result))  # what is lost is told of before hours are spent, not after
         by = {call["code_version"] for call in earlier}
         overwrite = place.again and bool(result or earlier) and by != {versions()["code_version"]}
@@ -189,7 +176,7 @@ def trained(
         overwrite = True
     if result is not None and not overwrite:
         return result
-    whole = _starting_from(settings, start) if overwrite else as_begun
+    whole = settings if overwrite else as_begun
     limit = None if math.isinf(place.max_seconds) else f"{max(0.01, place.max_seconds):.2f}s"
     limited = dataclasses.replace(whole.training, threads=place.threads, max_time=limit)
     try:
@@ -209,12 +196,8 @@ def epochs_of(folder: Path, result: TrainingResult | None) -> int:
         return int(checkpoint.record(folder / CHECKPOINT)["position"]["epoch"]) - 1
 
 
-def _starting_from(settings: Settings, start: Start | None, by_name: str | None = None) -> Settings:
-    name = None if start is None else by_name or str(start.folder)
-    return dataclasses.replace(settings, training=dataclasses.replace(settings.training, start_from=name))
-
-
-def _begun_from(folder: Path) -> str | None:
-    """What a later session was begun from, by the name that it then had: the folders may lie elsewhere by now."""
+def _as_begun(settings: Settings, folder: Path) -> Settings:
+    """What a later session was begun from goes by the name that it then had: the folders may lie elsewhere by now."""
     begun = begun_with(folder)
-    return None if begun is None else begun.training.start_from
+    name = (settings.training.start_from and begun and begun.training.start_from) or settings.training.start_from
+    return dataclasses.replace(settings, training=dataclasses.replace(settings.training, start_from=name))
