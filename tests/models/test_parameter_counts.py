@@ -57,8 +57,9 @@ def test_inan_2017_table_3(head: Head, printed: int) -> None:
     ids=["base", "WT", "PR", "WT+PR"],
 )
 def test_press_wolf_2017_table_6(settings: ModelSettings, expected: int, printed: float) -> None:
-    assert count(PTB, settings) == expected
-    assert round(expected / 1e6, 2) == printed
+    found = count(PTB, settings)
+    assert found == expected
+    assert round(found / 1e6, 2) == printed
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 
 from tests.report.test_ledger import made_up
 from wordtie import cli
+from wordtie.papers.inan_2017_table_4 import PHRASES
 from wordtie.papers.registry import ROWS
 from wordtie.report import document, plots
 from wordtie.report.figure import Figure
@@ -26,16 +27,10 @@ PHRASE = "merieux said the government 's minister of industry science and"
 def rows(place: Place) -> list[RowState]:
     """Two of the small models have ended."""
     for name, valid in zip(SMALL, (92.0, 86.0), strict=True):
-        predictions = {phrase: [["technology", 0.25], ["<unk>", 0.5]] for phrase in _phrases()}
+        predictions = {phrase: [["technology", 0.25], ["<unk>", 0.5]] for phrase in PHRASES}
         entry = {**made_up(ROWS[name], valid=valid, test=valid - 4), "measures": {"predictions": predictions}}
         write_entry(place.results, entry)
     return states(read_all(place.results))
-
-
-def _phrases() -> list[str]:
-    from wordtie.papers.inan_2017_table_4 import PHRASES
-
-    return list(PHRASES)
 
 
 def test_a_figure_is_there_once_there_are_results(rows: list[RowState]) -> None:

@@ -427,4 +427,9 @@ def test_kneser_ney_is_counted(row: Row, place: Place) -> None:
     entry = entry_of(row, place)
     assert entry["test_tokens"] == 28
     assert 1 < entry["test_perplexity"] < 3
+    lines = (Path(str(row.changes["data.corpus"])) / "train.txt").read_text().splitlines()
+    sentences = [["<s>", *line.split(), "<eos>"] for line in lines]
+    ngrams = {tuple(each[at : at + n]) for each in sentences for n in range(2, 6) for at in range(len(each) - n + 1)}
+    words = {word for each in sentences for word in each[1:]} | {"<unk>"}
+    assert entry["parameters"] == len(words) + len(ngrams)
     assert run_row.run_row(counted, 1, place) == "already"

@@ -192,7 +192,9 @@ def test_other_settings_and_other_text_are_not_gone_on_with(run: Path, capsys: C
     err = refused(train("--resume"), capsys)
     assert "text of valid (SHA-256 " in err
     assert "give it its text again" in err
-    assert "has changed since training" not in refused(train("--resume", "--model.hidden", "9"), capsys)
+    assert "started with other model.hidden (8, now 9): go on" in refused(
+        train("--resume", "--model.hidden", "9"), capsys
+    )
     assert cli.main(["predict", "run", "w1"]) == 0
 
 

@@ -67,7 +67,7 @@ def to_dict(settings: Settings) -> dict[str, dict[str, Any]]:
 
 
 def resolved(settings: Settings) -> dict[str, dict[str, Any]]:
-    """As `to_dict`, with the number that stands where one was left out: what computes alike is alike."""
+    """As `to_dict`, with the gamma that stands where none was given: what computes alike is alike."""
     values = to_dict(settings)
     values["loss"]["gamma"] = settings.loss.weight
     return values
