@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import pytest
 import torch
 
-from wordtie.config import ModelSettings, Settings, to_dict
+from wordtie.config import ModelSettings
 from wordtie.heads.build import build_head
 from wordtie.heads.projection import Projection
 from wordtie.heads.tied_linear import TiedLinear
-from wordtie.training.run_folder import read_settings
 
 
 def test_tied_linear_scores_words_by_the_word_matrix() -> None:
@@ -89,10 +87,3 @@ def test_untied_may_have_vectors_of_another_size() -> None:
 def test_output_bias_where_nobody_says() -> None:
     defaults = {head: ModelSettings(head=head).has_output_bias for head in ("untied", "tied", "tied_linear")}
     assert defaults == {"untied": True, "tied": False, "tied_linear": True}
-
-
-def test_a_folder_from_before_linear_maps_had_a_bias_by_default() -> None:
-    """In format 1 `output_bias: null` meant none with a linear map."""
-    made = to_dict(Settings(model=ModelSettings(head="tied_linear")))
-    assert not read_settings({"version": 1, "settings": made}, Path("run")).model.has_output_bias
-    assert read_settings({"version": 2, "settings": made}, Path("run")).model.has_output_bias

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import termios
+from contextlib import suppress
 
 
 def on_terminal(code: str, columns: int) -> str:
@@ -16,8 +17,13 @@ def on_terminal(code: str, columns: int) -> str:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     environment = {name: value for name, value in os.environ.items() if name not in ("LINES", "COLUMNS")}
-    subprocess.run([sys.executable, "-c", code], stderr=theirs, check=True, env={**environment, "TERM": "xterm"})
-    os.close(theirs)
-    printed = os.read(ours, 65536).decode()
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stderr=theirs, env={**environment, "TERM": "xterm"}) as process:
+        os.close(theirs)
+        printed = b""
+        with suppress(OSError):  # which is how a terminal says that nobody writes to it any more
+            while more := os.read(ours, 65536):  # a few thousand bytes at most, whatever there is
+                printed += more
     os.close(ours)
-    return printed
+    assert process.returncode == 0
+    return printed.decode()
