@@ -1,7 +1,7 @@
-"""The perplexities that docs/reproduction.md quotes above its tables are those of the trials it names, or the ledger's.
+"""The perplexities that docs/open-settings.md quotes are those of the trials it names, or the ledger's.
 
-What a paper's paragraphs quote has to be in the files of trials that they link, among that paper's results, or printed
-in the paper. Shares, differences and correlations, all below `LEAST`, are worked out from these and not looked up.
+What a paper's section quotes has to be in the files of trials that it links, among that paper's results, or printed in
+the paper. Shares, differences and correlations, all below `LEAST`, are worked out from these and not looked up.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import pytest
 from wordtie.papers.registry import ROWS
 
 ROOT = Path(__file__).parents[2]
-PROSE = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8").partition("<!-- results: begin")[0]
-PARTS = [part for part in PROSE.split("\n**") if re.match(r"[a-z-]+-\d{4},", part)]
-"""From a paper's name in bold to the next one."""
+PAGE = (ROOT / "docs" / "open-settings.md").read_text(encoding="utf-8")
+PARTS = [part for part in PAGE.split("\n## ") if re.match(r"[a-z-]+-\d{4},", part)]
+"""A paper's table or figure each, by its heading."""
 LEAST = 50.0
 
 
@@ -56,7 +56,7 @@ def unknown(part: str) -> list[str]:
     return [text for text in quoted(part) if not any(f"{n:.{len(text.partition('.')[2])}f}" == text for n in there)]
 
 
-@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.partition("*")[0])
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.partition(":")[0])
 def test_every_perplexity_that_is_quoted_was_measured_or_printed(part: str) -> None:
     assert unknown(part) == []
 

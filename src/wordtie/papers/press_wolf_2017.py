@@ -54,8 +54,12 @@ GAL_DROPOUT: Changes = {
 AS_SCRIPT = """\
 the script has a mask for each gate, ours one for all four; its weight decay is not times the rate, ours is; it ends \
 with a training perplexity without dropout, which may be the printed one, where ours is that of training"""
-PENALTY: Changes = {"model.projection_penalty": 0.15, "model.projection_form": "squared_norm"}
-"""As released, but for the map's bias, with which hardly anything is learnt at the rate 1."""
+PENALTY: Changes = {
+    "model.projection_penalty": 0.15,
+    "model.projection_form": "squared_norm",
+    "model.projection_bias": True,
+}
+"""As released. With the bias little is learnt while the rate is 1, and much as soon as it falls."""
 MODELS: dict[str, tuple[str, Changes]] = {
     "small": ("Small", {"model.head": "untied"}),
     "wt": ("Small + WT", {"model.head": "tied"}),

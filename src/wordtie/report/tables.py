@@ -23,7 +23,8 @@ def by_table(states: Iterable[RowState]) -> Iterator[list[RowState]]:
 def summary(states: Sequence[RowState]) -> str:
     """`203 rows: 2 reached, ...`."""
     counts = Counter(state.status for state in states)
-    return f"{len(states)} rows: {', '.join(f'{counts[name]} {name}' for name in get_args(Status) if counts[name])}"
+    rows = "1 row" if len(states) == 1 else f"{len(states)} rows"
+    return f"{rows}: {', '.join(f'{counts[name]} {name}' for name in get_args(Status) if counts[name])}"
 
 
 def listing(states: Sequence[RowState]) -> str:
