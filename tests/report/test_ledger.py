@@ -18,9 +18,19 @@ from wordtie.errors import DataError
 from wordtie.papers.registry import ROWS
 from wordtie.papers.row import Published, Row
 from wordtie.report import document
-from wordtie.report.ledger import Entry, LedgerError, configuration, read_all, read_entry, read_sound, write_entry
+from wordtie.report.ledger import (
+    Entry,
+    LedgerError,
+    configuration,
+    entry_path,
+    read_all,
+    read_entry,
+    read_sound,
+    write_entry,
+    write_sealed,
+)
 from wordtie.report.run_row import Place
-from wordtie.report.status import states
+from wordtie.report.status import Mean, states
 from wordtie.report.tables import listing, markdown
 from wordtie.training import run_folder
 
@@ -72,8 +82,27 @@ def test_an_entry_in_the_wrong_place_is_found(row: Row, place: Place) -> None:
 
 
 def test_a_perplexity_must_be_that_of_its_nats(row: Row, place: Place) -> None:
-    path = write_entry(place.results, {**made_up(row), "valid_nats": 1.0})
+    wrong = {**made_up(row), "version": 1, "valid_nats": 1.0}
     with pytest.raises(LedgerError, match="exp"):
+        write_entry(place.results, wrong)
+    path = entry_path(place.results, row.name, 1)
+    write_sealed(path, wrong)
+    with pytest.raises(LedgerError, match="exp"):
+        read_entry(path)
+
+
+def test_a_number_that_stands_there_twice_is_found(row: Row, place: Place) -> None:
+    """Whoever reads the file sees the first, a program the last."""
+    path = write_entry(place.results, made_up(row))
+    path.write_text(path.read_text().replace("{", '{\n  "test_perplexity": 9.9,', 1))
+    with pytest.raises(LedgerError, match="changed by hand"):
+        read_entry(path)
+
+
+def test_json_that_is_nested_beyond_reading_is_damage(row: Row, place: Place) -> None:
+    path = write_entry(place.results, made_up(row))
+    path.write_text("[" * 100_000)
+    with pytest.raises(LedgerError, match="damaged"):
         read_entry(path)
 
 
@@ -140,6 +169,23 @@ def test_of_several_seeds_the_last_one_trained_is_shown(row: Row, place: Place) 
     with run_folder.locked(place.folder(row, 11)):
         (state,) = states([], place.runs, [row])
     assert (state.status, state.why.partition(",")[0]) == ("running", "seed 11")
+
+
+def test_beside_a_result_another_seed_is_told_of(row: Row, place: Place) -> None:
+    write_entry(place.results, made_up(row))
+    begin(row, place.folder(row, 1), 3)
+    (state,) = states(read_all(place.results), place.runs, [row])
+    assert (state.status, state.why) == ("reached", "")
+    begin(row, place.folder(row, 2), 2)
+    (state,) = states(read_all(place.results), place.runs, [row])
+    assert (state.status, state.why) == (
+        "reached",
+        "stopped: seed 2, epoch 2, best validation 31.50, 0:01:02 trained",
+    )
+    assert f"reached (+0.0 %): {state.why}" in listing([state])
+    with run_folder.locked(place.folder(row, 2)):
+        (state,) = states(read_all(place.results), place.runs, [row])
+    assert (state.status, state.ours("test"), state.why.partition(",")[0]) == ("running", Mean.of([20.0]), "seed 2")
 
 
 def test_tables(row: Row, place: Place) -> None:
@@ -233,7 +279,7 @@ def test_what_was_being_written_is_no_entry(row: Row, place: Place) -> None:
 def test_damage_of_any_kind_is_told_in_one_line(row: Row, place: Place, was: str, damaged: str) -> None:
     path = write_entry(place.results, made_up(row))
     path.write_text(path.read_text().replace(was, damaged, 1))
-    with pytest.raises(LedgerError, match="damaged"):
+    with pytest.raises(LedgerError, match=r"damaged|changed by hand"):
         read_entry(path)
 
 
@@ -256,6 +302,8 @@ def test_documents_are_those_of_the_results_beside_them(
     path = Path("docs", "reproduction.md")
     path.parent.mkdir()
     path.write_text("\n".join(document.markers("results")))
+    Path("results").mkdir()
+    assert cli.main(["reproduce", "--check", "--results", str(Path("results").absolute())]) != 0
     assert cli.main(["reproduce", row.name, "--results", "elsewhere"]) == 0
     assert cli.main(["reproduce", "--report", "--results", "elsewhere"]) == 0
     assert path.read_text() == "\n".join(document.markers("results"))
@@ -266,10 +314,17 @@ def test_what_does_not_go_together_is_refused(row: Row, place: Place, capsys: py
     assert cli.main(["reproduce", "--one", "inan-2017/table-1/ptb-small"]) == 2
     assert "--one runs a single row" in capsys.readouterr().err
     assert cli.main(["reproduce", "--list", "--report"]) == 2
-    assert cli.main(["reproduce", "--check", "--json"]) == 2
-    assert "leave it out with --check" in capsys.readouterr().err
-    assert cli.main(["reproduce", "--report", row.name]) == 2
-    assert f"--report is of all rows: leave out {row.name}" in capsys.readouterr().err
+    capsys.readouterr()
+    for arguments, said in (
+        (["--check", "--json"], "--check has no use for --json"),
+        (["--report", row.name], f"--report has no use for {row.name}"),
+        (["--list", "--seed", "2"], "--list has no use for --seed"),
+        (["--json", "--again"], "--list has no use for --again"),
+        ([row.name, "--page", "p.html"], "training has no use for --page"),
+        (["--report", "--results", "typo"], "typo: no such folder"),
+    ):
+        assert cli.main(["reproduce", *arguments]) != 0
+        assert said in capsys.readouterr().err
 
 
 def test_published_and_ours_are_of_one_text(row: Row, place: Place) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from wordtie.errors import DataError, RunFolderError
 from wordtie.report import word_vectors, word_vectors_table
-from wordtie.report.ledger import LedgerError, checksum
+from wordtie.report.ledger import LedgerError, write_sealed
 from wordtie.training.word2vec_run import train_word2vec
 from wordtie.uses.similarity_sets import BENCHMARKS
 
@@ -74,7 +74,7 @@ def test_a_stop_loses_one_row_and_the_whole_is_compared_at_the_end(
 def rewritten(result: Path, **changes: Any) -> None:
     """The result as the program would have written it with these changes; a key of None is left out."""
     content = {key: value for key, value in {**json.loads(result.read_text()), **changes}.items() if value is not None}
-    result.write_text(json.dumps({**content, "checksum": checksum(content)}))
+    write_sealed(result, content)
 
 
 def test_a_row_of_another_text_is_trained_anew_and_in_no_table(
@@ -181,13 +181,13 @@ def test_a_torn_result_is_named(trained: list[str]) -> None:
     result = Path("results/word-vectors/skipgram-untied.json")
     result.parent.mkdir(parents=True, exist_ok=True)
     result.write_text('{"row": ')
-    with pytest.raises(LedgerError, match=r"untied\.json: damaged"):
+    with pytest.raises(LedgerError, match=r"untied\.json: not a result of .* or damaged"):
         word_vectors.is_there(result, word_vectors.DATA, word_vectors.COMMON)
-    with pytest.raises(LedgerError, match=r"untied\.json: damaged"):
+    with pytest.raises(LedgerError, match=r"untied\.json: not a result of .* or damaged"):
         word_vectors.print_table([result])
     for content in ("[]", "{}"):
         result.write_text(content)
-        assert "damaged, no result" in word_vectors_table.damage(result.parent)[0]
+        assert "or damaged" in word_vectors_table.damage(result.parent)[0]
 
 
 def test_the_document_says_what_the_results_say(tmp_path: Path) -> None:

@@ -35,26 +35,35 @@ examples:
 """
 SIDE_BY_SIDE_ON_A_GPU = 4
 RESULTS = Path("results")
+TRAINING = ("seed", "max_time", "jobs", "threads", "again", "one")
+NO_USE_FOR = {
+    "list": (*TRAINING, "document", "page"),
+    "check": (*TRAINING, "page", "json", "rows"),
+    "report": (*TRAINING, "json", "rows"),
+    "train": ("page",),
+}
+"""What each of the four things that the command does could only ignore."""
 
 
 def main(argv: list[str]) -> None:
     """List, check, report or run."""
     arguments = _parser().parse_args(argv)
-    if arguments.rows and (arguments.check or arguments.report):
-        raise UsageError(f"--{'check' if arguments.check else 'report'} is of all rows: leave out {arguments.rows[0]}")
+    task = next((name for name in ("list", "check", "report") if getattr(arguments, name)), "train")
+    if task == "train" and not arguments.rows:
+        if not arguments.json:
+            raise UsageError("name a row or a group of rows; `wordtie reproduce --list` shows all")
+        task = "list"
+    if ignored := [name for name in NO_USE_FOR[task] if getattr(arguments, name)]:
+        given = arguments.rows[0] if ignored == ["rows"] else f"--{ignored[0]}"
+        asked = f"--{task}" if task != "train" else "training"
+        raise UsageError(f"{asked} has no use for {given}: leave it out")
     chosen = select(arguments.rows)
-    if arguments.json and (arguments.check or arguments.report):
-        raise UsageError("--json prints rows: leave it out with --check and --report, or take --list")
-    if arguments.check:
-        _check(arguments)
-    elif arguments.list or (arguments.json and not arguments.rows):
-        _list(chosen, arguments)
-    elif arguments.report:
-        _report(arguments)
-    elif not arguments.rows:
-        raise UsageError("name a row or a group of rows; `wordtie reproduce --list` shows all")
-    else:
+    if task == "train":
         _run(chosen, arguments)
+    elif task == "list":
+        _list(chosen, arguments)
+    else:
+        {"check": _check, "report": _report}[task](arguments)
 
 
 def _parser() -> Parser:
@@ -65,10 +74,10 @@ def _parser() -> Parser:
     instead.add_argument("--report", action="store_true", help="write the HTML page and the tables of the document")
     instead.add_argument("--check", action="store_true", help="check results, tables and figures against each other")
     parser.add_argument("--json", action="store_true", help="print the list as JSON, after a run too")
-    parser.add_argument("--seed", type=whole_number, default=1, help="the seed (1)")
+    parser.add_argument("--seed", type=whole_number, help="the seed (1)")
     parser.add_argument("--max_time", metavar="TIME", help="stop cleanly after this long (90s, 9m, 2h)")
     parser.add_argument("--jobs", type=whole_number, help="how many side by side (one a core; on a GPU 4)")
-    parser.add_argument("--threads", type=whole_number, default=1, help="CPU threads of each (1)")
+    parser.add_argument("--threads", type=whole_number, help="CPU threads of each (1)")
     parser.add_argument(
         "--again", action="store_true", help="train anew what another version, or other settings, trained"
     )
@@ -125,6 +134,8 @@ def _report(arguments: Namespace) -> None:
     from wordtie.report.status import states
     from wordtie.text.files import write_text
 
+    if arguments.results != RESULTS and not arguments.results.is_dir():
+        raise LedgerError(f"{arguments.results}: no such folder")
     vectors = word_vectors_table.tables(arguments.results / word_vectors_table.RESULTS)
     path = arguments.page or arguments.runs / "report.html"
     write_text(path, page(states(read_all(arguments.results), arguments.runs, of_papers()), vectors))
@@ -140,7 +151,8 @@ def _documents(arguments: Namespace) -> list[Path]:
     """Those whose tables are kept: what is said in `docs/` is said of the results beside it alone."""
     from wordtie.report.document import DOCUMENTS
 
-    return arguments.document or (list(DOCUMENTS) if arguments.results == RESULTS else [])
+    own = arguments.results.resolve() == RESULTS.resolve()
+    return arguments.document or (list(DOCUMENTS) if own else [])
 
 
 def _run(chosen: list[Row], arguments: Namespace) -> None:
@@ -149,19 +161,22 @@ def _run(chosen: list[Row], arguments: Namespace) -> None:
     from wordtie.report.run_row import Place, run_row
 
     seconds = parse_time(arguments.max_time, "--max_time") if arguments.max_time else math.inf
-    place = Place(arguments.runs, arguments.results, arguments.threads, seconds, arguments.again)
+    seed, threads = arguments.seed or 1, arguments.threads or 1
+    place = Place(arguments.runs, arguments.results, threads, seconds, arguments.again)
     rows = runnable(chosen, named_in_full=arguments.rows, results=arguments.results)
     if arguments.one and len(rows) > 1:
         raise UsageError(f"--one runs a single row: name one in full, such as {rows[0].name}")
     try:
         if arguments.one or (len(rows) == 1 and not arguments.max_time):
-            outcome = run_row(rows[0], arguments.seed, place)
+            outcome = run_row(rows[0], seed, place)
             print(f"{rows[0].name}: {outcome}", file=sys.stderr)
         else:
-            run_many(rows, arguments.seed, place, arguments.jobs or _places(arguments.threads))
+            run_many(rows, seed, place, arguments.jobs or _places(threads))
     finally:
         if not arguments.one:
             _after(rows, arguments)
+        elif arguments.json:
+            _list(rows, arguments)
 
 
 def _places(threads: int) -> int:

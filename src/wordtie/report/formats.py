@@ -26,5 +26,5 @@ def count(value: float | None) -> str:
 
 
 def printed_count(value: float | None) -> str:
-    """As the paper has it: `66M`, `4.65M`."""
-    return "–" if value is None else f"{value / 1e6:g}M"
+    """As the paper has it: `66M`, `4.65M`, `2.51B`."""
+    return "–" if value is None else f"{value / 1e9:g}B" if value >= 1e9 else f"{value / 1e6:g}M"

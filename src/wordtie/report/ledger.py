@@ -41,35 +41,58 @@ def checksum(entry: Entry) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def write_sealed(path: Path, content: Entry) -> None:
+    """Write JSON that carries the checksum of its content. Raises `SaveError`."""
+    write_text(path, _text({**content, "checksum": checksum(content)}))
+
+
+def read_sealed(path: Path, mend: str) -> Entry:
+    """What `write_sealed` wrote there, to the letter. Raises `LedgerError`, which says how to `mend` it."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        content: Entry = json.loads(text)
+        given, made = content["checksum"], checksum(content)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise LedgerError(f"{path}: not a result of `wordtie reproduce`, or damaged ({error}): {mend}") from error
+    if given != made:
+        raise LedgerError(f"{path}: was changed by hand, its checksum does not fit: {mend}")
+    if text != _text(content):  # a name that is there twice, of which the checksum sees the last
+        raise LedgerError(f"{path}: was changed by hand, it is not as the program writes it: {mend}")
+    return content
+
+
+def _text(content: Entry) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
 def write_entry(results: Path, entry: Entry) -> Path:
-    """Seal an entry and write it to its place. Raises `SaveError`."""
+    """Seal an entry and write it to its place. Raises `SaveError`, and `LedgerError` for scores that do not fit."""
     path = entry_path(results, entry["row"], entry["seed"])
-    sealed = {"version": VERSION, **entry}
-    sealed["checksum"] = checksum(sealed)
-    write_text(path, json.dumps(sealed, indent=2, ensure_ascii=False) + "\n")
+    _check_scores(path, entry)
+    write_sealed(path, {"version": VERSION, **entry})
     return path
 
 
 def read_entry(path: Path) -> Entry:
     """An entry that is what the program wrote. Raises `LedgerError` where it is not."""
+    entry = read_sealed(path, MEND)
     try:
-        entry: Entry = json.loads(path.read_text(encoding="utf-8"))
-        given, version, made = entry["checksum"], int(entry["version"]), checksum(entry)
-        row, seed = str(entry["row"]), int(entry["seed"])
-        right_place = f"/{path.as_posix()}".endswith(f"/{row}.seed-{seed}.json")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        version, row, seed = int(entry["version"]), str(entry["row"]), int(entry["seed"])
+    except (ValueError, KeyError, TypeError) as error:
         raise LedgerError(f"{path}: not a result of `wordtie reproduce`, or damaged ({error}): {MEND}") from error
     if version > VERSION:
         raise LedgerError(f"{path}: written by a newer wordtie: update wordtie")
-    if given != made:
-        raise LedgerError(f"{path}: was changed by hand, its checksum does not fit: {MEND}")
-    if not right_place:
+    if not f"/{path.as_posix()}".endswith(f"/{row}.seed-{seed}.json"):
         raise LedgerError(f"{path}: is the result of {row}, seed {seed}: put it back where it belongs")
+    _check_scores(path, entry)
+    return entry
+
+
+def _check_scores(path: Path, entry: Entry) -> None:
     for split in ("valid", "test"):
         expected = math.exp(min(entry[f"{split}_nats"] / entry[f"{split}_tokens"], 700))
         if not math.isclose(entry[f"{split}_perplexity"], expected, rel_tol=1e-9):
             raise LedgerError(f"{path}: the {split} perplexity is not exp(nats / tokens)")
-    return entry
 
 
 def read_all(results: Path) -> list[Entry]:

@@ -17,7 +17,7 @@ ILLEGIBLE = "… the rest is not legible in our copy of the paper"
 def next_words(rows: Sequence[RowState]) -> Iterator[str]:
     """A table a phrase; the word that follows it in the text stands out."""
     asked: dict[str, Any] = {
-        f"ours: {state.row.label}": state.entries[0]["measures"]["predictions"]
+        f"ours: {state.row.label}{_seed(state)}": state.entries[0]["measures"]["predictions"]
         for state in rows
         if state.row.kind == "train" and state.entries and "predictions" in state.entries[0].get("measures", {})
     }
@@ -30,6 +30,10 @@ def next_words(rows: Sequence[RowState]) -> Iterator[str]:
         for label, words in asked.items():
             yield _line(label, words[phrase], following)
         yield "</table></div>"
+
+
+def _seed(state: RowState) -> str:
+    return f", seed {state.entries[0]['seed']}" if len(state.entries) > 1 else ""
 
 
 def _line(label: str, words: Sequence[tuple[str, float]], following: str, rest: str = "") -> str:

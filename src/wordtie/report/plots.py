@@ -62,17 +62,19 @@ def papers_figures(rows: Sequence[RowState]) -> list[Figure]:
 
 def validation_curves(rows: Sequence[RowState], size: str, prefix: str, title: str) -> Figure:
     """A line a row: validation perplexity of every epoch of the first seed, one session after the other."""
-    lines, later_sessions = {}, {}
+    lines, later_sessions, seeds = {}, {}, 1
     for state in rows:
         if state.row.name.startswith(prefix) and state.entries and "curve" in state.entries[0]:
             sessions = state.entries[0].get("sessions", state.entries[:1])
             valid = [perplexity for session in sessions for perplexity in session["curve"]["valid"]]
             label = state.row.label.partition(",")[0]
             lines[label] = (list(range(1, len(valid) + 1)), valid)
+            seeds = max(seeds, len(state.entries))
             if len(sessions) > 1:
                 later_sessions[label] = list(accumulate(len(each["curve"]["valid"]) for each in sessions[:-1]))
     if later_sessions:
         title += f". ▲ {LATER_SESSION}: the model is trained once more, at the first rate again"
+    title += ". Of several seeds the first is drawn" if seeds > 1 else ""
     return Figure(f"inan-2017-figure-2-{size}", "inan-2017/figure-2", title, "epoch", "validation perplexity",
                   lines, later_sessions)  # fmt: skip
 

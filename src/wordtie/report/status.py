@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -101,7 +101,8 @@ class RowState:
 
 
 def states(entries: Iterable[Entry], runs: Path | None = None, rows: Iterable[Row] | None = None) -> list[RowState]:
-    """Every row's state; with `runs`, those that have been begun are `running` or `stopped`.
+    """Every row's state; with `runs`, those that have been begun are `running` or `stopped`, and of those with a result
+    it is told how another seed stands.
 
     Entries of other settings than the row's are not counted as the row's.
     """
@@ -123,25 +124,29 @@ def _state(row: Row, of_row: dict[str, list[Entry]], runs: Path | None) -> RowSt
         found = [entry for entry in found if _is_measured(row, entry)]
         if not found:
             return RowState(row, (), "not run", f"{sources[0]} was run without measuring it")
+    begun = _begun_state(row, runs, found) if runs is not None and row.kind == "train" else None
+    if found and begun and begun[0] == "running":
+        return RowState(row, tuple(found), *begun)
     if found:
-        return RowState(row, tuple(found), _verdict(row, found))
-    if runs is not None and row.kind == "train" and (folder := _begun(row, runs)):
-        if other := _begun_otherwise(folder, row):
-            return RowState(row, (), "not run", f"{folder} was begun with other {other}: --again trains it anew")
-        return _begun_state(row, folder)
-    return RowState(row, (), "not run", why_not(row))
+        return RowState(row, tuple(found), _verdict(row, found), ": ".join(begun or ()))
+    return RowState(row, (), *(begun or ("not run", why_not(row))))
 
 
-def _begun_state(row: Row, folder: Path) -> RowState:
-    """Of a row in training, and of one that no longer is."""
+def _begun_state(row: Row, runs: Path, found: Sequence[Entry]) -> tuple[Status, str] | None:
+    """How a run stands that has no result yet, in training or no longer; None where there is none."""
+    folder = _begun(row, runs, {entry["seed"] for entry in found})
+    if folder is None:
+        return None
+    if other := _begun_otherwise(folder, row):
+        return "not run", f"{folder} was begun with other {other}: --again trains it anew"
     progress = _progress(folder)
     if is_locked(folder):
-        return RowState(row, (), "running", progress)
+        return "running", progress
     try:
         ended = sessions(folder)[-1].get("ended", "")
     except (RunFolderError, IndexError):  # nobody kept count, or it is damaged, which the next call says
         ended = ""
-    return RowState(row, (), "diverged", f"{ended}; {progress}") if ended else RowState(row, (), "stopped", progress)
+    return ("diverged", f"{ended}; {progress}") if ended else ("stopped", progress)
 
 
 def shown_values(row: Row, entries: Sequence[Entry]) -> dict[str, Mean]:
@@ -193,13 +198,15 @@ def why_not(row: Row) -> str:
     return "needs a GPU (or days on a CPU, named in full)" if row.needs == "gpu" else "waits for its turn"
 
 
-def _begun(row: Row, runs: Path) -> Path | None:
-    """The run folder of a row: of several seeds and sessions one in training, else the one that was trained last."""
+def _begun(row: Row, runs: Path, entered: Collection[int]) -> Path | None:
+    """The run folder of a row: of several seeds and sessions one in training, else the one that was trained last of
+    those whose seeds have not been `entered` in the ledger."""
     parent, name = runs / Path(row.name).parent, Path(row.name).name
     begun = [path for path in parent.glob(f"{name}.seed-*/{SETTINGS}") if SEED_AND_SESSION.search(path.parent.name)]
-    found = sorted(begun, key=lambda path: path.stat().st_mtime_ns)
-    running = [path.parent for path in found if is_locked(path.parent)]
-    return running[0] if running else found[-1].parent if found else None
+    found = [path.parent for path in sorted(begun, key=lambda path: path.stat().st_mtime_ns)]
+    running = [folder for folder in found if is_locked(folder)]
+    unfinished = [folder for folder in found if _seed_and_session(folder)[0] not in entered]
+    return next(iter([*running, *reversed(unfinished)]), None)
 
 
 def _begun_otherwise(folder: Path, row: Row) -> str:

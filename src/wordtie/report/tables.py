@@ -34,14 +34,15 @@ def listing(states: Sequence[RowState]) -> str:
     for state in states:
         published, ours = (pair(*each) for each in _pairs(state))
         apart = state.difference
-        more = f": {state.why}" if state.why else "" if apart is None else f" ({percent(apart)})"
+        more = "" if apart is None else f" ({percent(apart)})"
         printed = state.row.published.values
         if values := state.values():
             of = {name: f" of {value:g}" for name, value in printed.items()}
             more = f" ({', '.join(f'{name} {value}{of.get(name, str())}' for name, value in values.items())})"
         elif printed:
-            more += f" (published: {', '.join(f'{name} {value:g}' for name, value in printed.items())})"
-        lines.append(f"{state.row.name:{width}}  {published:>15}  {ours:>17}  {state.status}{more}")
+            more = f" (published: {', '.join(f'{name} {value:g}' for name, value in printed.items())})"
+        why = f": {state.why}" if state.why else ""
+        lines.append(f"{state.row.name:{width}}  {published:>15}  {ours:>17}  {state.status}{more}{why}")
     head = f"{'row':{width}}  {'published':>15}  {'ours':>17}  status"
     return "\n".join([head, *lines, "", f"{summary(states)} (perplexities: validation / test)"])
 

@@ -28,9 +28,8 @@ from wordtie.evaluation.word_similarity import difference, read_benchmark, simil
 from wordtie.exits import exit_code_of
 from wordtie.models.word2vec_settings import Word2VecSettings, with_min_count
 from wordtie.models.word_vectors import WordVectors
-from wordtie.report.ledger import checksum
+from wordtie.report.ledger import write_sealed
 from wordtie.report.word_vectors_table import COMPARED, DOCUMENT, LANGUAGE_MODEL, read, update
-from wordtie.text.files import write_text
 from wordtie.training.checkpoint import tensors_sha256
 from wordtie.training.prepared import prepared_data
 from wordtie.training.provenance import machine, versions
@@ -204,9 +203,7 @@ def judged(sets: Mapping[str, WordVectors]) -> dict[str, dict[str, Any]]:
 
 def write(path: Path, content: dict[str, Any]) -> None:
     """With the versions and the machine, sealed as the ledger's entries are."""
-    whole = _plain({**content, **versions(), "machine": machine()})
-    whole["checksum"] = checksum(whole)
-    write_text(path, json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
+    write_sealed(path, _plain({**content, **versions(), "machine": machine()}))
     print(path)
 
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 from wordtie.papers.gulordava_2018 import TABLE_3 as GULORDAVA
 from wordtie.papers.press_wolf_2017_vectors import BENCHMARKS, TABLE_2, TABLE_3, TABLE_4
 from wordtie.report import marked
-from wordtie.report.ledger import LedgerError, checksum
+from wordtie.report.ledger import LedgerError, read_sealed
 from wordtie.report.tables import table_line
 
 DOCUMENT = Path("docs", "word-vectors.md")
@@ -117,12 +116,4 @@ def _more(input_minus: Mapping[str, float]) -> str:
 
 def read(path: Path) -> dict[str, Any]:
     """A result. Raises `LedgerError` where it is not what the program wrote."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise LedgerError(f"{path}: damaged ({error}): {MEND}") from error
-    if not isinstance(content, dict) or "checksum" not in content:
-        raise LedgerError(f"{path}: damaged, no result: {MEND}")
-    if content["checksum"] != checksum(content):
-        raise LedgerError(f"{path}: was changed by hand, its checksum does not fit: {MEND}")
-    return content
+    return read_sealed(path, MEND)
