@@ -306,6 +306,29 @@ def test_what_cannot_be_replaced_stays(run: Path, monkeypatch: pytest.MonkeyPatc
         write_vectors(vectors, Path("old.txt"), "text")
     assert Path("old.txt").read_text() == "my only copy"
 
+    def interrupted(self: Path, target: str | Path) -> Path:
+        if Path(target).name == "old.txt.vocab":
+            raise KeyboardInterrupt
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_vectors(vectors, Path("old.txt"), "text")
+    assert Path("old.txt").read_text() == "my only copy"
+
+
+def test_a_single_file_is_never_missing(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("old.txt").write_text("my only copy")
+    real = Path.replace
+
+    def there(self: Path, target: str | Path) -> Path:
+        assert Path("old.txt").read_text() == "my only copy"
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", there)
+    write_vectors(WordVectors(["a"], np.ones((1, 2), np.float32)), Path("old.txt"), "text")
+    assert Path("old.txt").read_text().startswith("1 2\n")
+
 
 def test_a_command_that_is_stopped_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_text(tmp_path / "novel")
@@ -324,7 +347,7 @@ def test_a_pipe_a_device_or_a_socket_stays_what_it_is(run: Path, capsys: Capture
     """`--out /dev/null`, by root, would give everyone a file of that name."""
     os.mkfifo("pipe")
     Path("link").symlink_to("pipe")
-    ledger = ["reproduce", "--report", "--page", "pipe", "--results", "none", "--runs", "none"]
+    ledger = ["reproduce", "--report", "--page", "pipe", "--results", "runs", "--runs", "none"]
     before = sorted(Path().iterdir())
     for name in ("pipe", "link"):
         commands = [["vectors", str(run), "--out", name], ["vectors", str(run), "--picture", name], ledger]

@@ -29,6 +29,8 @@ from wordtie.training.lock import LOCK, hold, is_locked
 from wordtie.training.prepared import prepared_data
 from wordtie.training.run_folder import read_model, read_settings
 from wordtie.training.saved_run import begun_otherwise
+from wordtie.uses.open_run import load
+from wordtie.uses.own_text import is_of
 
 Capture = pytest.CaptureFixture[str]
 MODEL_FILES = ("config.json", "model.safetensors", "tokenizer.json", "manifest.json")
@@ -229,11 +231,43 @@ def test_what_a_killed_process_was_writing_goes(run: Path) -> None:
     assert isinstance(data, np.memmap)
     prepared = Path(str(data.filename)).parent
     left = [run / ".model-a", run / ".sessions.jsonl-a", run / ".result.json-a"]
-    left += [run / "checkpoints/.last.safetensors-a", prepared / ".prepare-a", prepared / ".train.counts.npz-a"]
+    left += [run / "checkpoints/.last.safetensors-a", prepared / ".prepare-a"]
     for folder in left:
         folder.mkdir()
     assert cli.main(train("--resume", "--training.epochs", "2")) == 0
     assert [folder for folder in left if folder.exists()] == []
+
+
+def test_a_finished_run_that_is_gone_on_with_is_not_computed_anew(run: Path) -> None:
+    """What trained it stays what did, whatever the command is given on again."""
+
+    def trained_by() -> tuple[str, bytes, bytes]:
+        precision = json.loads((run / "result.json").read_text())["precision"]
+        return precision, (run / "sessions.jsonl").read_bytes(), (run / "model.safetensors").read_bytes()
+
+    tensors, record = checkpoint.load(run / CHECKPOINT)
+    checkpoint.save(run / CHECKPOINT, tensors, {**record, "position": {**record["position"], "precisions": ["of old"]}})
+    _, *before = trained_by()
+    assert cli.main(train("--resume", "--training.epochs", "1")) == 0
+    assert trained_by() == ("of old", *before)
+    assert cli.main(train("--resume", "--training.epochs", "2")) == 0
+    assert trained_by()[0].startswith("of old, ")
+    assert len(trained_by()[1].splitlines()) == 2
+
+
+def test_what_a_checkpoint_was_begun_with_counts(run: Path, capsys: Capture) -> None:
+    """settings.yaml may be that of the run before, where `--overwrite` was killed."""
+    (run / "settings.yaml").write_text((run / "settings.yaml").read_text().replace("hidden: 8", "hidden: 9"))
+    assert "model.hidden (8, now 9)" in refused(train("--resume", "--model.hidden", "9"), capsys)
+    assert cli.main(train("--resume", "--training.epochs", "2")) == 0
+
+
+def test_a_text_that_is_cut_otherwise_by_now_is_not_the_models(run: Path) -> None:
+    model = load(run)
+    assert is_of(model, prepared_data(model.settings))
+    rule = replace(model.tokenizer.tokenisation, pattern="[a-z]+|[0-9]+")
+    other = replace(model, tokenizer=Tokenizer(rule, model.tokenizer.vocabulary))
+    assert not is_of(other, prepared_data(model.settings))
 
 
 def test_a_run_is_not_gone_on_with_over_other_words(run: Path) -> None:

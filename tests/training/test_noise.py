@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from tests.training.conftest import write_text
 from wordtie.config import DataSettings, ModelSettings, NoiseSettings, Settings, TrainingSettings
 from wordtie.errors import RunFolderError
-from wordtie.noise.cached_counts import training_counts
+from wordtie.noise.ngram_counts import neighbour_counts
 from wordtie.noise.proposals import build_proposal
 from wordtie.noise.smoothed_prediction import fold_mean
 from wordtie.training.prepared import prepared_data
@@ -51,7 +51,7 @@ def test_the_exported_matrix_is_the_mean_of_the_trained_one(text: Path, tmp_path
     out = tmp_path / "run"
     train(asked, out)
     data = prepared_data(asked)
-    proposal = build_proposal(asked.noise, training_counts(data.train, len(data.vocabulary)), data.vocabulary.unk_id)
+    proposal = build_proposal(asked.noise, neighbour_counts(data.train, len(data.vocabulary)), data.vocabulary.unk_id)
     trained = load_file(out / "checkpoints" / "last.safetensors")[f"model.{MATRIX}"]
     exported = load_file(out / "model.safetensors")[MATRIX]
     assert torch.equal(exported, fold_mean(trained, proposal))

@@ -131,7 +131,7 @@ def entered(row: Row, settings: Settings, data: PreparedData, place: Place) -> E
         if place.again:
             return None
         raise
-    if ledger.is_stale(entry, row) or entry["data"] != texts(settings, data):
+    if ledger.is_stale(entry, row) or entry["data"] != texts(settings, data) or not same_tokens(entry, data):
         return None
     untried = row.sessions[len(entry.get("sessions", [entry])) :]
     waiting = untried and entry.get(DIVERGED) != dict(untried[0]) and falls_short(row, entry)
@@ -139,6 +139,11 @@ def entered(row: Row, settings: Settings, data: PreparedData, place: Place) -> E
     unmeasured = not all(is_measured(name, entry["measures"].get(name), folder) for name in row.measures)
     still_there = (folder / MANIFEST).exists()
     return None if waiting or (unmeasured and still_there) else entry
+
+
+def same_tokens(entry: Entry, data: PreparedData) -> bool:
+    """Whether the entry's texts were cut into as many words as they are today."""
+    return all(entry[f"{split}_tokens"] == data.info["splits"][split]["tokens"] for split in ("valid", "test"))
 
 
 def measured_before(row: Row, seed: int, place: Place, weights_sha256: str) -> Entry:

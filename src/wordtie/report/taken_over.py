@@ -55,7 +55,7 @@ def _finished_result(folder: Path, settings: Settings, data: PreparedData) -> Tr
         return None
     saved = read_language_model(folder)
     alike = configuration(settled(saved.settings, data)) == configuration(settled(settings, data))
-    if not alike or saved.tokenizer.vocabulary != data.vocabulary or saved.texts != data.texts:
+    if not alike or saved.tokenizer != data.tokenizer or saved.texts != data.texts:
         return None
     if checkpoint.tensors_sha256(saved.tensors) != result.weights_sha256:
         raise RunFolderError(

@@ -68,22 +68,25 @@ def replace_files(stage: Path, folder: Path, names: Sequence[str]) -> None:
     """Move the files from the stage, which lies on the same disk, into the folder; the last name is the seal.
 
     The old seal goes first and the new one comes last, so that a folder with a seal has all its files, of one make. It
-    comes back where no file could be replaced.
+    comes back where no file was replaced. A single file is replaced in one step.
     """
     for name in names:
         if (folder / name).is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(folder / name))
         sync(stage / name)
+    if len(names) == 1:
+        replace_file(stage / names[0], folder / names[0])
+        return
     seal, before = folder / names[-1], stage / f".{names[-1]}-before"
-    if seal.exists():
-        seal.replace(before)
-    for name in names:
-        try:
+    try:
+        if seal.exists():
+            seal.replace(before)
+        for name in names:
             (stage / name).replace(folder / name)
-        except OSError:
-            if name == names[0] and before.exists():
-                before.replace(seal)
-            raise
+    except BaseException:  # Ctrl-C and SIGTERM, too
+        if before.exists() and (stage / names[0]).exists():
+            before.replace(seal)
+        raise
     sync(folder)
 
 

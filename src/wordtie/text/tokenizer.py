@@ -31,6 +31,14 @@ class Tokenizer:
         self.tokenisation = tokenisation
         self.vocabulary = vocabulary
 
+    def __eq__(self, other: object) -> bool:
+        """Whether every line comes to the same ids: cut by the same rule, into the same words."""
+        if not isinstance(other, Tokenizer):
+            return NotImplemented
+        return self.tokenisation == other.tokenisation and self.vocabulary == other.vocabulary
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __repr__(self) -> str:
         return f"Tokenizer({self.tokenisation.kind}, {len(self.vocabulary):,} words)"
 

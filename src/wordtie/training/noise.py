@@ -6,7 +6,7 @@ import torch
 
 from wordtie.config import NoiseSettings
 from wordtie.models.noisy_reading import Noise
-from wordtie.noise.cached_counts import training_counts
+from wordtie.noise.ngram_counts import neighbour_counts
 from wordtie.noise.proposals import build_proposal
 from wordtie.text.token_file import PreparedData
 
@@ -15,5 +15,5 @@ def build_noise(settings: NoiseSettings, data: PreparedData, device: torch.devic
     """Count the training text, only where words are to be replaced. Raises `DataError` for too short a one."""
     if settings.kind == "none":
         return Noise(settings)
-    counts = training_counts(data.train, len(data.vocabulary))
+    counts = neighbour_counts(data.train, len(data.vocabulary))
     return Noise(settings, build_proposal(settings, counts, data.vocabulary.unk_id).to(device))

@@ -13,10 +13,8 @@ from pathlib import Path
 from wordtie.config import Settings, to_dict
 from wordtie.config.paths import path_of
 from wordtie.errors import SaveError
-from wordtie.noise.cached_counts import COUNTS
 from wordtie.text.catalogue import CATALOGUE
 from wordtie.text.download import cache_folder
-from wordtie.text.files import stage_prefix
 from wordtie.text.token_file import PreparedData, prepare
 from wordtie.training.leftovers import remove_leftovers
 from wordtie.training.progress import Stages
@@ -44,5 +42,5 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
             folder.parent.mkdir(parents=True, exist_ok=True)
             handle = stack.enter_context(folder.with_name(f".{folder.name}.lock").open("w"))
             fcntl.flock(handle, fcntl.LOCK_EX)
-            remove_leftovers(folder, ".prepare-", stage_prefix(folder / COUNTS))
+            remove_leftovers(folder, ".prepare-")
         yield

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import yaml
 
-from wordtie.config import Settings, to_dict
-from wordtie.errors import RunFolderError
+from wordtie.config import Settings, from_dict, to_dict
+from wordtie.errors import RunFolderError, SettingsError
 from wordtie.text.files import write_text
 from wordtie.text.token_file import PreparedData
 from wordtie.training import checkpoint, run_files, run_folder
-from wordtie.training.identity import begun_with, difference, identity, other_settings
+from wordtie.training.identity import difference, identity, other_settings
 from wordtie.training.metrics import Metrics
+from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.provenance import begin_session
 from wordtie.training.result import Position
 from wordtie.training.run_state import RunState, Tensors
@@ -23,6 +24,7 @@ from wordtie.training.start import check_start
 def check_call(folder: Path, settings: Settings, resume: bool, overwrite: bool) -> None:
     """Everything that can be refused before a text is read for nothing. Raises `RunFolderError`, `SettingsError`."""
     run_folder.check_free(folder, resume, overwrite)
+    precision_of(settings, resolve_device(settings.training.device))
     if overwrite or not (folder / run_files.CHECKPOINT).exists():
         check_start(settings)
     if resume:
@@ -30,14 +32,19 @@ def check_call(folder: Path, settings: Settings, resume: bool, overwrite: bool) 
 
 
 def check_begun_alike(folder: Path, settings: Settings) -> None:
-    """Raise `RunFolderError` for settings that are not the run's, before a text is read for nothing."""
-    try:
-        begun = begun_with(folder)
-    except RunFolderError:
-        if (folder / run_files.CHECKPOINT).exists():  # which knows them too
-            return
-        raise
-    if begun is not None and (other := other_settings(begun, settings)):
+    """Raise `RunFolderError` for settings that are not the run's, before a text is read for nothing.
+
+    They are those of the checkpoint, from which the run goes on.
+    """
+    path = folder / run_files.CHECKPOINT
+    if not path.exists():
+        return
+    with checkpoint.understood(path):
+        try:
+            other = other_settings(from_dict(checkpoint.record(path)["identity"]["settings"]), settings)
+        except SettingsError as error:
+            other = [str(error)]
+    if other:
         raise begun_otherwise(folder, ", ".join(other))
 
 
@@ -73,9 +80,13 @@ class SavedRun:
         if self.overwrite:  # not before there was room for the new run; the model stays until there is another
             run_folder.clear(self.folder, but=(run_files.CHECKPOINT, *run_files.MODEL_FILES))
         (self.folder / run_files.RESULT).unlink(missing_ok=True)  # is of what was there
-        begin_session(self.folder, self.fresh, now.device, {"epoch": now.position.epoch, "window": now.position.window})
         write_text(self.folder / run_files.SETTINGS, yaml.safe_dump(to_dict(self.settings), sort_keys=False))
         self.metrics = Metrics(self.folder, now.position.metrics_length)
+
+    def begin_session(self, now: RunState) -> None:
+        """Note what computes from here on. Raises `SaveError`."""
+        where = {"epoch": now.position.epoch, "window": now.position.window}
+        begin_session(self.folder, self.fresh, now.device, where)
 
     def __enter__(self) -> None:
         """Begun."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wordtie.config import TrainingSettings
+from wordtie.training.result import Position, Stopped
 
 
 def learning_rate(settings: TrainingSettings, epoch: int, history: Sequence[float] = ()) -> float:
@@ -28,6 +29,14 @@ def without_gain(history: Sequence[float]) -> int:
         count += perplexity >= best
         best = min(best, perplexity)
     return count
+
+
+def over(training: TrainingSettings, position: Position) -> Stopped | None:
+    """Why nothing more is to be trained; None where something is."""
+    if position.epoch > training.epochs:
+        return "finished"
+    tired = out_of_patience(position.history, training.patience, training.average_patience)
+    return "patience" if tired and position.window == 0 else None
 
 
 def out_of_patience(history: Sequence[float], patience: int, average_patience: int) -> bool:

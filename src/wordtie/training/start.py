@@ -53,7 +53,7 @@ def _before_the_mean(saved: SavedModel, folder: Path) -> Tensors:
     """The parameters that a run trained, from the means that it exported: by its own noise, on its own text."""
     try:
         data = prepared_data(saved.settings)
-        if data.vocabulary != saved.tokenizer.vocabulary or data.texts["train"] != saved.texts.get("train"):
+        if data.tokenizer != saved.tokenizer or data.texts["train"] != saved.texts.get("train"):
             raise DataError(f"{saved.settings.data.corpus} has changed since")
         return build_noise(saved.settings.noise, data, torch.device("cpu")).for_training(saved.tensors)
     except (DataError, ValueError) as error:

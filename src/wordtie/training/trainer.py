@@ -37,7 +37,7 @@ from wordtie.training.provenance import end_session
 from wordtie.training.result import Position, Stopped, TrainingResult
 from wordtie.training.run_state import RunState, Tensors
 from wordtie.training.saved_run import SavedRun, check_call
-from wordtie.training.schedule import averaging_begins, learning_rate, out_of_patience
+from wordtie.training.schedule import averaging_begins, learning_rate, over
 from wordtie.training.start import start
 from wordtie.training.step import Step
 from wordtie.training.stop_signals import StopSignals
@@ -49,8 +49,8 @@ def train(settings: Settings, out: str | Path, resume: bool = False, overwrite: 
 
     Raises `RunFolderError` where a run is there already and neither `resume` nor `overwrite` is given, or both are,
     `SettingsError` for what are no settings, `DataError` for a text that cannot be used, `DivergedError` where the loss
-    stops being a number, `SaveError` where something cannot be written. Ctrl-C, SIGTERM
-    and SIGHUP save a checkpoint, then raise `KeyboardInterrupt`, `SystemExit(143)` and `SystemExit(129)`.
+    stops being a number, `SaveError` where something cannot be written. Ctrl-C, SIGTERM and SIGHUP save a checkpoint,
+    then raise `KeyboardInterrupt`, `SystemExit(143)` and `SystemExit(129)`.
     """
     require(isinstance(settings, Settings), f"train takes Settings(data=..., ...), got a {type(settings).__name__}")
     out = run_folder.named(out)
@@ -95,8 +95,10 @@ class _Run:
         self.started = time.monotonic()
         self.saved.begin(self.now)
         self.seconds_before = self.now.position.seconds
-        self.now.position.computes_in(str(self.precision).removeprefix("torch."))
         training = self.settings.training
+        if not over(training, self.now.position):
+            self.now.position.computes_in(str(self.precision).removeprefix("torch."))
+            self.saved.begin_session(self.now)
         with self.saved, Progress(training.epochs, self.windows, self.max_seconds) as self.progress:
             with self.signals:
                 stopped = self.epochs()
@@ -115,14 +117,11 @@ class _Run:
 
     def epochs(self) -> Stopped:
         """Train until there is a reason to stop."""
-        training, position = self.settings.training, self.now.position
-        first = position.epoch
-        while position.epoch <= training.epochs and not self.signals.heard:
-            if position.window == 0 and out_of_patience(position.history, training.patience, training.average_patience):
-                return "patience"
-            if (position.epoch > first and self.out_of_time()) or not self.epoch():
+        first = self.now.position.epoch
+        while not (why := over(self.settings.training, self.now.position)) and not self.signals.heard:
+            if (self.now.position.epoch > first and self.out_of_time()) or not self.epoch():
                 return "max_time"
-        return "finished"
+        return why or "finished"
 
     def out_of_time(self) -> bool:
         """Whether this call has taken as long as it may."""

@@ -35,11 +35,15 @@ def own_text(
     except DataError as error:
         raise DataError(f"{error}; {run} was trained on it: {mend}") from error
     if not is_of(model, data, splits):
-        raise RunFolderError(f"{run}: {model.settings.data.corpus} has changed since training; {mend}")
+        text = f"{model.settings.data.corpus}, or how it is cut into words,"
+        raise RunFolderError(f"{run}: {text} has changed since training; {mend}")
     return data
 
 
 def is_of(model: LoadedModel, data: PreparedData, splits: Sequence[str] = SPLITS) -> bool:
-    """Whether the model was trained with this vocabulary and these texts, as far as its folder says."""
+    """Whether the model was trained with these words and these texts, as far as its folder says.
+
+    Another version may cut the same text into others.
+    """
     same = (model.texts.get(split, data.texts[split]) == data.texts[split] for split in splits)
-    return model.tokenizer.vocabulary == data.vocabulary and all(same)
+    return model.tokenizer == data.tokenizer and all(same)
