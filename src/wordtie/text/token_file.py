@@ -25,7 +25,7 @@ from wordtie.errors import DataError, RunFolderError
 from wordtie.text.corpus import SPLITS, Corpus, SplitReader, find_corpus
 from wordtie.text.encoding import Ids, TextStats, WordNumbers
 from wordtie.text.files import replace_files, saving
-from wordtie.text.tokenisation import Tokenisation
+from wordtie.text.tokenisation import UNK_POLICY, Tokenisation
 from wordtie.text.tokenizer import Tokenizer
 from wordtie.text.vocabulary import EOS, UNK, Vocabulary
 
@@ -181,8 +181,8 @@ def _policy(settings: DataSettings, tokenisation: Tokenisation, least: int) -> d
         "min_count": least,
         "sentences": tokenisation.sentences,
         "vocabulary": f"words of {texts}{often}, numbered by falling count",
-        "unk": "a word outside the vocabulary is <unk>, as is <unk> in the text; both are predicted and counted",
-        "eos": f"<eos> closes each {'line' if tokenisation.sentences else 'document'}, is predicted and counted",
+        "unk": UNK_POLICY,
+        "eos": tokenisation.eos_policy,
     }
 
 

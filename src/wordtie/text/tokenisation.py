@@ -28,6 +28,8 @@ from wordtie.text.vocabulary import EOS, UNK
 
 Kind: TypeAlias = Literal["space", "words"]
 
+UNK_POLICY = f"a word outside the vocabulary is {UNK}, as is {UNK} in the text; both are predicted and counted"
+
 _SPACE = "\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 """White space as `str.split` knows it."""
 _BEYOND_BMP = "\U00010000-\U0001cfff\U0001d400-\U0001d7ff\U0001e000-\U0001efff\U00020000-\U0003ffff"
@@ -94,6 +96,11 @@ class Tokenisation:
             shown = REPLACED if self.composed else ()
             object.__setattr__(self, "replaced", (*shown, *(DOTTED if self.lowercase else ())))
         object.__setattr__(self, "_compiled", re.compile(self.pattern))
+
+    @property
+    def eos_policy(self) -> str:
+        """In words, what becomes of `<eos>` where a text is measured."""
+        return f"{EOS} closes each {'line' if self.sentences else 'document'}, is predicted and counted"
 
     def words(self, text: str) -> list[str]:
         """The words of a text; line ends in it are white space."""

@@ -10,6 +10,7 @@ from wordtie.errors import require
 from wordtie.evaluation.perplexity import evaluate_blocks
 from wordtie.models.language_model import LanguageModel
 from wordtie.text.encoding import EncodedText
+from wordtie.text.tokenisation import UNK_POLICY
 from wordtie.text.tokenizer import Tokenizer
 
 
@@ -51,7 +52,7 @@ def evaluate_file(model: LanguageModel, tokenizer: Tokenizer, source: str | Path
         oov=stats.oov,
         unk=stats.unk,
         eos=stats.eos,
-        unk_policy="words not in the vocabulary count as <unk>, and <unk> is predicted like any word",
-        eos_policy="one <eos> a line, predicted like any word" if tokenizer.sentences else "one <eos> at the end",
+        unk_policy=UNK_POLICY,
+        eos_policy=tokenizer.tokenisation.eos_policy,
         sha256=stats.sha256,
     )
