@@ -33,8 +33,9 @@ def test_a_home_is_a_home(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     for option in (["--out=~/v.txt"], ["--picture=~/v.html"]):
         assert cli.main(["vectors", str(run), *option]) == 0
     assert cli.main(["vectors", "~/v.txt", "--neighbours", "the"]) == 0
-    assert cli.main(["reproduce", "--report", "--results=~/r", "--runs=~/runs"]) == 0
-    assert sorted(each.name for each in (tmp_path / "home").iterdir()) == ["runs", "v.html", "v.txt"]
+    (tmp_path / "home" / "results").mkdir()
+    assert cli.main(["reproduce", "--report", "--results=~/results", "--runs=~/runs"]) == 0
+    assert sorted(each.name for each in (tmp_path / "home").iterdir()) == ["results", "runs", "v.html", "v.txt"]
     shutil.copytree(run, tmp_path / "home" / "novel")
     (tmp_path / "home" / "text").write_text("the cat sat\n")
     (tmp_path / "home" / "r.yaml").write_text("model:\n  hidden: 6\n")
