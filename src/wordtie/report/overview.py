@@ -72,7 +72,8 @@ class Overview:
         axes.axvline(0, color="#4c566a", linewidth=0.8)
         for reached, label, colour in ((True, "reached", REACHED), (False, "not reached", NOT_REACHED)):
             chosen = [place for place in places if self.points[place].reached == reached]
-            axes.plot([apart[place] for place in chosen], chosen, "o" if reached else "D", color=colour, label=label)
+            named = label if chosen else None  # no key to what is not there
+            axes.plot([apart[place] for place in chosen], chosen, "o" if reached else "D", color=colour, label=named)
         axes.set_yticks(places, [point.row for point in self.points], fontsize=9)
         axes.set_ylim(len(self.points) - 0.5, -0.5)
         axes.set_xlim(min(*apart, 0.0) - 0.01, max(*apart, TOLERANCE) + 0.01)
