@@ -181,13 +181,16 @@ def test_a_torn_result_is_named(trained: list[str]) -> None:
     result = Path("results/word-vectors/skipgram-untied.json")
     result.parent.mkdir(parents=True, exist_ok=True)
     result.write_text('{"row": ')
-    with pytest.raises(LedgerError, match=r"untied\.json: not a result of .* or damaged"):
+    with pytest.raises(LedgerError, match=r"untied\.json: not a result of `wordtie reproduce`, or damaged"):
         word_vectors.is_there(result, word_vectors.DATA, word_vectors.COMMON)
-    with pytest.raises(LedgerError, match=r"untied\.json: not a result of .* or damaged"):
+    with pytest.raises(LedgerError, match=r"untied\.json: not a result of `wordtie reproduce`, or damaged"):
         word_vectors.print_table([result])
     for content in ("[]", "{}"):
         result.write_text(content)
-        assert "or damaged" in word_vectors_table.damage(result.parent)[0]
+        assert (
+            "untied.json: not a result of `wordtie reproduce`, or damaged"
+            in word_vectors_table.damage(result.parent)[0]
+        )
 
 
 def test_the_document_says_what_the_results_say(tmp_path: Path) -> None:

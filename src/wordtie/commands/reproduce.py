@@ -62,8 +62,10 @@ def main(argv: list[str]) -> None:
         _run(chosen, arguments)
     elif task == "list":
         _list(chosen, arguments)
+    elif task == "check":
+        _check(arguments)
     else:
-        {"check": _check, "report": _report}[task](arguments)
+        _report(arguments)
 
 
 def _parser() -> Parser:
