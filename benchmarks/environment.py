@@ -11,9 +11,9 @@ from typing import Any
 import torch
 
 from wordtie import __version__
+from wordtie.runs.provenance import code_version
+from wordtie.runs.provenance import machine as report_machine
 from wordtie.training.precision import resolve_device
-from wordtie.training.provenance import code_version
-from wordtie.training.provenance import machine as report_machine
 
 PACKAGES = ("torch", "numpy", "numba")
 INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16", "amx_tile")

@@ -26,9 +26,9 @@ from benchmarks.memory import in_fresh_process, peak
 from benchmarks.runner import CHECKOUT, save
 from benchmarks.small_real import SETUP
 from benchmarks.steps import Setup, Window, fast_contender, zipf_ids
+from wordtie.data.batches import batches, window_count
 from wordtie.errors import WordtieError
-from wordtie.text.batches import batches, window_count
-from wordtie.training.machine import keep_freed_memory
+from wordtie.training.process import keep_freed_memory
 
 FIGURES = CHECKOUT / "docs" / "figures"
 TOKENS = 1_000_000

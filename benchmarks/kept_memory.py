@@ -16,7 +16,7 @@ from benchmarks.memory import fresh_process, peak
 from benchmarks.small_real import SETUP
 from benchmarks.steps import Setup, fast_contender, multiply_adds, windows_of
 from wordtie.config import LossSettings, ModelSettings
-from wordtie.training.machine import keep_freed_memory
+from wordtie.training.process import keep_freed_memory
 
 SETUPS = {
     "wikitext-2": (

@@ -23,8 +23,8 @@ from benchmarks.steps import Setup, Window, multiply_adds, windows_of, zipf_ids
 from wordtie.config import LossSettings, ModelSettings, NoiseSettings, TrainingSettings
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
-from wordtie.models.noisy_reading import Noise
-from wordtie.noise.ngram_counts import neighbour_counts
+from wordtie.ngrams.counts import neighbour_counts
+from wordtie.noise.noisy_forward import Noise
 from wordtie.noise.proposals import build_proposal
 from wordtie.training.optim import build_optimiser
 from wordtie.training.run_state import RunState

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from wordtie.errors import DataError
-from wordtie.report import marked
-from wordtie.report.tables import table_line
+from wordtie.reproduction.render import generated_blocks
+from wordtie.reproduction.render.tables import table_line
 
 Record = dict[str, Any]
 
@@ -104,7 +104,7 @@ def text(record: Record) -> str:
 
 def write(tables: Mapping[str, Sequence[Record]], page: Path = PAGE) -> None:
     """Put the tables between the markers. Raises `DataError` where the page has lost them."""
-    if not marked.replace(page, BEGIN, END, f"{markdown(tables)}\n"):
+    if not generated_blocks.replace(page, BEGIN, END, f"{markdown(tables)}\n"):
         raise DataError(f"{page}: the lines `{BEGIN}` and `{END}` are missing; put them where the table belongs")
 
 

@@ -14,7 +14,7 @@ from benchmarks import CLAIM_FILES
 from benchmarks.environment import describe
 from benchmarks.harness import Claim, Effort, Measurement, UnavailableError
 from wordtie.errors import WordtieError
-from wordtie.text.files import write_text
+from wordtie.storage.atomic import write_text
 
 CHECKOUT = Path(__file__).parent.parent
 RESULTS = CHECKOUT / "results" / "bench"

@@ -25,13 +25,13 @@ from benchmarks.memory import extra_peak, in_fresh_process
 from benchmarks.steps import zipf_ids
 from tests.reference.naive import NaiveModel, State, naive_score, naive_surprisal
 from wordtie.config import ModelSettings
+from wordtie.data.batches import Ids, batches
+from wordtie.data.tokenisation import Tokenisation
+from wordtie.data.tokenizer import Tokenizer
+from wordtie.data.vocabulary import EOS, UNK, Vocabulary
 from wordtie.evaluation.perplexity import TOKENS_AT_ONCE, Reader, evaluate
+from wordtie.inference.surprisal import surprisal
 from wordtie.models.language_model import LanguageModel
-from wordtie.text.batches import Ids, batches
-from wordtie.text.tokenisation import Tokenisation
-from wordtie.text.tokenizer import Tokenizer
-from wordtie.text.vocabulary import EOS, UNK, Vocabulary
-from wordtie.uses.surprisal import surprisal
 
 WORDS, UNITS, LAYERS = 10_000, 200, 2
 STEPS = 35

@@ -21,11 +21,11 @@ from benchmarks.harness import Claim, Effort, Measurement, spread
 from benchmarks.small_real import SETUP
 from benchmarks.steps import fast_contender, windows_of
 from wordtie.config import Settings
+from wordtie.data.tokenisation import Tokenisation
+from wordtie.data.tokenizer import Tokenizer
+from wordtie.data.vocabulary import EOS, UNK, Vocabulary
 from wordtie.models.language_model import LanguageModel
-from wordtie.text.tokenisation import Tokenisation
-from wordtie.text.tokenizer import Tokenizer
-from wordtie.text.vocabulary import EOS, UNK, Vocabulary
-from wordtie.training.run_folder import SavedModel, write_language_model
+from wordtie.runs.run_folder import SavedModel, write_language_model
 
 CHECKOUT = Path(__file__).parent.parent
 GOAL_COMPILE, GOAL_PREDICT = 10.0, 2.0

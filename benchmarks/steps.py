@@ -22,10 +22,10 @@ from benchmarks.harness import Claim, Effort, MatrixProbe, Measurement, compare
 from benchmarks.shares import sentence, shares
 from tests.reference.naive import NaiveLoss, NaiveModel, naive_step
 from wordtie.config import LossSettings, ModelSettings, NoiseSettings, TrainingSettings
+from wordtie.data.batches import batches
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
-from wordtie.models.noisy_reading import Noise
-from wordtie.text.batches import batches
+from wordtie.noise.noisy_forward import Noise
 from wordtie.training.optim import build_optimiser
 from wordtie.training.precision import resolve_precision
 from wordtie.training.run_state import RunState

@@ -17,9 +17,9 @@ from benchmarks.harness import Claim, Effort, Measurement, spread
 from benchmarks.memory import in_fresh_process, peak
 from benchmarks.steps import zipf_ids
 from wordtie.config import DataSettings
+from wordtie.data.catalogue import locate
+from wordtie.data.token_file import prepare
 from wordtie.errors import DataError
-from wordtie.text.catalogue import locate
-from wordtie.text.token_file import prepare
 
 GOAL_BYTES_PER_SECOND = 10e6
 GOAL_BYTES = 1e9

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from benchmarks.harness import Claim, Effort, MatrixProbe, Measurement, UnavailableError, compare
 from wordtie.config import DataSettings, Settings
-from wordtie.models.word2vec_settings import Word2VecSettings
-from wordtie.training.prepared import prepared_data
+from wordtie.data.prepare import prepared_data
+from wordtie.word2vec.settings import Word2VecSettings
 
 Algorithm = Literal["skipgram", "cbow"]
 Head = Literal["untied", "tied", "tied_linear"]
@@ -40,8 +40,8 @@ def text(words: int) -> tuple[NDArray[np.int32], NDArray[np.int64], int, tuple[s
 def ours(algorithm: Algorithm, head: Head, words: int) -> Callable[[], object]:
     """A pass of ours. Raises `UnavailableError` without numba."""
     try:
-        from wordtie.models.word2vec import Word2Vec
-        from wordtie.training.word2vec import fit
+        from wordtie.word2vec.model import Word2Vec
+        from wordtie.word2vec.training import fit
     except ImportError as error:
         raise UnavailableError("numba is not installed: pip install wordtie[fast]") from error
     ids, count_V, eos_id, _ = text(words)

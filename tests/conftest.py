@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from wordtie.text.download import cache_folder
+from tests.tiny_run import write_text
+from wordtie.data.download import cache_folder
 
 # one place for the machine code of the kernels and for matplotlib's fonts, wherever a test has its other caches
 KEPT = Path(__file__).parents[1] / ".pytest_cache"
@@ -31,3 +32,9 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    """A text of made-up words."""
+    return write_text(tmp_path / "text")

@@ -21,19 +21,26 @@ FILES = sorted(SOURCE.rglob("*.py"))
 LAYERS = [
     "errors",
     "exits",
+    "console",
     "config",
-    "text",
-    "noise",
+    "storage",
+    "pages",
+    "data",
+    "ngrams",
     "nn",
     "kernels",
     "heads",
     "losses",
     "models",
+    "noise",  # above models: the noisy forward pass takes one
     "evaluation",  # below training, which measures the validation text after every epoch
+    "runs",
     "training",
-    "uses",
-    "papers",  # below report, whose tables show the published numbers beside ours
-    "report",
+    "jobs",
+    "inference",
+    "word2vec",
+    "vectors",
+    "reproduction",
     "commands",
     "cli",
     "__main__",
@@ -143,7 +150,7 @@ def test_using_a_model_loads_little_beside_torch(command: str, tmp_path: Path) -
     beside = loaded_after(f"import wordtie.cli; assert wordtie.cli.main({arguments}) == 0") - loaded_after(
         "import torch"
     )
-    assert "wordtie.uses.open_run" in beside
+    assert "wordtie.inference.loading" in beside
     heavy = {
         "numba",
         "torch._dynamo",

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from wordtie import cli
+from wordtie.data.reading import LONGEST_LINE
 from wordtie.errors import DataError, SaveError, WordtieError
-from wordtie.text.reading import LONGEST_LINE
-from wordtie.uses.open_run import load
+from wordtie.inference.loading import load
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 Capture = pytest.CaptureFixture[str]

@@ -22,11 +22,11 @@ from benchmarks.steps import Setup, fast_contender, multiply_adds, naive_contend
 from tests.reference.naive import NaiveLoss, NaiveMasks, NaiveModel, naive_score, naive_step, naive_surprisal
 from wordtie import cli
 from wordtie.config import LossSettings, ModelSettings, TrainingSettings
+from wordtie.data.batches import batches
 from wordtie.evaluation.perplexity import Reader, evaluate
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
 from wordtie.nn.masks import LayerMasks, Masks
-from wordtie.text.batches import batches
 from wordtie.training.optim import build_optimiser, clip_global_norm
 
 Capture = pytest.CaptureFixture[str]

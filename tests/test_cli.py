@@ -27,10 +27,10 @@ from wordtie.config import (
     from_dict,
     to_dict,
 )
-from wordtie.config.without_effect import without_effect
+from wordtie.config.unused_settings import without_effect
 from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, WordtieError
 from wordtie.exits import EXIT_CODES
-from wordtie.models.word2vec_settings import Word2VecSettings
+from wordtie.word2vec.settings import Word2VecSettings
 
 Capture = pytest.CaptureFixture[str]
 

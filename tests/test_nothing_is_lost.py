@@ -20,12 +20,12 @@ import pytest
 from tests.commands import SMALL, Capture, output, small_text
 from wordtie import cli
 from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, WordtieError
-from wordtie.models.kneser_ney import KneserNey
-from wordtie.models.word_vectors import WordVectors
-from wordtie.text.files import saving
-from wordtie.training import run_files, run_folder
-from wordtie.uses.open_run import load
-from wordtie.uses.vector_files import write_vectors
+from wordtie.inference.loading import load
+from wordtie.ngrams.kneser_ney import KneserNey
+from wordtie.runs import layout, run_folder
+from wordtie.storage.atomic import saving
+from wordtie.vectors.files import write_vectors
+from wordtie.vectors.word_vectors import WordVectors
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 TINY_WORD2VEC = ["--data.min_count", "1", "--word2vec.vector_size", "4", "--word2vec.epochs", "1"]
@@ -141,27 +141,27 @@ def test_overwriting_leaves_what_is_not_the_runs(run: Path) -> None:
         path.write_text("mine")
     run_folder.clear(run)
     assert all(path.read_text() == "mine" for path in strangers)
-    assert not (run / run_files.CHECKPOINT).exists()
-    assert not (run / run_files.MODEL).exists()
+    assert not (run / layout.CHECKPOINT).exists()
+    assert not (run / layout.MODEL).exists()
 
 
 def test_word2vec_that_goes_wrong_leaves_the_vectors_that_were_there(tmp_path: Path, capsys: Capture) -> None:
     small_text(tmp_path / "novel")
     command = ["word2vec", "novel", "--out", "vectors", *TINY_WORD2VEC]
     assert cli.main(command) == 0
-    before = Path("vectors", run_files.MODEL).read_bytes()
+    before = Path("vectors", layout.MODEL).read_bytes()
     assert refused([*command, "--overwrite", "--data.min_count", "10000"], DataError.exit_code, capsys)
-    assert Path("vectors", run_files.MODEL).read_bytes() == before
+    assert Path("vectors", layout.MODEL).read_bytes() == before
     assert output(["vectors", "vectors", "--neighbours", "cat"], capsys)
 
 
 def test_an_option_must_be_written_out(run: Path, capsys: Capture) -> None:
-    before = Path(run, run_files.MODEL).read_bytes()
+    before = Path(run, layout.MODEL).read_bytes()
     for short in (["--over"], ["--training.epoch", "1"]):
         message = refused(["train", "novel", *short], WordtieError.exit_code, capsys)
         assert "unrecognized arguments" in message
         assert "did you mean" in message
-    assert Path(run, run_files.MODEL).read_bytes() == before
+    assert Path(run, layout.MODEL).read_bytes() == before
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ import pytest
 from tests.commands import SMALL, Capture, output, small_text
 from wordtie import cli
 from wordtie.config import DataSettings, Settings
-from wordtie.training import prepared, trainer
+from wordtie.data import prepare
+from wordtie.training import trainer
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -86,4 +87,4 @@ def test_a_cache_that_cannot_be_locked_is_read_without(tmp_path: Path, monkeypat
     monkeypatch.setattr(fcntl, "flock", no_locks)
     assert cli.main(["baseline", "novel", "--order", "1"]) == 0
     settings = Settings(data=DataSettings("novel"))
-    assert len(prepared.prepared_data(settings).train) > 0
+    assert len(prepare.prepared_data(settings).train) > 0

@@ -17,23 +17,23 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from wordtie.config import DataSettings, LossSettings, ModelSettings, NoiseSettings, Settings, TrainingSettings
     from wordtie.errors import WordtieError
-    from wordtie.models.kneser_ney import KneserNey
-    from wordtie.training.result import TrainingResult
+    from wordtie.inference.loading import LoadedModel, load
+    from wordtie.ngrams.kneser_ney import KneserNey
+    from wordtie.runs.result import TrainingResult
     from wordtie.training.trainer import train
-    from wordtie.uses.open_run import LoadedModel, load
 
 _HOME = {
     "DataSettings": "wordtie.config",
-    "KneserNey": "wordtie.models.kneser_ney",
-    "LoadedModel": "wordtie.uses.open_run",
+    "KneserNey": "wordtie.ngrams.kneser_ney",
+    "LoadedModel": "wordtie.inference.loading",
     "LossSettings": "wordtie.config",
     "ModelSettings": "wordtie.config",
     "NoiseSettings": "wordtie.config",
     "Settings": "wordtie.config",
-    "TrainingResult": "wordtie.training.result",
+    "TrainingResult": "wordtie.runs.result",
     "TrainingSettings": "wordtie.config",
     "WordtieError": "wordtie.errors",
-    "load": "wordtie.uses.open_run",
+    "load": "wordtie.inference.loading",
     "train": "wordtie.training.trainer",
 }
 

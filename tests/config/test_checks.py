@@ -21,7 +21,7 @@ from wordtie.config import (
 )
 from wordtie.config.paths import path_of
 from wordtie.errors import SettingsError
-from wordtie.models.word2vec_settings import Word2VecSettings
+from wordtie.word2vec.settings import Word2VecSettings
 
 
 @pytest.mark.parametrize(

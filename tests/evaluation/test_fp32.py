@@ -13,7 +13,7 @@ from wordtie.config import ModelSettings
 from wordtie.evaluation.fp32 import in_fp32
 from wordtie.evaluation.perplexity import evaluating
 from wordtie.models.language_model import LanguageModel
-from wordtie.training.machine import process_of_its_own
+from wordtie.training.process import process_of_its_own
 
 CPU = torch.device("cpu")
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from tests.reference.perplexity import surprisals
 from wordtie.config import DataSettings, ModelSettings
+from wordtie.data.corpus import SplitReader, find_corpus
 from wordtie.errors import DataError
 from wordtie.evaluation import perplexity
 from wordtie.evaluation.perplexity import LogProbabilities, Reader, evaluate, evaluate_blocks
 from wordtie.models.language_model import LanguageModel
-from wordtie.text.corpus import SplitReader, find_corpus
 
 WORDS, EOS = 23, 1
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from wordtie.config import ModelSettings
+from wordtie.data.vocabulary import Vocabulary
 from wordtie.evaluation.word_mass import frequent_ids, text_mass, word_mass
 from wordtie.models.language_model import LanguageModel
-from wordtie.text.vocabulary import Vocabulary
 
 WORDS = ("the", "<eos>", "a", "<unk>", "of", "cat")
 

@@ -11,13 +11,13 @@ import torch
 
 from tests.kernels.conftest import needs_numba
 from wordtie.kernels import backend
-from wordtie.kernels.softmax_loss import Pull, softmax_loss
+from wordtie.kernels.softmax.loss import Pull, softmax_loss
 
 WITHOUT_NUMBA = """
 import sys
 import torch
-from wordtie.kernels.lstm import FastLayer
-from wordtie.kernels.softmax_loss import Pull, softmax_loss
+from wordtie.kernels.lstm.layer import FastLayer
+from wordtie.kernels.softmax.loss import Pull, softmax_loss
 from wordtie.nn.lstm import LSTM
 core = LSTM(3, 3, 1)
 core.run_layer = FastLayer(torch.float32)
@@ -39,12 +39,12 @@ assert words.grad.isfinite().all()
 
 CACHED = """
 import torch
-from wordtie.kernels import softmax_rows
-from wordtie.kernels.softmax_loss import Pull, softmax_loss
+from wordtie.kernels.softmax import row_kernels
+from wordtie.kernels.softmax.loss import Pull, softmax_loss
 words = torch.randn(5, 3)
 for pull in (None, Pull(20.0, 0.6, True)):
     softmax_loss(torch.randn(2, 3), words, None, torch.tensor([0, 1]), words, pull, torch.float32)
-for kernel in (softmax_rows.augmented_rows, softmax_rows.cross_entropy_rows):
+for kernel in (row_kernels.augmented_rows, row_kernels.cross_entropy_rows):
     assert kernel.stats.cache_hits and not kernel.stats.cache_misses, kernel.stats
 """
 
@@ -103,9 +103,10 @@ def test_an_error_in_a_part_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
 @needs_numba
 def test_machine_code_is_kept_by_the_content_of_all_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A change in a file that others inline from is a change of theirs."""
-    from wordtie.kernels import numba_math, softmax_rows
+    from wordtie.kernels import numba_math
+    from wordtie.kernels.softmax import row_kernels
 
-    assert numba_math.digest() in str(softmax_rows.cross_entropy_rows.stats.cache_path)  # type: ignore[attr-defined]
+    assert numba_math.digest() in str(row_kernels.cross_entropy_rows.stats.cache_path)  # type: ignore[attr-defined]
     for file in Path(numba_math.__file__).parent.glob("*.py"):
         (tmp_path / file.name).write_bytes(file.read_bytes())
     monkeypatch.setattr(numba_math, "__file__", str(tmp_path / "numba_math.py"))

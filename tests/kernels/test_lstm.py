@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tests.reference.lstm import SlowLayer, slow_window
 from wordtie.kernels import backend
-from wordtie.kernels.lstm import FastLayer
+from wordtie.kernels.lstm.layer import FastLayer
 from wordtie.nn.lstm import LSTMLayer, LSTMWeights
 from wordtie.nn.masks import LayerMasks
 

@@ -10,8 +10,8 @@ import torch
 
 pytest.importorskip("numba", reason="numba is not installed")
 
+from wordtie.kernels.lstm.small_product import HEIGHT, WIDTH, add_product, panels
 from wordtie.kernels.numba_math import compiled
-from wordtie.kernels.small_product import HEIGHT, WIDTH, add_product, panels
 
 
 @compiled

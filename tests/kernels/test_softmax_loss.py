@@ -10,8 +10,9 @@ from torch import Tensor
 
 from tests.kernels.conftest import needs_numba
 from tests.reference.losses import literal_loss
-from wordtie.kernels import backend, softmax_loss
-from wordtie.kernels.softmax_loss import Pull
+from wordtie.kernels import backend
+from wordtie.kernels.softmax import loss
+from wordtie.kernels.softmax.loss import Pull
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def gradients(total: Tensor, *leaves: Tensor | None) -> list[Tensor]:
 def fused(case: Case, precision: torch.dtype, dtype: torch.dtype = torch.float32) -> list[Tensor]:
     """total, cross-entropy, gradients."""
     query, output, bias, targets, words = case.operands(dtype)
-    total, nats = softmax_loss.softmax_loss(query, output, bias, targets, words, case.pull, precision)
+    total, nats = loss.softmax_loss(query, output, bias, targets, words, case.pull, precision)
     return [total.detach(), nats, *gradients(total, query, output, bias, None if case.tied else words)]
 
 
@@ -116,7 +117,7 @@ def test_a_bias_learns_in_fp32_whatever_the_products(pull: Pull | None) -> None:
     """Its gradient is a sum over all tokens, and adds up to 0; rounded to bfloat16 it would by far not."""
     torch.manual_seed(1)
     query, output, bias = torch.randn(700, 8), torch.randn(1000, 8), torch.zeros(1000, requires_grad=True)
-    total, _ = softmax_loss.softmax_loss(query, output, bias, torch.randint(1000, (700,)), output, pull, torch.bfloat16)
+    total, _ = loss.softmax_loss(query, output, bias, torch.randint(1000, (700,)), output, pull, torch.bfloat16)
     (gradient,) = torch.autograd.grad(total, bias)
     assert abs(float(gradient.double().sum())) < 2e-3
     assert float(gradient.abs().sum()) > 100
@@ -145,17 +146,17 @@ def test_chunks_do_not_show(
     """Chunk borders fall between tokens of one target too, and blocks of words end before the vocabulary does."""
     case = Case(tokens=17, distinct=2, pull=pull, bias=True, tied=tied)
     expected = literal(case)
-    monkeypatch.setattr(softmax_loss, "CHUNK_ELEMENTS", 1)
-    monkeypatch.setattr(softmax_loss, "FEWEST_ROWS", rows)
-    monkeypatch.setattr(softmax_loss, "WORDS_AT_A_TIME", 4)
+    monkeypatch.setattr(loss, "CHUNK_ELEMENTS", 1)
+    monkeypatch.setattr(loss, "FEWEST_ROWS", rows)
+    monkeypatch.setattr(loss, "WORDS_AT_A_TIME", 4)
     assert_close(fused(case, precision), expected, tolerance)
 
 
 def test_a_large_vocabulary_is_not_cut_to_pieces() -> None:
     """Every chunk reads and writes the gradient of the whole matrix, (V, E): fifty of them took five times as long."""
     for augmented, small, large in ((False, 1, 3), (True, 2, 5)):
-        assert len(softmax_loss._bounds(700, 10_000, augmented)) == small
-        assert len(softmax_loss._bounds(700, 267_735, augmented)) == large
+        assert len(loss._bounds(700, 10_000, augmented)) == small
+        assert len(loss._bounds(700, 267_735, augmented)) == large
 
 
 @pytest.mark.parametrize("tied", [False, True], ids=["untied", "tied"])
@@ -193,7 +194,7 @@ def test_gradients_in_float64(pull: Pull | None, tied: bool) -> None:
 
     def total(query: Tensor, output: Tensor, bias: Tensor, words: Tensor) -> Tensor:
         words = output if tied else words
-        return softmax_loss.softmax_loss(query, output, bias, targets, words, pull, torch.float64)[0]
+        return loss.softmax_loss(query, output, bias, targets, words, pull, torch.float64)[0]
 
     assert bias is not None
     others = words.detach().clone().requires_grad_(not tied)
@@ -202,7 +203,7 @@ def test_gradients_in_float64(pull: Pull | None, tied: bool) -> None:
 
 def test_a_kept_graph_gives_the_same_gradient_again(form: str) -> None:
     query, output, bias, targets, words = Case(pull=PULLS[1]).operands()
-    total, _ = softmax_loss.softmax_loss(query, output, bias, targets, words, PULLS[1], torch.float32)
+    total, _ = loss.softmax_loss(query, output, bias, targets, words, PULLS[1], torch.float32)
     first = torch.autograd.grad(3 * total, (query, output), retain_graph=True)
     kept = [gradient.clone() for gradient in first]
     second = torch.autograd.grad(3 * total, (query, output))
@@ -212,7 +213,7 @@ def test_a_kept_graph_gives_the_same_gradient_again(form: str) -> None:
 
 def test_only_the_total_is_differentiable(form: str) -> None:
     query, output, bias, targets, words = Case().operands()
-    total, nats = softmax_loss.softmax_loss(query, output, bias, targets, words, None, torch.float32)
+    total, nats = loss.softmax_loss(query, output, bias, targets, words, None, torch.float32)
     assert total.requires_grad
     assert not nats.requires_grad
 
@@ -220,7 +221,7 @@ def test_only_the_total_is_differentiable(form: str) -> None:
 def test_a_second_derivative_is_refused(form: str) -> None:
     """It would silently leave out what the first derivative, which is ready made, owes to the query."""
     query, output, bias, targets, words = Case().operands()
-    total, _ = softmax_loss.softmax_loss(query, output, bias, targets, words, None, torch.float32)
+    total, _ = loss.softmax_loss(query, output, bias, targets, words, None, torch.float32)
     with pytest.raises(RuntimeError, match="readable form"):
         torch.autograd.grad(total, query, create_graph=True)
 
@@ -235,7 +236,7 @@ def test_extreme_scores(form: str, bias: bool, pull: Pull | None, precision: tor
     offset = torch.tensor([5.0, -5.0, 100.0, -100.0]) if bias else None
     targets = torch.tensor([0, 1, 2, 3])
     words = torch.tensor([[0.5], [-100.0], [0.0], [100.0]], requires_grad=True)
-    total, nats = softmax_loss.softmax_loss(query, output, offset, targets, words, pull, precision)
+    total, nats = loss.softmax_loss(query, output, offset, targets, words, pull, precision)
     found = gradients(total, query, output, words)
     operands = [t.to(precision).double().detach().requires_grad_() for t in (query, output, words)]
     wide = None if offset is None else offset.double()
@@ -261,7 +262,7 @@ def test_what_is_not_finite_shows(form: str, pull: Pull | None, precision: torch
         assert place is not None
         with torch.no_grad():
             place[min(row, len(place) - 1)] = bad
-        total, nats = softmax_loss.softmax_loss(
+        total, nats = loss.softmax_loss(
             query, output, bias if where == "bias" else None, targets, words, pull, precision
         )  # fmt: skip
         if where == "words":
@@ -279,7 +280,7 @@ def test_a_lone_score_of_minus_infinity_shows_in_the_compiled_form(pull: Pull | 
     assert bias is not None
     with torch.no_grad():
         bias[40] = -float("inf")
-    total, nats = softmax_loss.softmax_loss(query, output, bias, targets, words, pull, torch.float32)
+    total, nats = loss.softmax_loss(query, output, bias, targets, words, pull, torch.float32)
     assert total.isnan()
     assert nats.isnan()
     assert all(gradient.isnan().any() for gradient in gradients(total, query, output, bias))
@@ -287,7 +288,7 @@ def test_a_lone_score_of_minus_infinity_shows_in_the_compiled_form(pull: Pull | 
 
 def test_threads_do_not_change_a_bit() -> None:
     """Of the row work; torch's own products may add up in another order, so they stay out of this."""
-    from wordtie.kernels.softmax_loss import _rows_for
+    from wordtie.kernels.softmax.loss import _rows_for
 
     case = Case(tokens=23, words=500)
     targets = case.operands()[3].sort().values
@@ -310,12 +311,12 @@ def test_a_gpu_gives_each_token_a_word_of_its_own(monkeypatch: pytest.MonkeyPatc
     case = Case(tokens=12, distinct=2, pull=PULLS[1], bias=True)
     expected = literal(case)
     monkeypatch.setattr(backend, "have_numba", lambda: False)
-    monkeypatch.setattr(softmax_loss, "_distinct", lambda targets: (targets, torch.arange(len(targets))))
+    monkeypatch.setattr(loss, "_distinct", lambda targets: (targets, torch.arange(len(targets))))
     assert_close(fused(case, torch.float32), expected, 3e-6)
 
 
 def test_no_token_at_all(form: str) -> None:
     query, output, bias, targets, words = Case(tokens=0, bias=True).operands()
-    total, nats = softmax_loss.softmax_loss(query, output, bias, targets, words, PULLS[1], torch.float32)
+    total, nats = loss.softmax_loss(query, output, bias, targets, words, PULLS[1], torch.float32)
     assert total.item() == nats.item() == 0
     assert all((g == 0).all() for g in gradients(total, query, output, bias))

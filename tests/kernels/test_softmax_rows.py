@@ -10,7 +10,7 @@ import pytest
 
 numba = pytest.importorskip("numba")
 numba_math = pytest.importorskip("wordtie.kernels.numba_math")
-softmax_rows = pytest.importorskip("wordtie.kernels.softmax_rows")
+softmax_rows = pytest.importorskip("wordtie.kernels.softmax.row_kernels")
 
 WORDS = (3, 5, 11, 20, 40)
 

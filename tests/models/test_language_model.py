@@ -10,7 +10,7 @@ import torch
 from wordtie.config import ModelSettings, NoiseSettings
 from wordtie.losses.cross_entropy import CrossEntropy
 from wordtie.models.language_model import LanguageModel
-from wordtie.models.noisy_reading import Noise
+from wordtie.noise.noisy_forward import Noise
 from wordtie.training.run_state import RunState
 from wordtie.training.step import Step
 

@@ -9,7 +9,7 @@ import torch
 
 from wordtie.config import ModelSettings
 from wordtie.models.language_model import LanguageModel
-from wordtie.papers.registry import ROWS
+from wordtie.reproduction.papers.registry import ROWS
 
 WORDS = {"ptb": 10_000, "wikitext-2": 33_278}
 MILLION = 1e6

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from tests.reference import cells as reference
-from wordtie.kernels.lstm import FastLayer
+from wordtie.kernels.lstm.layer import FastLayer
 from wordtie.nn.core import Core, Layer, LayerState
 from wordtie.nn.gru import GRU, GRULayer
 from wordtie.nn.lstm import LSTM, LSTMLayer

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from tests.reference.variational_smoothing import Masks, Sources, window_loss
 from wordtie.losses.cross_entropy import CrossEntropy
-from wordtie.nn.drawn_rows import drawn_rows
-from wordtie.nn.element_mask import element_mask
+from wordtie.nn.drawn_rows import RowDraw, distinct_words, drawn_rows
+from wordtie.nn.dropout import element_mask
 from wordtie.noise.proposals import Proposal
-from wordtie.noise.variational_smoothing import RowDraw, distinct_words, smooth_elements, smooth_words
+from wordtie.noise.variational_smoothing import smooth_elements, smooth_words
 
 SHAPES = {"smallest": (1, 1, 2, 1), "odd": (5, 3, 7, 3), "one stream": (4, 1, 3, 2), "one step": (1, 4, 5, 5)}
 """T steps, B streams, V words, E embedding size."""

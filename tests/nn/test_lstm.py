@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from tests.reference.lstm import SlowLayer, slow_window
-from wordtie.kernels.lstm import FastLayer
+from wordtie.kernels.lstm.layer import FastLayer
 from wordtie.nn.lstm import LSTM, LSTMLayer
 from wordtie.nn.masks import Dropouts, LayerMasks, Masks
 

@@ -9,8 +9,8 @@ from torch import Tensor
 from wordtie.config import ModelSettings
 from wordtie.models.language_model import LanguageModel
 from wordtie.nn.build import build_dropouts
+from wordtie.nn.dropout import word_mask
 from wordtie.nn.masks import Dropouts, Masks, draw_masks
-from wordtie.nn.word_dropout import word_mask
 
 T, B, E, H = 6, 40, 30, 20
 WEIGHT = torch.zeros(4 * H, H)

@@ -9,8 +9,9 @@ from scipy import stats
 
 from wordtie.config import NoiseSettings
 from wordtie.errors import DataError
-from wordtie.noise.ngram_counts import neighbour_counts
-from wordtie.noise.proposals import Proposal, alias_table, build_proposal
+from wordtie.kernels.alias_table import alias_table
+from wordtie.ngrams.counts import neighbour_counts
+from wordtie.noise.proposals import Proposal, build_proposal
 
 TEXT = np.array([0, 1, 0, 2, 0, 1, 3, 0, 1, 0, 2, 4])
 WORDS = 6

@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from tests.reference.variational_smoothing import exact_coefficient, mean_vector, printed_coefficient
-from wordtie.nn.drawn_rows import drawn_rows
+from wordtie.nn.drawn_rows import distinct_words, drawn_rows
 from wordtie.noise.proposals import Proposal
 from wordtie.noise.smoothed_l2 import l2_coefficients
 from wordtie.noise.smoothed_prediction import fold_mean, unfold_mean
-from wordtie.noise.variational_smoothing import distinct_words, smooth_elements, smooth_words
+from wordtie.noise.variational_smoothing import smooth_elements, smooth_words
 
 GAMMA = np.array([0.05, 0.4, 0.2, 0.7, 0.0])
 PROPOSAL = Proposal.of(GAMMA, np.array([5.0, 1.0, 2.0, 1.0, 0.0]))

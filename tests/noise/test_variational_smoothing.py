@@ -6,15 +6,9 @@ import torch
 from scipy import stats
 from torch import Tensor
 
+from wordtie.nn.drawn_rows import RowDraw, distinct_words
 from wordtie.noise.proposals import Proposal
-from wordtie.noise.variational_smoothing import (
-    RowDraw,
-    distinct_words,
-    smooth_element_pairs,
-    smooth_elements,
-    smooth_pairs,
-    smooth_words,
-)
+from wordtie.noise.variational_smoothing import smooth_element_pairs, smooth_elements, smooth_pairs, smooth_words
 
 V = 6
 GAMMA = np.array([0.02, 0.1, 0.3, 0.9, 0.0, 1.0])

@@ -11,12 +11,12 @@ import pytest
 import torch
 
 import wordtie
-from tests.training.conftest import TINY
+from tests.tiny_run import TINY
 from wordtie import cli
+from wordtie.data.encoding import encode_file
 from wordtie.evaluation.perplexity import evaluate
-from wordtie.text.encoding import encode_file
-from wordtie.training import checkpoint, run_files
-from wordtie.training.measuring import VALIDATION_STREAMS
+from wordtie.runs import checkpoint, layout
+from wordtie.training.validation import VALIDATION_STREAMS
 
 METHODS = {
     "tied linear": "--model.head tied_linear --model.embedding 5 --model.projection_penalty 0.15",
@@ -90,7 +90,7 @@ def test_goes_on_to_the_same_bits(method: str, worsening: Path) -> None:
     straight = train(worsening, "straight", options, "--training.epochs", "5")
     for epochs in ("4", "5"):
         parts = train(worsening, "parts", options, "--training.epochs", epochs, "--resume")
-    tensors, _ = checkpoint.load(worsening.parent / "straight" / run_files.CHECKPOINT)
+    tensors, _ = checkpoint.load(worsening.parent / "straight" / layout.CHECKPOINT)
     assert ("averaged.steps" in tensors) == (method == "averaging")
     assert parts["weights_sha256"] == straight["weights_sha256"]
     assert parts["test_nats"] == straight["test_nats"]
@@ -124,7 +124,7 @@ def test_epochs_are_chosen_by_what_is_exported(options: str, worsening: Path) ->
 def test_out_of_time_while_averaging_the_mean_is_measured_and_exported(worsening: Path) -> None:
     options = f"{AVERAGING} --training.checkpoint_every 100"
     train(worsening, "run", options, "--training.epochs", "5")
-    path = worsening.parent / "run" / run_files.CHECKPOINT
+    path = worsening.parent / "run" / layout.CHECKPOINT
     tensors, record = checkpoint.load(path)
     record["position"]["best_perplexity"] = 1e9  # so that the model in the middle of an epoch is the best
     checkpoint.save(path, tensors, record)
@@ -158,7 +158,7 @@ def test_starts_from_a_finished_run(here: Path, capsys: pytest.CaptureFixture[st
 def test_averaged_weights_are_measured_before_patience_ends_the_run(worsening: Path) -> None:
     options = "--training.average_patience 1 --training.patience 1 --training.lr 0.5 --training.epochs 30"
     result = train(worsening, "run", f"{options} --training.checkpoint_every 100")
-    tensors, record = checkpoint.load(worsening.parent / "run" / run_files.CHECKPOINT)
+    tensors, record = checkpoint.load(worsening.parent / "run" / layout.CHECKPOINT)
     windows = int(tensors["averaged.steps"]) - 1
     assert result["stopped"] == "patience"
     assert windows > 0, "the mean was begun, and steps were added to it"
@@ -171,7 +171,7 @@ def test_the_mean_is_of_all_steps_since_it_was_begun(worsening: Path) -> None:
     steps = []
     for epochs in ("4", "6"):
         train(worsening, epochs, options, "--training.epochs", epochs)
-        tensors, _ = checkpoint.load(worsening.parent / epochs / run_files.CHECKPOINT)
+        tensors, _ = checkpoint.load(worsening.parent / epochs / layout.CHECKPOINT)
         steps.append(int(tensors["averaged.steps"]) - 1)
     assert steps[1] == 3 * steps[0] > 0, "of one epoch after the third, and of three"
 
@@ -179,7 +179,7 @@ def test_the_mean_is_of_all_steps_since_it_was_begun(worsening: Path) -> None:
 @pytest.mark.parametrize("more", ["", AVERAGING])
 def test_rows_are_held_at_norm_one(worsening: Path, more: str) -> None:
     train(worsening, "run", f"{METHODS['6.1']} {more}", "--training.epochs", "6" if more else "1")
-    tensors, _ = checkpoint.load(worsening.parent / "run" / run_files.CHECKPOINT)
+    tensors, _ = checkpoint.load(worsening.parent / "run" / layout.CHECKPOINT)
     assert ("averaged.steps" in tensors) == bool(more)
     weight = wordtie.load(worsening.parent / "run").model.embedding.weight
     torch.testing.assert_close(weight.norm(dim=1), torch.ones(len(weight)))

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.training.terminal import on_terminal
+from tests.terminal import on_terminal
 
 LIVE = """
 import time

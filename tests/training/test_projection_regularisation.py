@@ -15,7 +15,7 @@ from tests.reference.naive import NaiveMasks, NaiveModel
 from wordtie.config import LossSettings, ModelSettings, NoiseSettings, TrainingSettings
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
-from wordtie.models.noisy_reading import Noise
+from wordtie.noise.noisy_forward import Noise
 from wordtie.training.optim import build_optimiser
 from wordtie.training.run_state import RunState
 from wordtie.training.step import Step

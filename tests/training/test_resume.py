@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import torch
 
-from tests.training.conftest import TINY
+from tests.tiny_run import TINY
 from tests.training.forked import run, start
-from wordtie.training import checkpoint
+from wordtie.runs import checkpoint
 
 KILLS_OF_EACH_KIND = 6
 """In each of two tests: 24 in all, half of them while a checkpoint is being written."""

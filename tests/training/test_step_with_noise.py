@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from wordtie.config import LossSettings, ModelSettings, NoiseSettings
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
-from wordtie.models.noisy_reading import Noise
+from wordtie.noise.noisy_forward import Noise
 from wordtie.noise.proposals import Proposal
 from wordtie.noise.smoothed_l2 import l2_coefficients
 from wordtie.training.run_state import RunState

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.training.conftest import TINY, write_text
+from tests.tiny_run import TINY, write_text
 from tests.training.forked import run, start
 from wordtie import cli
 from wordtie.errors import DivergedError, SaveError
-from wordtie.training import checkpoint
+from wordtie.runs import checkpoint
 
 LARGER = ["--model.hidden", "64"]
 """So that model and checkpoint are larger than anything else that is written."""

@@ -15,16 +15,16 @@ from torch import Tensor, nn
 
 from tests.reference.batches import windows_by_hand
 from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, TrainingSettings
+from wordtie.data.batches import window_count
+from wordtie.data.prepare import prepared_data
 from wordtie.errors import RunFolderError, SettingsError
 from wordtie.models.language_model import LanguageModel
-from wordtie.text.batches import window_count
-from wordtie.training import checkpoint, pace
-from wordtie.training.machine import process_of_its_own
-from wordtie.training.measuring import Measuring
+from wordtie.runs import checkpoint, live_progress
+from wordtie.runs.provenance import machine
 from wordtie.training.precision import resolve_device, resolve_precision
-from wordtie.training.prepared import prepared_data
-from wordtie.training.provenance import machine
+from wordtie.training.process import process_of_its_own
 from wordtie.training.trainer import train
+from wordtie.training.validation import Measuring
 
 TRAINING = TrainingSettings(
     epochs=3, streams=4, steps=7, lr=2.0, decay=0.5, decay_after=1, clip=0.5, precision="fp32", threads=1, patience=0
@@ -194,13 +194,13 @@ def test_what_an_epoch_trained_is_saved_before_it_is_measured(
     data = prepared_data(settings)
     windows = window_count(len(data.train), TRAINING.streams, TRAINING.steps)
     assert record["position"]["window"] == windows
-    epochs, seconds = pace.read(tmp_path / "killed") or (0.0, 0.0)
+    epochs, seconds = live_progress.read(tmp_path / "killed") or (0.0, 0.0)
     assert round(epochs * windows, 1) in range(1, windows + 1)
     assert seconds > 0
     resumed = train(settings, tmp_path / "killed", resume=True)
     assert resumed.weights_sha256 == train(settings, tmp_path / "whole").weights_sha256
     assert metrics(tmp_path / "killed", "train_perplexity") == metrics(tmp_path / "whole", "train_perplexity")
-    assert pace.read(tmp_path / "killed") is None
+    assert live_progress.read(tmp_path / "killed") is None
 
 
 def cards(monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int]) -> None:

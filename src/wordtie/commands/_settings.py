@@ -20,8 +20,8 @@ import yaml
 from wordtie.commands._shared import UsageError, meant
 from wordtie.config import SECTIONS, Settings
 from wordtie.config.paths import path_of
+from wordtie.data.catalogue import CATALOGUE
 from wordtie.errors import SettingsError, did_you_mean
-from wordtie.text.catalogue import CATALOGUE
 
 
 class HelpFormatter(jsonargparse.DefaultHelpFormatter, argparse.RawDescriptionHelpFormatter):

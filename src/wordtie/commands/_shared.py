@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import BinaryIO, NoReturn
 
 from wordtie.config.paths import path_of
+from wordtie.data.reading import Source, byte_blocks, decoded, opened
 from wordtie.errors import WordtieError, did_you_mean
-from wordtie.text.reading import Source, byte_blocks, decoded, opened
 
 
 class UsageError(WordtieError):

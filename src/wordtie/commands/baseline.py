@@ -11,7 +11,7 @@ from wordtie.commands._settings import SettingsParser, another_of_its_name
 from wordtie.commands._shared import UsageError, print_json, say
 
 if TYPE_CHECKING:
-    from wordtie.text.token_file import PreparedData
+    from wordtie.data.token_file import PreparedData
 
 HELP = """\
 Measure a corpus with unigrams and Kneser-Ney n-grams.
@@ -43,7 +43,7 @@ def main(argv: list[str]) -> None:
         raise UsageError(f"--order must be from 1 to {LONGEST}, got {parsed.order}")
     settings = parser.settings(parsed)
 
-    from wordtie.text.token_file import prepare
+    from wordtie.data.token_file import prepare
 
     say(another_of_its_name(settings.data.corpus))
     with tempfile.TemporaryDirectory(prefix="wordtie-baseline-") as folder:
@@ -56,8 +56,8 @@ def main(argv: list[str]) -> None:
 
 def measure(data: PreparedData, order: int, split: str) -> dict[str, object]:
     """Perplexities, and the counts and policies that give them their meaning."""
-    from wordtie.models.kneser_ney import KneserNey
-    from wordtie.models.unigram import Unigram
+    from wordtie.ngrams.kneser_ney import KneserNey
+    from wordtie.ngrams.unigram import Unigram
 
     vocabulary = data.vocabulary
     eos_id = vocabulary.eos_id if data.tokenizer.sentences else None

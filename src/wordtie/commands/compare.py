@@ -11,8 +11,8 @@ from wordtie.config.paths import path_of
 from wordtie.errors import DataError
 
 if TYPE_CHECKING:
-    from wordtie.uses.compare_predictions import Comparison
-    from wordtie.uses.open_run import LoadedModel
+    from wordtie.inference.compare import Comparison
+    from wordtie.inference.loading import LoadedModel
 
 KEYS = ("phrase", "rank")
 """Columns of the table that no model can have."""
@@ -39,15 +39,15 @@ def main(argv: list[str]) -> None:
 
     phrases = [*(("", phrase, None) for phrase in arguments.phrase), *read_phrases(arguments.phrases)]
 
-    from wordtie.uses.open_run import load
+    from wordtie.inference.loading import load
 
     models = {f"./{run}" if run in KEYS else run: load(run) for run in dict.fromkeys(arguments.runs)}
     if arguments.text:
         show_text(models, arguments)
         return
 
-    from wordtie.uses.compare_predictions import lines
-    from wordtie.uses.misread import of_phrases
+    from wordtie.inference.compare import lines
+    from wordtie.inference.input_warnings import of_phrases
 
     read = [phrase for _, phrase, _ in phrases]
     say(f"{name}: {note}" for name, loaded in models.items() for note in of_phrases(loaded.tokenizer, read))
@@ -94,7 +94,7 @@ def comparison(
     models: dict[str, LoadedModel], place: str, phrase: str, following: str | None, arguments: argparse.Namespace
 ) -> Comparison:
     """What the models expect after one phrase. Raises `DataError` that names its place."""
-    from wordtie.uses.compare_predictions import compare_predictions
+    from wordtie.inference.compare import compare_predictions
 
     try:
         return compare_predictions(models, phrase, following, arguments.top, arguments.frequent)
@@ -104,9 +104,9 @@ def comparison(
 
 def show_text(models: dict[str, LoadedModel], arguments: argparse.Namespace) -> None:
     """A row for each model and group of words: the mean probability given, where it was in vain, and what came."""
+    from wordtie.data.encoding import encode_file
     from wordtie.evaluation.word_mass import text_mass
-    from wordtie.text.encoding import encode_file
-    from wordtie.uses.misread import beginning, of_text
+    from wordtie.inference.input_warnings import beginning, of_text
 
     path = path_of(arguments.text)
     if arguments.text == "-" or (path.exists() and not path.is_file() and not path.is_dir()):

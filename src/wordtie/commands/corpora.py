@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 
 from wordtie.commands._shared import Parser, print_json
+from wordtie.data.catalogue import CATALOGUE, locate
+from wordtie.data.checksums import UnusableFileError
 from wordtie.errors import DataError
-from wordtie.text.catalogue import CATALOGUE, locate
-from wordtie.text.known_files import UnusableFileError
 
 HELP = """\
 List the corpora known by name.

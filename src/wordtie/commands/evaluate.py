@@ -12,8 +12,8 @@ from wordtie.commands._shared import Parser, UsageError, print_json, say, stdin,
 from wordtie.config.paths import path_of
 
 if TYPE_CHECKING:
-    from wordtie.uses.open_run import LoadedModel
-    from wordtie.uses.score_file import EvaluationResult
+    from wordtie.inference.evaluate import EvaluationResult
+    from wordtie.inference.loading import LoadedModel
 
 HELP = """\
 Measure the perplexity of a text under a trained model.
@@ -39,8 +39,8 @@ def main(argv: list[str]) -> None:
     if arguments.file and arguments.split:
         raise UsageError("--split is for the model's own corpus: leave it out, or the FILE")
 
-    from wordtie.uses.misread import beginning, of_text
-    from wordtie.uses.open_run import load
+    from wordtie.inference.input_warnings import beginning, of_text
+    from wordtie.inference.loading import load
 
     model = load(arguments.run)
     if arguments.file is None:
@@ -70,8 +70,8 @@ def _is_given_stdin() -> bool:
 def evaluate_split(model: LoadedModel, run: str, split: str) -> EvaluationResult:
     """A text of the model's own corpus. Raises `RunFolderError` where it is no longer what it was."""
     from wordtie.evaluation.perplexity import evaluate
-    from wordtie.uses.own_text import own_text
-    from wordtie.uses.score_file import EvaluationResult
+    from wordtie.inference.evaluate import EvaluationResult
+    from wordtie.inference.training_corpus import own_text
 
     data = own_text(model, run, [split], mend="name a FILE to measure")
     counts, policy = data.info["splits"][split], data.info["policy"]
@@ -88,7 +88,7 @@ def evaluate_split(model: LoadedModel, run: str, split: str) -> EvaluationResult
 
 def summary(name: str, result: EvaluationResult) -> str:
     """The perplexity, over what."""
-    from wordtie.evaluation.shown import shown
+    from wordtie.evaluation.format_perplexity import shown
 
     return "\n".join(
         [

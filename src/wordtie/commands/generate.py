@@ -25,8 +25,8 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--seed", type=seed, help="the same seed writes the same text")
     arguments = parser.parse_args(argv)
 
-    from wordtie.uses.misread import of_phrases
-    from wordtie.uses.open_run import load
+    from wordtie.inference.input_warnings import of_phrases
+    from wordtie.inference.loading import load
 
     model = load(arguments.run)
     say(of_phrases(model.tokenizer, [arguments.prompt]))

@@ -30,8 +30,8 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--json", action="store_true", help="print a JSON list")
     arguments = parser.parse_args(argv)
 
-    from wordtie.uses.misread import of_phrases
-    from wordtie.uses.open_run import load
+    from wordtie.inference.input_warnings import of_phrases
+    from wordtie.inference.loading import load
 
     model, phrase = load(arguments.run), " ".join(arguments.phrase)
     say(of_phrases(model.tokenizer, [phrase]))

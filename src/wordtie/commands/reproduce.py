@@ -11,8 +11,8 @@ from wordtie.commands._shared import Parser, UsageError, print_json, whole_numbe
 from wordtie.config import parse_time
 from wordtie.config.paths import path_of
 from wordtie.errors import WordtieError
-from wordtie.papers.registry import of_papers, select
-from wordtie.papers.row import Row
+from wordtie.reproduction.papers.registry import of_papers, select
+from wordtie.reproduction.papers.row import Row
 
 HELP = """\
 Train the rows of the papers' tables, and list how they stand.
@@ -97,9 +97,9 @@ def _parser() -> Parser:
 
 
 def _list(rows: list[Row], arguments: Namespace) -> None:
-    from wordtie.report.ledger import read_sound
-    from wordtie.report.status import states
-    from wordtie.report.tables import listing
+    from wordtie.reproduction.ledger.ledger import read_sound
+    from wordtie.reproduction.ledger.status import states
+    from wordtie.reproduction.render.tables import listing
 
     entries, problems = read_sound(arguments.results)
     for problem in problems:
@@ -112,9 +112,9 @@ def _list(rows: list[Row], arguments: Namespace) -> None:
 
 
 def _check(arguments: Namespace) -> None:
-    from wordtie.report import word_vectors_table
-    from wordtie.report.document import DOCUMENTS, check
-    from wordtie.report.ledger import LedgerError
+    from wordtie.reproduction.ledger.ledger import LedgerError
+    from wordtie.reproduction.render import word_vectors_table
+    from wordtie.reproduction.render.document import DOCUMENTS, check
 
     documents = _documents(arguments)
     problems = check(documents, arguments.results)
@@ -129,12 +129,12 @@ def _check(arguments: Namespace) -> None:
 
 
 def _report(arguments: Namespace) -> None:
-    from wordtie.report import word_vectors_table
-    from wordtie.report.document import update
-    from wordtie.report.ledger import LedgerError, read_all
-    from wordtie.report.page import page
-    from wordtie.report.status import states
-    from wordtie.text.files import write_text
+    from wordtie.reproduction.ledger.ledger import LedgerError, read_all
+    from wordtie.reproduction.ledger.status import states
+    from wordtie.reproduction.render import word_vectors_table
+    from wordtie.reproduction.render.document import update
+    from wordtie.reproduction.render.page import page
+    from wordtie.storage.atomic import write_text
 
     if arguments.results != RESULTS and not arguments.results.is_dir():
         raise LedgerError(f"{arguments.results}: no such folder")
@@ -151,7 +151,7 @@ def _report(arguments: Namespace) -> None:
 
 def _documents(arguments: Namespace) -> list[Path]:
     """Those whose tables are kept: what is said in `docs/` is said of the results beside it alone."""
-    from wordtie.report.document import DOCUMENTS
+    from wordtie.reproduction.render.document import DOCUMENTS
 
     own = arguments.results.resolve() == RESULTS.resolve()
     return arguments.document or (list(DOCUMENTS) if own else [])
@@ -159,8 +159,8 @@ def _documents(arguments: Namespace) -> list[Path]:
 
 def _run(chosen: list[Row], arguments: Namespace) -> None:
     """Those of the rows that can be run here; one in this process, several, or any for a time, in the queue."""
-    from wordtie.report.many import run_many, runnable
-    from wordtie.report.run_row import Place, run_row
+    from wordtie.reproduction.running.batch import run_many, runnable
+    from wordtie.reproduction.running.run_row import Place, run_row
 
     seconds = parse_time(arguments.max_time, "--max_time") if arguments.max_time else math.inf
     seed, threads = arguments.seed or 1, arguments.threads or 1
@@ -185,7 +185,7 @@ def _places(threads: int) -> int:
     """How many runs fit side by side."""
     import torch
 
-    from wordtie.training.provenance import cores
+    from wordtie.runs.provenance import cores
 
     return SIDE_BY_SIDE_ON_A_GPU if torch.cuda.is_available() else max(1, cores() // threads)
 
@@ -195,8 +195,8 @@ def _after(rows: list[Row], arguments: Namespace) -> None:
 
     What hinders it is said, and takes nothing from the runs, nor from what one of them may have to say.
     """
-    from wordtie.report.document import update
-    from wordtie.report.ledger import read_sound
+    from wordtie.reproduction.ledger.ledger import read_sound
+    from wordtie.reproduction.render.document import update
 
     _, problems = read_sound(arguments.results)
     for document in [] if problems else _documents(arguments):

@@ -12,8 +12,8 @@ from wordtie.config.paths import path_of
 from wordtie.errors import DataError
 
 if TYPE_CHECKING:
-    from wordtie.evaluation.word_similarity import Benchmark
-    from wordtie.models.word_vectors import WordVectors
+    from wordtie.vectors.similarity import Benchmark
+    from wordtie.vectors.word_vectors import WordVectors
 
 Line: TypeAlias = dict[str, object]
 
@@ -47,7 +47,7 @@ def main(argv: list[str]) -> None:
     if arguments.agreement and len(arguments.vectors) < 2:
         raise UsageError("--agreement is of two sets of vectors or more; see `wordtie similarity --help`")
 
-    from wordtie.uses.vectors import open_vectors
+    from wordtie.vectors.extraction import open_vectors
 
     benchmarks = find_benchmarks(arguments.benchmark, may_be_missing=arguments.agreement)
     sets = [open_vectors(source) for source in arguments.vectors]
@@ -64,8 +64,8 @@ def main(argv: list[str]) -> None:
 
 def find_benchmarks(files: list[str] | None, may_be_missing: bool) -> list[Benchmark]:
     """Those named, else the standard ones. Raises `DataError` where they are missing and may not be."""
-    from wordtie.evaluation.word_similarity import read_benchmark
-    from wordtie.uses.similarity_sets import standard
+    from wordtie.vectors.benchmarks import standard
+    from wordtie.vectors.similarity import read_benchmark
 
     try:
         return [read_benchmark(file) for file in (map(path_of, files) if files else standard().values())]
@@ -81,7 +81,7 @@ def judge(sets: list[WordVectors], benchmarks: list[Benchmark], seed: int) -> tu
 
     What cannot be ranked has no figures, and is said on stderr. Raises `NothingToRankError` where nothing can be.
     """
-    from wordtie.evaluation.word_similarity import NothingToRankError, coverage, difference, similarity
+    from wordtie.vectors.similarity import NothingToRankError, coverage, difference, similarity
 
     first, *others = sets
     rows: list[Line] = []
@@ -111,7 +111,7 @@ def judge(sets: list[WordVectors], benchmarks: list[Benchmark], seed: int) -> tu
 
 def agreements(sets: list[WordVectors], seed: int) -> list[Line]:
     """Every two of the sets."""
-    from wordtie.evaluation.embedding_agreement import agreement
+    from wordtie.vectors.agreement import agreement
 
     return [
         {"vectors": f"{a.name} ~ {b.name}", **dataclasses.asdict(agreement(a, b, seed=seed))}

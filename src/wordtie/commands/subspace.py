@@ -31,8 +31,8 @@ def main(argv: list[str]) -> None:
 
     import numpy as np
 
-    from wordtie.evaluation.subspace import compare_subspaces
-    from wordtie.uses.vectors import open_vectors, sides
+    from wordtie.vectors.extraction import open_vectors, sides
+    from wordtie.vectors.subspace import compare_subspaces
 
     if arguments.second:
         sets = [open_vectors(arguments.first), open_vectors(arguments.second)]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import chain, islice
 
 from wordtie.commands._shared import Parser, UsageError, print_json_list, print_tsv, read_lines, say, text_name
+from wordtie.data.table import column
 from wordtie.errors import DataError
-from wordtie.text.table import column
 
 HELP = """\
 Print the surprisal of every word of a text.
@@ -51,9 +51,9 @@ def main(argv: list[str]) -> None:
     if arguments.column and arguments.reset == "blank":
         raise UsageError("rows have no blank lines between: write a passage into one cell, a sentence a line")
 
-    from wordtie.uses.misread import SAMPLE, misread, several_sentences
-    from wordtie.uses.open_run import load
-    from wordtie.uses.surprisal import surprisal
+    from wordtie.inference.input_warnings import SAMPLE, misread, several_sentences
+    from wordtie.inference.loading import load
+    from wordtie.inference.surprisal import surprisal
 
     model = load(arguments.run)
     lines = lines_with_words(arguments.file, arguments.column)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from wordtie.commands._settings import SettingsParser, another_of_its_name, as_yaml, default_folder
 from wordtie.commands._shared import UsageError, print_json, say
 from wordtie.config import to_dict
-from wordtie.text.catalogue import CATALOGUE
+from wordtie.data.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
-    from wordtie.text.token_file import PreparedData
-    from wordtie.training.result import TrainingResult
+    from wordtie.data.token_file import PreparedData
+    from wordtie.runs.result import TrainingResult
 
 HELP = """\
 Train a language model on a text.
@@ -60,11 +60,11 @@ def main(argv: list[str]) -> None:
         return
     out = default_folder(settings.data.corpus) if parsed.out is None else parsed.out
 
-    from wordtie.config.without_effect import without_effect
-    from wordtie.training.prepared import prepared_data
-    from wordtie.training.run_files import CHECKPOINT
-    from wordtie.training.run_folder import named
-    from wordtie.training.saved_run import check_call
+    from wordtie.config.unused_settings import without_effect
+    from wordtie.data.prepare import prepared_data
+    from wordtie.runs.layout import CHECKPOINT
+    from wordtie.runs.run_folder import named
+    from wordtie.training.run_writer import check_call
     from wordtie.training.trainer import train
 
     say([*another_of_its_name(settings.data.corpus), *without_effect(settings)])
@@ -87,7 +87,7 @@ def main(argv: list[str]) -> None:
 
 def summary(result: TrainingResult, info: dict[str, Any]) -> str:
     """What a person wants to know at the end."""
-    from wordtie.evaluation.shown import shown
+    from wordtie.evaluation.format_perplexity import shown
 
     return "\n".join(
         [
@@ -107,7 +107,7 @@ def summary(result: TrainingResult, info: dict[str, Any]) -> str:
 
 def notes(data: PreparedData) -> list[str]:
     """What of the text someone may not have meant."""
-    from wordtie.uses.misread import beginning, written_ends
+    from wordtie.inference.input_warnings import beginning, written_ends
 
     ids, vocabulary = data.train, data.vocabulary
     found = []

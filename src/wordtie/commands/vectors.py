@@ -10,8 +10,8 @@ from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv, 
 from wordtie.config.paths import path_of
 
 if TYPE_CHECKING:
-    from wordtie.models.word_vectors import WordVectors
-    from wordtie.uses.vector_files import Format
+    from wordtie.vectors.files import Format
+    from wordtie.vectors.word_vectors import WordVectors
 
 HELP = """\
 Take the word vectors out of a model: files, neighbours, analogies, a picture.
@@ -36,7 +36,7 @@ def main(argv: list[str]) -> None:
     """Do what is asked for."""
     arguments = parse(argv)
 
-    from wordtie.uses.vectors import open_vectors, vectors_of
+    from wordtie.vectors.extraction import open_vectors, vectors_of
 
     source = path_of(arguments.source)
     if arguments.side and source.is_file():
@@ -50,7 +50,7 @@ def main(argv: list[str]) -> None:
     elif arguments.picture is not None:
         picture(arguments, vectors)
     else:
-        from wordtie.uses.vector_files import write_vectors
+        from wordtie.vectors.files import write_vectors
 
         form = format_of(arguments.out, arguments.format)
         out = path_of(arguments.out or f"{source.resolve().name.replace(':', '-')}.vectors{ENDINGS[form]}")
@@ -119,8 +119,8 @@ def show(found: list[tuple[str, float]], json: bool) -> None:
 
 def picture(arguments: argparse.Namespace, vectors: WordVectors) -> None:
     """Write the HTML file; an untied run folder is shown with both of its sides."""
-    from wordtie.report.vector_map import write_page
-    from wordtie.uses.vectors import sides
+    from wordtie.vectors.extraction import sides
+    from wordtie.vectors.map import write_page
 
     source = path_of(arguments.source)
     sets = list(sides(source).values()) if source.is_dir() and not arguments.side else [vectors]

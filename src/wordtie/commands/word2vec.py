@@ -6,8 +6,8 @@ from wordtie.commands._settings import SettingsParser, another_of_its_name, as_y
 from wordtie.commands._shared import print_json, say
 from wordtie.config import DataSettings
 from wordtie.config.paths import path_of
-from wordtie.models.word2vec_settings import MIN_COUNT, Word2VecSettings, recipe, with_min_count
-from wordtie.text.catalogue import CATALOGUE
+from wordtie.data.catalogue import CATALOGUE
+from wordtie.word2vec.settings import MIN_COUNT, Word2VecSettings, recipe, with_min_count
 
 HELP = """\
 Train word vectors: skip-gram or CBOW, untied, tied, or tied with a linear map.
@@ -45,7 +45,7 @@ def main(argv: list[str]) -> None:
         return
     out = default_folder(data.corpus, "-word2vec") if parsed.out is None else parsed.out
 
-    from wordtie.training.word2vec_run import train_word2vec
+    from wordtie.word2vec.run import train_word2vec
 
     say([*another_of_its_name(data.corpus), *settings.without_effect()])
     if data.corpus not in CATALOGUE and path_of(data.corpus).is_file():

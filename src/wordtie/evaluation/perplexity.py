@@ -21,9 +21,9 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from wordtie.data.batches import PADDING, Ids, batches
 from wordtie.evaluation.fp32 import in_fp32
 from wordtie.models.language_model import LanguageModel
-from wordtie.text.batches import PADDING, Ids, batches
 
 SCORES_AT_ONCE = 5_500_000
 """Scores (tokens x vocabulary) of a matrix product, so that memory does not grow with the text."""

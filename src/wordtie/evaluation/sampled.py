@@ -13,12 +13,12 @@ from dataclasses import replace
 
 import torch
 
+from wordtie.data.batches import Ids, batches
 from wordtie.evaluation.perplexity import SCORES_AT_ONCE, Score, evaluating
 from wordtie.losses.cross_entropy import CrossEntropy
 from wordtie.losses.loss import Scoring
 from wordtie.models.language_model import LanguageModel
-from wordtie.models.noisy_reading import Noise
-from wordtie.text.batches import Ids, batches
+from wordtie.noise.noisy_forward import Noise
 
 
 def evaluate_sampled(

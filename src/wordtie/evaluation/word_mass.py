@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from wordtie.data.batches import Ids
+from wordtie.data.vocabulary import Vocabulary
 from wordtie.evaluation.perplexity import LogProbabilities, evaluating, queries
 from wordtie.models.language_model import LanguageModel
-from wordtie.text.batches import Ids
-from wordtie.text.vocabulary import Vocabulary
 
 FREQUENT = 50
 """How many of the most frequent words are taken together."""

@@ -24,7 +24,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import config, njit, types
 from numba.extending import intrinsic
 
-from wordtie.text.download import cache_folder
+from wordtie.data.download import cache_folder
 
 Compiled: TypeAlias = Callable[..., Any]
 
@@ -83,7 +83,7 @@ def _made(folder: Path) -> Path:
 @cache
 def digest() -> str:
     """Of the source of all kernels."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
+    files = sorted(Path(__file__).parent.rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from wordtie.config import LossSettings
-from wordtie.kernels.softmax_loss import Pull, softmax_loss
+from wordtie.kernels.softmax.loss import Pull, softmax_loss
 from wordtie.losses.augmented import AugmentedLoss
 from wordtie.losses.cross_entropy import CrossEntropy
 from wordtie.losses.interpolated import Interpolated

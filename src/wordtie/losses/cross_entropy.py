@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import torch.nn.functional as F
 
-from wordtie.losses.drawn_targets import scores
-from wordtie.losses.loss import Loss, LossSum, Scoring
+from wordtie.losses.loss import Loss, LossSum, Scoring, scores
 
 
 class CrossEntropy(Loss):

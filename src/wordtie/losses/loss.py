@@ -28,6 +28,18 @@ class Scoring:
     """Output vectors that replace the targets' own rows, for variational smoothing."""
 
 
+def scores(scoring: Scoring) -> Tensor:
+    """W q without the bias, (N, V), each target's replaced by query . drawn where something is drawn.
+
+    Variational smoothing draws only the target's row of the output matrix (Kong et al. 2019, section 4.2); every other
+    word keeps its row, and so its score, in the normaliser too.
+    """
+    scores_NV = scoring.query_NE @ scoring.output_VE.T
+    if scoring.drawn_NE is None:
+        return scores_NV
+    return scores_NV.scatter(1, scoring.targets_N[:, None], (scoring.query_NE * scoring.drawn_NE).sum(1, keepdim=True))
+
+
 @dataclass(frozen=True)
 class LossSum:
     """Sums over tokens, in nats."""

@@ -15,12 +15,12 @@ from torch import Tensor, nn
 
 from wordtie.config import ModelSettings
 from wordtie.heads.build import build_head
-from wordtie.kernels.lstm import FastLayer
+from wordtie.kernels.lstm.layer import FastLayer
 from wordtie.nn.build import build_core
 from wordtie.nn.core import State
+from wordtie.nn.dropout import word_mask
 from wordtie.nn.embedding import WordMatrix
 from wordtie.nn.lstm import LSTM
-from wordtie.nn.word_dropout import word_mask
 
 WORD_MATRICES = ("embedding.weight", "head.weight")
 """Parameters with a row a word; the second where the head is untied."""

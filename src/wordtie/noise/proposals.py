@@ -26,7 +26,8 @@ from torch import Tensor
 
 from wordtie.config import NoiseSettings
 from wordtie.errors import DataError
-from wordtie.noise.ngram_counts import NeighbourCounts
+from wordtie.kernels.alias_table import alias_table
+from wordtie.ngrams.counts import NeighbourCounts
 
 CELL_BITS = 24
 """Of a draw, how many bits choose between the two words of a cell of the alias table."""
@@ -90,25 +91,3 @@ def build_proposal(settings: NoiseSettings, counts: NeighbourCounts, blank_id: i
     else:
         weight_V = (counts.distinct_left if settings.kind == "kneser_ney" else counts.count).astype(np.float64)
     return Proposal.of(gamma_V, weight_V)
-
-
-def alias_table(share_V: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Vose's construction: V cells of equal weight, each shared by at most two words; the shares' mean is one.
-
-    Returns how much of each cell its own word has, (V,), and which word has the rest, (V,).
-    """
-    words = len(share_V)
-    left = share_V.tolist()
-    own, alias = [1.0] * words, list(range(words))
-    small = [v for v in range(words) if left[v] < 1]
-    large = [v for v in range(words) if left[v] >= 1]
-    while small and large:
-        cell, giver = small.pop(), large[-1]
-        own[cell], alias[cell] = left[cell], giver
-        left[giver] -= 1 - left[cell]
-        if left[giver] < 1:
-            small.append(large.pop())
-    for cell in small:  # what rounding left over; a word without any share must stay impossible
-        if share_V[cell] == 0:
-            own[cell], alias[cell] = 0.0, int(share_V.argmax())
-    return np.array(own), np.array(alias, dtype=np.int64)

@@ -20,40 +20,16 @@ P distinct pairs of a word and the next, E embedding size.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
+from wordtie.nn.drawn_rows import RowDraw, distinct_words
 from wordtie.noise.proposals import Proposal
 
 MOST_GAMMA = 1 - 1e-9
 """Where the rate of the Poisson process stays finite."""
-
-
-@dataclass(frozen=True)
-class RowDraw:
-    """The distinct words of each sequence and what their rows are made of."""
-
-    words_M: Tensor
-    """The row of the word matrix that each starts from. Those of side 0 come first."""
-    row_KTB: Tensor
-    """Which of the M rows each token has."""
-    first_side: int
-    """How many of the M belong to side 0."""
-    places_R: Tensor | None = None
-    """Coordinates that are replaced, as row * E + column, rising and distinct. None: whole rows only."""
-    sources_R: Tensor | None = None
-    """The word that each of them comes from."""
-
-
-def distinct_words(ids_KTB: Tensor, vocabulary_size: int) -> RowDraw:
-    """One row for each distinct word of each sequence, and nothing replaced yet."""
-    sides, _, streams = ids_KTB.shape
-    sequence_K1B = torch.arange(sides * streams, device=ids_KTB.device).view(sides, 1, streams)
-    keys_M, row_KTB = (ids_KTB + sequence_K1B * vocabulary_size).unique(return_inverse=True)
-    first_side = int((keys_M < streams * vocabulary_size).sum())
-    return RowDraw(keys_M % vocabulary_size, row_KTB, first_side)
 
 
 def smooth_words(rows: RowDraw, proposal: Proposal) -> RowDraw:

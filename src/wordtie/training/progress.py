@@ -12,11 +12,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-
-def tell(line: str, end: str = "\n") -> None:
-    """Print on stderr. Where nobody reads any more, the terminal or the pipe gone, the work goes on."""
-    with suppress(OSError):
-        print(line, end=end, file=sys.stderr, flush=True)
+from wordtie.console import clock, tell
 
 
 class Progress:
@@ -84,27 +80,3 @@ class Progress:
             return
         with suppress(OSError):
             self.live.console.print(line, highlight=False, markup=False)
-
-
-def clock(seconds: float) -> str:
-    """`1:02:03`, rounded down; what lies behind is 0."""
-    minutes, rest = divmod(int(max(0.0, seconds)), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
-
-
-class Stages:
-    """Progress of reading a text, for `wordtie.text.token_file.prepare`; shown once it takes two seconds."""
-
-    def __init__(self) -> None:
-        self.started = time.monotonic()
-        self.shown = 0.0
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        """Called as the text is read and written."""
-        now = time.monotonic()
-        if now - self.started < 2 or now - self.shown < 1:
-            return
-        self.shown = now
-        share = f"{100 * done / total:.0f} %" if total else f"{done / 1e6:.0f} MB"
-        end = "\r" if sys.stderr.isatty() else "\n"
-        tell(f"{stage} {share}      ", end)

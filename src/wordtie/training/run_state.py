@@ -14,8 +14,8 @@ from torch import Tensor
 
 from wordtie.models.language_model import LanguageModel
 from wordtie.nn.core import State
+from wordtie.runs.result import Position
 from wordtie.training.averaging import Average
-from wordtie.training.result import Position
 
 Tensors = dict[str, Tensor]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wordtie.config import TrainingSettings
-from wordtie.training.result import Position, Stopped
+from wordtie.runs.result import Position, Stopped
 
 
 def learning_rate(settings: TrainingSettings, epoch: int, history: Sequence[float] = ()) -> float:

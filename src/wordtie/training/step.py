@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from wordtie.losses.loss import Loss
-from wordtie.models.noisy_reading import Noise
+from wordtie.noise.noisy_forward import Noise
 from wordtie.training.optim import clip_global_norm
 from wordtie.training.run_state import RunState, detached
 

@@ -17,30 +17,30 @@ from typing import NoReturn
 import torch
 
 from wordtie.config import Settings, parse_time
+from wordtie.data.batches import batches, window_count
+from wordtie.data.prepare import prepared_data
+from wordtie.data.token_file import PreparedData
 from wordtie.errors import DivergedError, RunFolderError, require
+from wordtie.evaluation.format_perplexity import shown
 from wordtie.evaluation.perplexity import Score
-from wordtie.evaluation.shown import shown
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
-from wordtie.text.batches import batches, window_count
-from wordtie.text.token_file import PreparedData
-from wordtie.training import checkpoint, run_folder
-from wordtie.training.machine import process_of_its_own
-from wordtie.training.measuring import Measuring
-from wordtie.training.noise import build_noise
+from wordtie.noise.noisy_forward import build_noise
+from wordtie.runs import checkpoint, run_folder
+from wordtie.runs.live_progress import Pace
+from wordtie.runs.provenance import end_session
+from wordtie.runs.result import Position, Stopped, TrainingResult
 from wordtie.training.optim import build_optimiser
-from wordtie.training.pace import Pace
 from wordtie.training.precision import precision_of, resolve_device
-from wordtie.training.prepared import prepared_data
+from wordtie.training.process import process_of_its_own
 from wordtie.training.progress import Progress
-from wordtie.training.provenance import end_session
-from wordtie.training.result import Position, Stopped, TrainingResult
 from wordtie.training.run_state import RunState, Tensors
-from wordtie.training.saved_run import SavedRun, check_call
+from wordtie.training.run_writer import SavedRun, check_call
 from wordtie.training.schedule import averaging_begins, learning_rate, over
-from wordtie.training.start import start
 from wordtie.training.step import Step
 from wordtie.training.stop_signals import StopSignals
+from wordtie.training.validation import Measuring
+from wordtie.training.warm_start import start
 
 
 def train(settings: Settings, out: str | Path, resume: bool = False, overwrite: bool = False) -> TrainingResult:

@@ -1,0 +1,46 @@
+"""The corpus of a run as ids, prepared once in the cache and shared by the runs that read it alike."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from wordtie.config import Settings, to_dict
+from wordtie.config.paths import path_of
+from wordtie.console import StageProgress
+from wordtie.data.catalogue import CATALOGUE
+from wordtie.data.download import cache_folder
+from wordtie.data.token_file import PreparedData, prepare
+from wordtie.errors import SaveError
+from wordtie.storage.atomic import remove_leftovers
+
+
+def prepared_data(settings: Settings) -> PreparedData:
+    """The corpus as ids, from the cache where it is there; runs with the same data settings share it."""
+    corpus = settings.data.corpus
+    where = corpus if corpus in CATALOGUE else str(path_of(corpus).resolve())
+    key = hashlib.sha256(json.dumps([to_dict(settings)["data"], where]).encode()).hexdigest()[:16]
+    name = os.fsencode(Path(corpus).name.removesuffix(".txt"))[:60].decode(errors="ignore")  # for whoever looks there
+    folder = cache_folder() / "prepared" / f"{name}-{key}"
+    try:
+        with _one_at_a_time(folder):
+            return prepare(settings.data, folder, StageProgress())
+    except SaveError as error:
+        raise SaveError(f"{error}; the variable XDG_CACHE_HOME says where the cache lies") from error
+
+
+@contextlib.contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    """Wait for whoever prepares the same text. A cache that cannot be written, or locked, is read without."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            handle = stack.enter_context(folder.with_name(f".{folder.name}.lock").open("w"))
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            remove_leftovers(folder, ".prepare-")
+        yield

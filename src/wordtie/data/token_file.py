@@ -1,0 +1,226 @@
+"""Text once, ids ever after: each split as a memory-mapped array, beside the tokenizer that made it.
+
+`prepare` reads a corpus once, in memory for its distinct words alone: they are numbered as they come and written out,
+then the vocabulary is chosen from their counts and the numbers are replaced by ids. A prepared folder holds
+`train.ids`, `valid.ids` and `test.ids` (numpy's .npy format, int32, so that `np.load(..., mmap_mode="r")` opens them),
+`tokenizer.json`, and `data.json`, written last, which says what was read and counted.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import tokenize
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordtie.config import DataSettings
+from wordtie.data.corpus import SPLITS, Corpus, SplitReader, find_corpus
+from wordtie.data.encoding import Ids, TextStats, WordNumbers
+from wordtie.data.tokenisation import UNK_POLICY, Tokenisation
+from wordtie.data.tokenizer import Tokenizer
+from wordtie.data.vocabulary import EOS, UNK, Vocabulary
+from wordtie.errors import DataError, RunFolderError
+from wordtie.storage.atomic import replace_files, saving
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Called with the stage, and how much of it is done, of how much."""
+Counts: TypeAlias = NDArray[np.int64]
+
+VERSION = 4
+"""Of the prepared folder and of how the catalogue splits; one of another version is prepared anew."""
+_TOKENIZER, _INFO = "tokenizer.json", "data.json"
+_CHUNK = 1 << 20
+"""Ids in memory at a time, once the text is read."""
+
+
+@dataclass(frozen=True)
+class PreparedData:
+    """A corpus as ids, (N,) int32 each, memory-mapped and read-only."""
+
+    train: Ids
+    valid: Ids
+    test: Ids
+    tokenizer: Tokenizer
+    info: dict[str, Any]
+    """`data.json`: per split tokens, oov, unk, eos, bytes and sha256; the vocabulary, the policies, the settings."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The tokenizer's."""
+        return self.tokenizer.vocabulary
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """SHA-256 of the text of each split."""
+        return {split: values["sha256"] for split, values in self.info["splits"].items()}
+
+
+def prepare(settings: DataSettings, folder: Path, progress: Progress | None = None) -> PreparedData:
+    """Read the corpus of the settings into `folder`, or reuse what is there if neither it nor they have changed.
+
+    `progress` is called with `read train` and the like, in bytes of text (of 0 where the total is not known, as of
+    compressed files), and with `write train` and the like, in ids.
+    Raises `DataError` for a text that cannot be used, `SaveError` where the folder cannot be written: the prepared
+    data that was there before then still is.
+    """
+    corpus = find_corpus(settings, download=True)
+    made_from = _made_from(settings, corpus)
+    tokenisation = Tokenisation(corpus.tokenisation, settings.lowercase, settings.sentences)
+    try:
+        data = open_prepared(folder)
+        if data.info["made_from"] == made_from and data.tokenizer.tokenisation == tokenisation:
+            return data
+    except RunFolderError:
+        pass
+    with saving(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".prepare-", dir=folder) as stage:
+            names = _write_all(Path(stage), corpus, settings, tokenisation, made_from, progress or _silent)
+            replace_files(Path(stage), folder, names)
+    return open_prepared(folder)
+
+
+def open_prepared(folder: Path) -> PreparedData:
+    """Open what `prepare` wrote. Raises `RunFolderError` where something is missing or damaged."""
+    try:
+        info = json.loads((folder / _INFO).read_text(encoding="utf-8"))
+        if info["version"] != VERSION:
+            raise ValueError(f"version {info['version']}, not {VERSION}")
+        train, valid, test = (np.lib.format.open_memmap(folder / f"{split}.ids", mode="r") for split in SPLITS)
+        for split, ids in zip(SPLITS, (train, valid, test), strict=True):
+            if ids.dtype != np.int32 or ids.shape != (info["splits"][split]["tokens"],):
+                raise ValueError(f"{split}.ids is not as long as it says")
+    except (OSError, ValueError, KeyError, TypeError, tokenize.TokenError) as error:  # the last of .npy headers
+        reason = " ".join(str(error).split())
+        raise RunFolderError(f"{folder}: not prepared data, or damaged ({reason}): prepare it anew") from error
+    return PreparedData(train, valid, test, Tokenizer.load(folder / _TOKENIZER), info)
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """Report nothing."""
+
+
+def _made_from(settings: DataSettings, corpus: Corpus) -> dict[str, Any]:
+    """What decides the ids: the settings, and each file's size, times of change (`tar` keeps the first) and number."""
+    files = {}
+    for path in sorted({source.path for sources in corpus.splits.values() for source in sources}):
+        try:
+            stat = path.stat()
+        except OSError as error:
+            raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+        files[str(path.resolve())] = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
+    asked: dict[str, Any] = json.loads(json.dumps(asdict(settings)))
+    return {"settings": asked, "tokenisation": corpus.tokenisation, "files": files}
+
+
+def _write_all(
+    stage: Path,
+    corpus: Corpus,
+    settings: DataSettings,
+    tokenisation: Tokenisation,
+    made_from: dict[str, Any],
+    progress: Progress,
+) -> list[str]:
+    """Everything a prepared folder holds, into `stage`; gives the names, `data.json` last."""
+    numbers = WordNumbers()
+    readers = {split: SplitReader(corpus.splits[split], settings.sentences) for split in SPLITS}
+    for split, reader in readers.items():
+        _write_numbers(stage / split, reader, tokenisation, numbers, partial(progress, f"read {split}"))
+    words = numbers.words
+    counts = {split: _count(stage / split, len(words)) for split in SPLITS}
+    basis = counts["train"] if settings.vocabulary_from == "train" else np.sum(list(counts.values()), axis=0)
+    seen = {word: count for word, count in zip(words, basis.tolist(), strict=True) if count}
+    number = words.index(UNK) if UNK in words else None
+    unks = {split: 0 if number is None else int(counts[split][number]) for split in SPLITS}
+    least = _least_count(settings, seen, unks["train"] > 0)
+    tokenizer = Tokenizer(tokenisation, Vocabulary.from_counts(seen, settings.vocabulary_size, least))
+    id_of_number = tokenizer.vocabulary.encode(words)
+    stats = {}
+    for split, reader in readers.items():
+        _write_ids(stage / f"{split}.ids", stage / split, id_of_number, partial(progress, f"write {split}"))
+        of_id = np.bincount(id_of_number, counts[split], len(tokenizer.vocabulary)).astype(int).tolist()
+        unk = unks[split]
+        oov, eos = of_id[tokenizer.vocabulary.unk_id] - unk, of_id[tokenizer.vocabulary.eos_id]
+        stats[split] = asdict(TextStats(sum(of_id), oov, unk, eos, reader.bytes, reader.sha256))
+    tokenizer.save(stage / _TOKENIZER)
+    info = {
+        "version": VERSION,
+        "corpus": corpus.name,
+        "vocabulary_size": len(tokenizer.vocabulary),
+        "distinct_words": len(seen.keys() | {UNK, EOS}),
+        "policy": _policy(settings, tokenisation, least),
+        "splits": stats,
+        "made_from": made_from,
+    }
+    (stage / _INFO).write_text(json.dumps(info, indent=2) + "\n", encoding="utf-8")
+    return [_TOKENIZER, *(f"{split}.ids" for split in SPLITS), _INFO]
+
+
+def _least_count(settings: DataSettings, seen: Mapping[str, int], has_unk: bool) -> int:
+    """`data.min_count`; where it is left out, 2 where `<unk>` would have nothing else to be learnt from."""
+    if settings.min_count is not None:
+        return settings.min_count
+    learnt = settings.vocabulary_size is not None or has_unk
+    return 1 if learnt or max((count for word, count in seen.items() if word != EOS), default=0) < 2 else 2
+
+
+def _policy(settings: DataSettings, tokenisation: Tokenisation, least: int) -> dict[str, str | int]:
+    """In words, what a perplexity over these ids means."""
+    texts = "the training text" if settings.vocabulary_from == "train" else "all splits"
+    often = f" that come {least} times or more" if least > 1 else ""
+    return {
+        "tokenisation": tokenisation.kind,
+        "lowercase": tokenisation.lowercase,
+        "min_count": least,
+        "sentences": tokenisation.sentences,
+        "vocabulary": f"words of {texts}{often}, numbered by falling count",
+        "unk": UNK_POLICY,
+        "eos": tokenisation.eos_policy,
+    }
+
+
+def _write_numbers(
+    path: Path,
+    reader: SplitReader,
+    tokenisation: Tokenisation,
+    numbers: WordNumbers,
+    progress: Callable[[int, int], None],
+) -> None:
+    """Read a split; its words as numbers in the order of their first coming, raw int32."""
+    total = reader.total_bytes()
+    with path.open("wb") as handle:
+        for block in reader:
+            handle.write(numbers(tokenisation.tokens(block)).data)
+            progress(reader.bytes, total)
+
+
+def _number_chunks(path: Path) -> Iterator[Ids]:
+    with path.open("rb") as handle:
+        while data := handle.read(4 * _CHUNK):
+            yield np.frombuffer(data, np.int32)
+
+
+def _count(path: Path, words: int) -> Counts:
+    """How often each word number comes, (words,)."""
+    return sum((np.bincount(chunk, minlength=words) for chunk in _number_chunks(path)), np.zeros(words, np.int64))
+
+
+def _write_ids(path: Path, numbers: Path, id_of_number: Ids, progress: Callable[[int, int], None]) -> None:
+    """Replace the word numbers by ids: an .npy file of int32, (N,). Removes the numbers."""
+    total = numbers.stat().st_size // 4
+    done = 0
+    with path.open("wb") as handle:
+        header = {"descr": "<i4", "fortran_order": False, "shape": (total,)}
+        np.lib.format.write_array_header_1_0(handle, header)
+        for chunk in _number_chunks(numbers):
+            handle.write(id_of_number[chunk].data)
+            done += len(chunk)
+            progress(done, total)
+    numbers.unlink()

@@ -1,0 +1,102 @@
+"""What two models, or more, expect after the same phrases, side by side (inan-2017, table 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from wordtie.errors import DataError
+from wordtie.evaluation.perplexity import evaluating
+from wordtie.evaluation.word_mass import FREQUENT, WordMass, word_mass
+from wordtie.inference.loading import LoadedModel
+from wordtie.inference.predict import read
+
+Line: TypeAlias = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What one model expects after a phrase."""
+
+    top: Sequence[tuple[str, float]]
+    """(word, probability), likeliest first."""
+    mass: WordMass
+    following: float | None = None
+    """Probability of the word that follows in truth, where it was given; a word not known has that of `<unk>`."""
+    rank: int | None = None
+    """Its place, 1 for the likeliest."""
+    oov: bool | None = None
+    """Whether the model does not know it."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What each model, by name, expects after one phrase."""
+
+    phrase: str
+    following: str | None
+    models: Mapping[str, Expectation]
+
+
+def compare_predictions(
+    models: Mapping[str, LoadedModel],
+    phrase: str,
+    following: str | None = None,
+    top: int = 10,
+    frequent: int = FREQUENT,
+) -> Comparison:
+    """After a phrase, given with the word that follows in truth or None. Raises `DataError` as `expectation`."""
+    found = {name: expectation(loaded, phrase, following, top, frequent) for name, loaded in models.items()}
+    return Comparison(phrase, following, found)
+
+
+def expectation(loaded: LoadedModel, phrase: str, following: str | None, top: int, frequent: int) -> Expectation:
+    """One model, one phrase, which starts from `<eos>`. Raises `DataError` where what follows is not one word."""
+    model, tokenizer = loaded.model, loaded.tokenizer
+    with evaluating(model):
+        query, _ = read(model, tokenizer, phrase)
+        probability_V = model.logits(query)[0].softmax(0)
+    best, ids = probability_V.topk(min(top, model.words))
+    words = tokenizer.decode(ids.tolist())
+    mass = word_mass(probability_V, tokenizer.vocabulary, frequent)
+    pairs = list(zip(words, best.tolist(), strict=True))
+    if following is None:
+        return Expectation(pairs, mass)
+    words = tokenizer.words(following)
+    if len(words) != 1:
+        made = ", ".join(words) or "nothing"
+        raise DataError(
+            f"{following!r} must be one word to follow {phrase!r}; the model's tokenisation makes {made} of it"
+        )
+    own = probability_V[int(tokenizer.vocabulary.encode(words)[0])]
+    rank = 1 + int((probability_V > own).sum())
+    return Expectation(pairs, mass, float(own), rank, words[0] not in tokenizer.vocabulary)
+
+
+def lines(comparisons: Sequence[Comparison], frequent: int = FREQUENT) -> Iterator[Line]:
+    """A table: for each phrase its ranks, then the word that follows, then the masses.
+
+    Columns: phrase, rank, and for each model NAME and NAME:probability.
+    """
+    for each in comparisons:
+        models = each.models.items()
+        for rank in range(min(len(expected.top) for _, expected in models)):
+            yield _line(each.phrase, str(rank + 1), {name: expected.top[rank] for name, expected in models})
+        if each.following is not None:
+            at = {
+                name: (f"{each.following}{' = <unk>' if e.oov else ''} (rank {e.rank})", e.following)
+                for name, e in models
+            }
+            yield _line(each.phrase, "follows", at)
+        yield _line(each.phrase, "mass", {name: ("<unk>", e.mass.unk) for name, e in models})
+        yield _line(
+            each.phrase, "mass", {name: (f"{frequent} most frequent words", e.mass.frequent) for name, e in models}
+        )
+
+
+def _line(phrase: str, rank: str, cells: Mapping[str, tuple[str, float | None]]) -> Line:
+    line: Line = {"phrase": phrase, "rank": rank}
+    for name, (word, probability) in cells.items():
+        line |= {name: word, f"{name}:probability": probability}
+    return line

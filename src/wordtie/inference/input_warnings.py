@@ -1,0 +1,124 @@
+"""What a text has that a model reads otherwise than its writer may think."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from wordtie.data.reading import BLOCK, Source, opened
+from wordtie.data.sentences import go_on
+from wordtie.data.tokenizer import Tokenizer
+from wordtie.data.vocabulary import EOS, UNK
+
+SAMPLE = 200
+"""Lines of a text that are looked at."""
+STRAIGHT = str.maketrans("’‘“”", "''\"\"")
+CURLED, OPENED = str.maketrans("'\"", "’”"), str.maketrans("'\"", "‘“")
+MARKS = ".,;:?!\"'“”‘’«»()[]…"
+
+
+def beginning(path: Path) -> list[str]:
+    """The first lines of a file; of one without line ends, as much as is read at a time."""
+    with opened(Source(path)) as handle:
+        return handle.read(BLOCK).decode("utf-8", "ignore").split("\n")[:SAMPLE]
+
+
+def misread(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
+    """All that can be said of single lines and words."""
+    return unknown_forms(tokenizer, lines) + written_ends(tokenizer, lines)
+
+
+def of_text(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
+    """All that can be said of the beginning of a text that is measured as a whole."""
+    return misread(tokenizer, lines) + blank_lines(tokenizer, lines)
+
+
+@dataclass(frozen=True)
+class Form:
+    """How words may be written otherwise."""
+
+    of: Callable[[str], Iterable[str]]
+    """A word in these forms."""
+    why: str
+    mend: str
+
+
+PUNCTUATION = Form(
+    lambda word: [word.strip(MARKS)],
+    "their punctuation",
+    "the model takes text that is tokenised already: part the marks from the words with blanks, as its training text "
+    "does",
+)
+FORMS = (
+    Form(
+        lambda word: [word.translate(table) for table in (STRAIGHT, CURLED, OPENED)],
+        "their quotation marks",
+        "the text that the model was trained on has others: write them as it does",
+    ),
+    Form(
+        lambda word: [word.lower()],
+        "their capitals",
+        "the model knows them in lower case: write them so, or train with --data.lowercase true",
+    ),
+    Form(
+        lambda word: [unicodedata.normalize(form, word) for form in ("NFC", "NFD")],
+        "how letters and marks are composed",
+        "write them in the Unicode form that the training text has, NFC or NFD",
+    ),
+)
+
+
+def unknown_forms(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
+    """Notes on words that the model does not know, but would in another form."""
+    notes, unknown = [], _unknown(tokenizer, lines)
+    for form in (PUNCTUATION, *FORMS) if tokenizer.tokenisation.kind == "space" else FORMS:
+        found = [word for word in unknown if any(other in tokenizer.vocabulary for other in form.of(word))]
+        notes += [f"unknown because of {form.why}: {_named(found)}; {form.mend}"] if found else []
+    return notes
+
+
+def of_phrases(tokenizer: Tokenizer, phrases: Sequence[str]) -> list[str]:
+    """All that can be said of phrases: why words in them are unknown, or else which are."""
+    unknown = _unknown(tokenizer, phrases)
+    plain = [f"not in the vocabulary, read as {UNK}: {_named(unknown)}"] if unknown else []
+    return unknown_forms(tokenizer, phrases) or plain
+
+
+def _unknown(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
+    """Words that the model does not know, each once."""
+    words = dict.fromkeys(word for line in lines for word in tokenizer.words(line))
+    return [word for word in words if word not in tokenizer.vocabulary]
+
+
+def _named(words: Sequence[str]) -> str:
+    return f"{' '.join(words[:5])}{' ...' if len(words) > 5 else ''}"
+
+
+def several_sentences(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
+    """A note where lines hold several sentences: a model of one a line expects `<eos>` where they go on."""
+    several = [line for line in lines if go_on(line)] if tokenizer.sentences else []
+    return [
+        f"{len(several):,} of the first {len(lines):,} lines hold several sentences; if the model was trained on one "
+        "a line, it expects <eos> where they go on: put each on a line of its own (`wordtie surprisal --help` says how "
+        "context is kept)"
+    ] if several else []  # fmt: skip
+
+
+def blank_lines(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
+    """A note where a text that is scored as one has blank lines, each of them an `<eos>`."""
+    blank = sum(not line.strip() for line in lines[:-1]) if tokenizer.sentences and any(map(str.strip, lines)) else 0
+    return [
+        f"{blank:,} of the first {len(lines):,} lines are blank, each a sentence without words: take them out where "
+        "they only part paragraphs"
+    ] if blank else []  # fmt: skip
+
+
+def written_ends(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
+    """A note where a text writes `<eos>` itself: the line end is another, which is then no news."""
+    ends = sum(EOS in tokenizer.words(line) for line in lines) if tokenizer.sentences else 0
+    return [
+        f"{ends:,} of the first {len(lines):,} lines have {EOS} in them, beside the one that each line end is: take it "
+        "out, or the perplexity is lower than that of the text"
+    ] if ends else []  # fmt: skip

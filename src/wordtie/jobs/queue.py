@@ -1,0 +1,191 @@
+"""Run many trainings: several side by side, each its own process, one live table of all.
+
+A job is a command that trains in a folder and goes on from what it finds there. The queue starts jobs as places become
+free, reads their `metrics.jsonl`, and ends when all have. When the time is over it sends SIGTERM, at which a run saves
+where it is and leaves, without measuring what is not finished; Ctrl-C, SIGTERM and SIGHUP (a lost connection) are
+passed on in the same way. A job is told how long it has, too (`--max_time`), so that it ends in time should the queue
+be killed, and says `NAME: stopped`. What another process trains already is left to it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Literal, TypeAlias
+
+from wordtie.errors import RunFolderError
+from wordtie.jobs.table import Progress, show
+from wordtie.runs.layout import SETTINGS
+from wordtie.storage.lock import hold, is_locked
+from wordtie.training.stop_signals import STOPPING
+
+State: TypeAlias = Literal["waiting", "running", "running elsewhere", "stopped", "ended", "failed"]
+SMALLEST_TURN = 10.0
+"""Seconds below which no further job is started."""
+
+
+@dataclass
+class Job:
+    """One training."""
+
+    name: str
+    command: Sequence[str]
+    sessions: Sequence[tuple[Path, int]]
+    """The run folders that the training makes, one after the other, and at most how many epochs each: for the table."""
+    state: State = "waiting"
+    message: str = ""
+    """Why it failed."""
+    asked: bool = False
+    """To save and leave."""
+    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    log: IO[bytes] | None = field(default=None, repr=False)
+    log_begins: int = 0
+    """Where in the log, which earlier calls have written to as well, this one's lines begin."""
+
+    @property
+    def log_path(self) -> Path:
+        """What the job printed, beside its first folder."""
+        folder, _ = self.sessions[0]
+        return folder.with_name(f"{folder.name}.log")
+
+    @property
+    def progress(self) -> Progress:
+        """Where it is, in the session that was begun last: trained anew, that is the first again."""
+        begun = [_begun(folder) for folder, _ in self.sessions]
+        stage = begun.index(max(begun))
+        folder, epochs = self.sessions[stage]
+        to_come = sum(epochs for _, epochs in self.sessions[stage + 1 :])
+        return Progress.of(self.name, self.state, folder, epochs, to_come, self.message)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether some process trains in one of the folders."""
+        return any(is_locked(folder) for folder, _ in self.sessions)
+
+    def start(self, threads: int, seconds: float) -> None:
+        """Start the process, for so long at most, unless another queue or process runs the same."""
+        self.log_path.parent.mkdir(parents=True, exist_ok=True)
+        self.log = self.log_path.open("a+b")
+        if not hold(self.log) or self.is_held:  # the process keeps hold of the log, should the queue be killed
+            self.log.close()
+            self.state = "running elsewhere"
+            return
+        self.log_begins = self.log.tell()
+        limit = [] if math.isinf(seconds) else ["--max_time", f"{math.ceil(seconds)}s"]
+        count = str(threads)
+        environment = {**os.environ, "OMP_NUM_THREADS": count, "MKL_NUM_THREADS": count, "NUMBA_NUM_THREADS": count}
+        environment["PYTHONUNBUFFERED"] = "1"  # the log's last line is the last that was said, on stdout or stderr
+        self.process = subprocess.Popen(
+            [*self.command, *limit],
+            stdin=subprocess.DEVNULL,
+            stdout=self.log,
+            stderr=self.log,
+            env=environment,
+            start_new_session=True,  # so that Ctrl-C reaches the queue alone, which passes it on once
+        )
+        self.state = "running"
+
+    def look(self) -> None:
+        """Note whether the process has ended, and how."""
+        assert self.process is not None
+        assert self.log is not None
+        code = self.process.poll()
+        if code is None:
+            return
+        with self.log as log:
+            log.seek(self.log_begins)
+            lines = log.read().decode("utf-8", errors="replace").strip().splitlines()
+        if code == 0:
+            self.state = "stopped" if f"{self.name}: stopped" in lines else "ended"
+        elif any(code in (128 + number, -number) for number in (signal.SIGTERM, signal.SIGINT)):
+            self.state = "stopped"
+        elif code == RunFolderError.exit_code and self.is_held:  # by a process that was quicker
+            self.state = "running elsewhere"
+        else:
+            self.state = "failed"
+            self.message = _reason(code, lines)
+
+    def stop(self) -> None:
+        """Ask the process, once, to save and leave: asked twice, it would leave at once."""
+        if self.process is not None and self.process.poll() is None and not self.asked:
+            self.asked = True
+            self.process.terminate()
+
+
+def _begun(folder: Path) -> float:
+    """When the training in a run folder was begun; 0 where none was."""
+    try:
+        return (folder / SETTINGS).stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _reason(code: int, lines: Sequence[str]) -> str:
+    """Why a process failed: its last line, unless a signal ended it before it could say anything."""
+    if code < 0:
+        name = {each.value: each.name for each in signal.Signals}.get(-code, f"signal {-code}")
+        return f"killed by {name}{' (out of memory?)' if name == 'SIGKILL' else ''}"
+    return lines[-1].removeprefix("wordtie: error: ") if lines else f"exit code {code}"
+
+
+def run_jobs(jobs: Sequence[Job], side_by_side: int, threads: int, max_seconds: float) -> None:
+    """Run all jobs, so many at a time, for so long at most; each job's `state` says what came of it."""
+    deadline = time.monotonic() + max_seconds
+    terminals = [each for each in (1, 2) if os.isatty(each)]
+    with show() as table, _passed_on(jobs) as interrupted:
+        while True:
+            left = deadline - time.monotonic()
+            running = [job for job in jobs if job.state == "running"]
+            for job in running:
+                if left <= 0 or interrupted:
+                    job.stop()
+                job.look()
+            if not interrupted and left > min(SMALLEST_TURN, max_seconds / 2):
+                for job in jobs:
+                    if job.state == "waiting" and sum(job.state == "running" for job in jobs) < side_by_side:
+                        job.start(threads, left)
+            _silence_lost(terminals)
+            table([job.progress for job in jobs], left)
+            if not any(job.state == "running" for job in jobs):
+                break
+            time.sleep(0.5)
+    if others := [number for number in interrupted if number != signal.SIGINT]:
+        raise SystemExit(128 + others[0])
+    if interrupted:
+        raise KeyboardInterrupt
+
+
+def _silence_lost(terminals: list[int]) -> None:
+    """Let what is written to a terminal that is no longer there go nowhere: the jobs have still to be waited for."""
+    for lost in [each for each in terminals if not os.isatty(each)]:
+        terminals.remove(lost)
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), lost)
+
+
+@contextlib.contextmanager
+def _passed_on(jobs: Sequence[Job]) -> Iterator[list[int]]:
+    """Pass the signals that stop the queue on to the jobs; gives those that came."""
+    heard: list[int] = []
+
+    def hear(number: int, frame: object) -> None:
+        heard.append(number)
+        for job in jobs:
+            job.stop()
+
+    obeyed = [number for number in STOPPING if signal.getsignal(number) not in (signal.SIG_IGN, None)]
+    before = {number: signal.signal(number, hear) for number in obeyed}
+    try:
+        yield heard
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for job in jobs:
+            job.stop()

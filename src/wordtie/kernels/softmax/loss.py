@@ -1,0 +1,243 @@
+"""The fast twins of `wordtie.losses`: loss and gradients in one pass, never holding N x V scores.
+
+Cross-entropy needs, per token, p - onehot with p = softmax(W q + b). The augmented loss (Inan, Khosravi &
+Socher 2017, equations 3.1-3.7) adds gamma * (softmax(W q / tau) - y), y = softmax(L u / tau), and, where
+gradient flows through y, gives the similarity scores s = L u / tau of a target word with c tokens
+
+    ds = gamma * tau * y * (r - y . r),    r = c * s - sum over its tokens of W q / tau
+
+(the log-normalisers cancel); with the cross-entropy between y and the prediction in place of the divergence, r has no
+c * s; where the gradient flows through the entropy of y alone, r = c * s. y depends on the target word alone, so
+tokens are sorted by target and every chunk holds some tokens and the words they aim at. Scores of both come from one
+matrix product, become their own gradients in place, row by row in cache, and go back through two more products.
+
+Shapes: N tokens, V words, E embedding size, M distinct targets of a chunk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from wordtie.kernels.backend import numba_serves, refuse_second_derivatives
+from wordtie.kernels.softmax import rows_torch
+from wordtie.kernels.softmax.drawn_targets import DrawnTargets
+
+CHUNK_ELEMENTS = 7_200_000
+"""Scores held at a time: 720 rows of a 10,000-word vocabulary, the papers' window of 20 x 35 tokens at once."""
+FEWEST_ROWS = 256
+"""Of scores held at a time, for a large vocabulary: a chunk reads and writes the whole gradient of the matrix."""
+WORDS_AT_A_TIME = 16_384
+"""Of a chunk's gradient: a block that stays in cache until it is added."""
+
+
+@dataclass(frozen=True)
+class Pull:
+    """What the augmented loss adds: None in its place means cross-entropy alone."""
+
+    temperature: float
+    gamma: float
+    through_target: bool | Literal["entropy"]
+    """Whether gradient flows through the similar words, or through their entropy alone."""
+    form: Literal["kl", "cross_entropy"] = "kl"
+    """The divergence, or the cross-entropy between similar words and prediction."""
+    biased: bool = False
+    """Whether the output bias is part of the prediction that is held against the similar words."""
+
+
+def _rows_for(operand: Tensor, precision: torch.dtype) -> Any:
+    """The module that does the row work for such operands."""
+    if precision in (torch.float32, torch.bfloat16) and numba_serves(operand):
+        from wordtie.kernels.softmax import rows_numba
+
+        return rows_numba
+    return rows_torch
+
+
+def _distinct(targets_N: Tensor) -> tuple[Tensor, Tensor]:
+    """(M target words, which of them each token aims at), from sorted targets.
+
+    On a GPU each token brings a word of its own: a little more work, but shapes that do not wait for the data.
+    """
+    if targets_N.is_cuda:
+        return targets_N, torch.arange(len(targets_N), device=targets_N.device)
+    words, word_of_N = targets_N.unique_consecutive(return_inverse=True)
+    return words, word_of_N
+
+
+def _add_product(d_matrix: Tensor, rows: Tensor, vectors: Tensor, first: bool = False) -> None:
+    """d_matrix += rows.T @ vectors; `first`: whatever it held is written over."""
+    for d_block, columns in zip(d_matrix.split(WORDS_AT_A_TIME), rows.split(WORDS_AT_A_TIME, dim=1), strict=True):
+        if rows.dtype == d_block.dtype:
+            torch.addmm(d_block, columns.T, vectors, beta=0 if first else 1, out=d_block)
+        elif first:
+            d_block.copy_(columns.T @ vectors)
+        else:
+            d_block += columns.T @ vectors
+
+
+class _Chunks:
+    """The work of one call: holds the operands and the gradients that are being summed."""
+
+    def __init__(
+        self, query: Tensor, output: Tensor, bias: Tensor | None, words: Tensor, tied: bool, precision: torch.dtype
+    ) -> None:
+        self.output = output.to(precision)
+        self.words = self.output if tied else words.to(precision)
+        self.tied = tied
+        self.bias = bias
+        self.query = query.to(precision)
+        self.kernels = _rows_for(query, precision)
+        self.d_query = torch.empty_like(query)
+        self.d_output = torch.empty_like(output) if len(query) else torch.zeros_like(output)
+        self.d_words = self.d_output if tied else torch.zeros_like(words)
+        self.d_bias = None if bias is None else torch.zeros_like(bias)
+        self.nats = torch.zeros((), dtype=torch.float64, device=query.device)
+        self.divergence = torch.zeros_like(self.nats)
+        self.drawn: DrawnTargets | None = None
+
+    def cross_entropy(self, here: slice, targets: Tensor) -> None:
+        rows = self.query[here] @ self.output.T
+        if self.drawn is not None:
+            self.drawn.put(rows, self.query, targets, here)
+        nats, predicted = self.kernels.cross_entropy_rows(rows, self.bias, targets)
+        self.nats += nats
+        if self.d_bias is not None:
+            self.d_bias += predicted
+        if self.drawn is not None:
+            self.drawn.take(rows, self.query, targets, here)
+        self.collect(rows, here)
+
+    def augmented(self, here: slice, targets: Tensor, pull: Pull) -> None:
+        tokens = len(targets)
+        distinct, word_of_N = _distinct(targets)
+        vectors = self.words[distinct]
+        operands = torch.cat([self.query[here], vectors]) if self.tied else self.query[here]
+        rows = operands.new_empty(tokens + len(distinct), self.output.shape[0])
+        torch.mm(operands, self.output.T, out=rows[: len(operands)])
+        if not self.tied:
+            torch.mm(vectors, self.words.T, out=rows[tokens:])
+        if self.drawn is not None:
+            self.drawn.put(rows, self.query, targets, here)
+        nats, divergence, predicted = self.kernels.augmented_rows(
+            rows, self.bias, targets, word_of_N, pull.temperature, pull.gamma, pull.form == "kl", pull.biased,
+            pull.through_target == "entropy",
+        )  # fmt: skip
+        self.nats += nats
+        self.divergence += divergence
+        if self.d_bias is not None:
+            self.d_bias += predicted
+        if self.drawn is not None:
+            self.drawn.take(rows, self.query, targets, here)
+        if self.tied and pull.through_target:
+            back = rows @ self.output
+            self.d_query[here] = back[:tokens]
+            _add_product(self.d_output, rows, operands, here.start == 0)
+            self.d_words.index_add_(0, distinct, back[tokens:].to(self.d_words.dtype))
+            return
+        self.collect(rows[:tokens], here)
+        if pull.through_target:
+            word_rows = rows[tokens:]
+            _add_product(self.d_words, word_rows, vectors)
+            self.d_words.index_add_(0, distinct, (word_rows @ self.words).to(self.d_words.dtype))
+
+    def collect(self, rows: Tensor, here: slice) -> None:
+        self.d_query[here] = rows @ self.output
+        _add_product(self.d_output, rows, self.query[here], here.start == 0)
+
+    def targets_themselves(self, targets: Tensor) -> None:
+        """The -1 of p - onehot, in fp32: rounding p - 1 to bf16 would lose what p says."""
+        if self.drawn is not None:
+            self.d_query += self.drawn.d_query_NE
+        else:
+            self.d_query -= self.output[targets]
+            self.d_output.index_add_(0, targets, self.query.to(self.d_output.dtype), alpha=-1)
+        if self.d_bias is not None:
+            self.d_bias.index_add_(0, targets, self.d_bias.new_ones(len(targets)), alpha=-1)
+
+
+def _bounds(tokens: int, words: int, augmented: bool) -> list[slice]:
+    """Even pieces of the tokens, whose rows of scores stay within `CHUNK_ELEMENTS`, or are `FEWEST_ROWS`.
+
+    Where they are `augmented`, a row for each distinct target joins them.
+    """
+    rows = max(FEWEST_ROWS, CHUNK_ELEMENTS // words)
+    chunk = max(1, rows * 2 // 3) if augmented else rows
+    pieces = -(-tokens // chunk)
+    return [slice(tokens * piece // pieces, tokens * (piece + 1) // pieces) for piece in range(pieces)]
+
+
+def _scaled(gradient: Tensor | None, factor: Tensor) -> Tensor | None:
+    """factor * gradient: in place, unless the graph is kept and will ask for it again."""
+    if gradient is None:
+        return None
+    kept = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", lambda: True)
+    return gradient * factor if kept() else gradient.mul_(factor)
+
+
+class SoftmaxLossFunction(torch.autograd.Function):
+    """Returns (total, cross-entropy); only the total carries gradient."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        query: Tensor,
+        output: Tensor,
+        bias: Tensor | None,
+        targets: Tensor,
+        words: Tensor | None,
+        pull: Pull | None,
+        precision: torch.dtype,
+        drawn: Tensor | None,
+    ) -> tuple[Tensor, Tensor]:
+        """`words` None: the similarities come from `output` itself (tied), or there are none (`pull` None)."""
+        order = targets.argsort(stable=True)
+        targets = targets[order]
+        work = _Chunks(query[order], output, bias, output if words is None else words, words is None, precision)
+        work.drawn = None if drawn is None else DrawnTargets(drawn[order])
+        for here in _bounds(len(targets), len(output), pull is not None):
+            if pull is None:
+                work.cross_entropy(here, targets[here])
+            else:
+                work.augmented(here, targets[here], pull)
+        work.targets_themselves(targets)
+        d_query = torch.empty_like(work.d_query)
+        d_query[order] = work.d_query
+        d_words, d_drawn = None if work.tied else work.d_words, None
+        if work.drawn is not None:
+            d_drawn = torch.empty_like(work.drawn.d_drawn_NE)
+            d_drawn[order] = work.drawn.d_drawn_NE
+        ctx.save_for_backward(d_query, work.d_output, work.d_bias, d_words, d_drawn)
+        total = work.nats + (pull.gamma * pull.temperature * work.divergence if pull else 0.0)
+        nats = work.nats.to(query.dtype)
+        ctx.mark_non_differentiable(nats)
+        return total.to(query.dtype), nats
+
+    @staticmethod
+    def backward(ctx: Any, d_total: Tensor, d_nats: Tensor) -> Any:
+        """Gradients in the order of `forward`'s arguments."""
+        refuse_second_derivatives()
+        d_query, d_output, d_bias, d_words, d_drawn = (_scaled(gradient, d_total) for gradient in ctx.saved_tensors)
+        return d_query, d_output, d_bias, None, d_words, None, None, d_drawn
+
+
+def softmax_loss(
+    query: Tensor,
+    output: Tensor,
+    bias: Tensor | None,
+    targets: Tensor,
+    words: Tensor,
+    pull: Pull | None,
+    precision: torch.dtype,
+    drawn: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """(total, cross-entropy), summed nats. `words is output` means tied; `drawn` (N, E) stands for the targets' rows.
+
+    A score or vector that is not finite gives NaN, and so does a bias, unless it is -inf where plain torch serves.
+    """
+    separate = None if words is output or pull is None else words
+    total, nats = SoftmaxLossFunction.apply(query, output, bias, targets, separate, pull, precision, drawn)  # type: ignore[no-untyped-call]
+    return total, nats

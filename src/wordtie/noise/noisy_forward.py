@@ -1,0 +1,148 @@
+"""A language model read with noise: what the loss of a window is made of.
+
+Without noise this is a plain pass of the model, with the same numbers and the same random numbers. Data noising
+changes the ids; variational smoothing draws the rows of the words that are read, and those of the targets
+(Kong et al. 2019). Dropout of single coordinates is drawn per word and sequence for the input, and for the whole
+output matrix once a window: in expectation the same as a mask per sequence, at a B-th of the cost.
+
+Outside training the model is read as `sampling` at prediction reads it: with the words drawn, nothing dropped, and no
+target another word than in the text; where targets are smoothed their vectors are drawn.
+
+Shapes: T steps, B streams, N = T * B tokens, V words, E embedding size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from wordtie.config import NoiseSettings
+from wordtie.data.token_file import PreparedData
+from wordtie.losses.loss import Scoring
+from wordtie.models.language_model import LanguageModel
+from wordtie.ngrams.counts import neighbour_counts
+from wordtie.nn.core import State
+from wordtie.nn.drawn_rows import RowDraw, distinct_words, drawn_rows
+from wordtie.nn.dropout import element_mask
+from wordtie.noise.data_noising import noised_window
+from wordtie.noise.proposals import Proposal, build_proposal
+from wordtie.noise.smoothed_l2 import l2_coefficients
+from wordtie.noise.smoothed_prediction import fold_mean, unfold_mean
+from wordtie.noise.variational_smoothing import smooth_element_pairs, smooth_elements, smooth_pairs, smooth_words
+
+MATRIX = "embedding.weight"
+"""The word matrix among the model's parameters."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The noise of a run. `proposal` None: no word is replaced."""
+
+    settings: NoiseSettings
+    proposal: Proposal | None = None
+
+    def read(self, model: LanguageModel, inputs_TB: Tensor, targets_TB: Tensor, state: State) -> tuple[Scoring, State]:
+        """A forward pass over the window, with words drawn anew: what the loss takes, and the state to carry on."""
+        inputs_TB, targets_TB = self._noised(inputs_TB, targets_TB, model.training)
+        targets_N = targets_TB.flatten()
+        rows = self._rows(model, inputs_TB, targets_TB)
+        words_VE, output_VE = model.embedding.weight, model.output_matrix
+        mask_VE = None
+        if model.training and self.settings.output_dropout:
+            words, size = output_VE.shape
+            mask_VE = element_mask(words, size, self.settings.output_dropout, output_VE)
+            output_VE = output_VE * mask_VE
+        if rows is None:
+            query_NE, state = model(inputs_TB, state)
+            return Scoring(query_NE, output_VE, model.head.bias, targets_N, words_VE), state
+        vectors_TBE, *drawn_TBE = self._vectors(model, rows)
+        query_NE, state = model.read(vectors_TBE, state, inputs_TB)
+        drawn_NE = drawn_TBE[0].flatten(0, 1) if drawn_TBE else None
+        if drawn_NE is not None and mask_VE is not None:
+            drawn_NE = drawn_NE * mask_VE[targets_N]
+        return Scoring(query_NE, output_VE, model.head.bias, targets_N, words_VE, drawn_NE), state
+
+    def _noised(self, inputs_TB: Tensor, targets_TB: Tensor, training: bool) -> tuple[Tensor, Tensor]:
+        if self.proposal is None or self.settings.smooths:
+            return inputs_TB, targets_TB
+        return noised_window(self.proposal, inputs_TB, targets_TB, training and self.settings.kind == "kneser_ney")
+
+    def _rows(self, model: LanguageModel, inputs_TB: Tensor, targets_TB: Tensor) -> RowDraw | None:
+        """The rows that are drawn, of the input and, where it is smoothed, of the output; None for a plain look-up."""
+        if self.proposal is not None and self.settings.smooths:
+            return self._smoothed(inputs_TB, targets_TB, self.proposal, *model.embedding.weight.shape)
+        if model.training and self.settings.input_dropout:
+            return distinct_words(inputs_TB[None], model.words)
+        return None
+
+    def _smoothed(self, inputs_TB: Tensor, targets_TB: Tensor, proposal: Proposal, words: int, size: int) -> RowDraw:
+        elementwise, draw = self.settings.elementwise, self.settings.output_draw
+        if draw == "with_input":
+            if elementwise:
+                return smooth_element_pairs(inputs_TB, targets_TB, words, proposal, size)
+            return smooth_pairs(inputs_TB, targets_TB, words, proposal)
+        sides = [inputs_TB] if draw == "none" else [inputs_TB, targets_TB]
+        rows = distinct_words(torch.stack(sides), words)
+        return smooth_elements(rows, proposal, size) if elementwise else smooth_words(rows, proposal)
+
+    def _vectors(self, model: LanguageModel, rows: RowDraw) -> tuple[Tensor, ...]:
+        """(T, B, E) each: inputs, then targets where they are drawn."""
+        matrix_VE = model.embedding.weight
+        mask_ME = None
+        if model.training and self.settings.input_dropout:
+            mask_ME = element_mask(rows.first_side, matrix_VE.shape[1], self.settings.input_dropout, matrix_VE)
+        return drawn_rows(matrix_VE, rows, mask_ME)
+
+    def add_l2_gradient(self, model: LanguageModel) -> None:
+        """Add the gradient of the L2 term to the parameters' gradients; biases have none."""
+        if not self.settings.l2:
+            return
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                if name.endswith("bias") or parameter.grad is None:
+                    continue
+                if name == MATRIX and self.proposal is not None and self.settings.smooths:
+                    weight_V = self.settings.l2 * l2_coefficients(self.proposal, self.settings.l2_form)
+                    parameter.grad.addcmul_(parameter, weight_V[:, None].to(parameter.dtype))
+                else:
+                    parameter.grad.add_(parameter, alpha=self.settings.l2)
+
+    def for_prediction(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        """A model's tensors as they are exported: with the mean folded in, where that is what predicts."""
+        return self._folded(tensors, self.settings.predicts_with)
+
+    def _folded(self, tensors: dict[str, Tensor], reads_with: str) -> dict[str, Tensor]:
+        if self.proposal is None or reads_with != "mean":
+            return tensors
+        return {**tensors, MATRIX: fold_mean(tensors[MATRIX], self.proposal)}
+
+    def for_training(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The inverse of `for_prediction`, up to rounding: what to start from where an exported model is trained on.
+
+        Raises `ValueError` where some word is always replaced.
+        """
+        if self.proposal is None or self.settings.predicts_with != "mean":
+            return tensors
+        return {**tensors, MATRIX: unfold_mean(tensors[MATRIX], self.proposal)}
+
+    @contextmanager
+    def frozen(self, model: LanguageModel) -> Iterator[None]:
+        """Read as epochs are chosen by; afterwards the word matrix is back, to the bit, for further training."""
+        matrix_VE = model.embedding.weight.data
+        try:
+            model.embedding.weight.data = self._folded({MATRIX: matrix_VE}, self.settings.chooses_with)[MATRIX]
+            yield
+        finally:
+            model.embedding.weight.data = matrix_VE
+
+
+def build_noise(settings: NoiseSettings, data: PreparedData, device: torch.device) -> Noise:
+    """Count the training text, only where words are to be replaced. Raises `DataError` for too short a one."""
+    if settings.kind == "none":
+        return Noise(settings)
+    counts = neighbour_counts(data.train, len(data.vocabulary))
+    return Noise(settings, build_proposal(settings, counts, data.vocabulary.unk_id).to(device))

@@ -1,0 +1,80 @@
+"""On which words one model is ahead of another: nats a token, by how often the training text has the word.
+
+    python -m wordtie.reproduction.analyses.by_frequency RUN [RUN ...] > results/search/NAME.tsv
+
+Of the first run's validation and test text, each read as one stream. `share` is that of the text's tokens; the words of
+a line come from `from` to just below the next line's times. Perplexity weighs what is gained on rare words by how many
+of them a text has, so that two models may change places between two texts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordtie.data.batches import Ids
+from wordtie.errors import DataError
+from wordtie.evaluation.perplexity import Reader
+from wordtie.exits import exit_code_of
+from wordtie.inference.loading import load
+from wordtie.inference.training_corpus import is_of, own_text
+from wordtie.models.language_model import LanguageModel
+
+FROM = (0, 10, 100, 1_000, 10_000)
+"""How often a word of each line comes in the training text at least."""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Print the table.
+
+    Raises `RunFolderError` where there is no such run, or the first one's text has changed, `DataError` for runs of
+    other words or of another text than the first, or where its text is gone.
+    """
+    parser = argparse.ArgumentParser(
+        "python -m wordtie.reproduction.analyses.by_frequency",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run", nargs="+", type=Path, help="run folders of language models of the same text and words")
+    folders = parser.parse_args(argv).run
+    loaded = [load(folder) for folder in folders]
+    data = own_text(loaded[0], folders[0])
+    for folder, each in zip(folders, loaded, strict=True):
+        if each.tokenizer.vocabulary != data.vocabulary:
+            raise DataError(f"{folder}: has other words than {folders[0]}: compare models of one vocabulary")
+        if not is_of(each, data):
+            raise DataError(f"{folder}: was trained on another text than {folders[0]}: compare models of one text")
+    count_V = np.bincount(data.train, minlength=len(data.vocabulary))
+    writer = csv.writer(sys.stdout, delimiter="\t", lineterminator="\n")
+    writer.writerow(["text", "from", "share", *(folder.name for folder in folders)])
+    for text, ids in (("valid", data.valid), ("test", data.test)):
+        nats = [nats_of(each.model, ids, data.vocabulary.eos_id) for each in loaded]
+        for least, share, means in lines(count_V[ids], nats):
+            writer.writerow([text, least, f"{share:.4f}", *(f"{mean:.4f}" for mean in means)])
+
+
+def nats_of(model: LanguageModel, ids: Ids, eos_id: int) -> NDArray[np.float64]:
+    """Of each token, (N,)."""
+    return math.log(2) * np.concatenate([surprisal for surprisal, _ in Reader(model, eos_id)(ids)])
+
+
+def lines(
+    count_N: NDArray[np.integer], nats: Sequence[NDArray[np.float64]]
+) -> Iterator[tuple[int, float, list[float]]]:
+    """(count from which on, share of the tokens, each model's mean nats) of the counts that there are."""
+    line_N = np.searchsorted(FROM, count_N, side="right") - 1
+    for number, least in enumerate(FROM):
+        here_N = line_N == number
+        if here_N.any():
+            yield least, float(here_N.mean()), [float(each_N[here_N].mean()) for each_N in nats]
+
+
+if __name__ == "__main__":
+    sys.exit(exit_code_of(main))

@@ -1,0 +1,165 @@
+"""The ledger: one JSON a finished run, `results/<row>.seed-N.json`, written by the program and never by hand.
+
+An entry carries the SHA-256 of its own canonical content, so that a number that was edited shows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from wordtie.config import NO_PART_OF_A_RESULT, Settings, from_dict, resolved
+from wordtie.errors import DataError, SettingsError
+from wordtie.reproduction.papers.row import Row
+from wordtie.storage.atomic import write_text
+
+Entry: TypeAlias = dict[str, Any]
+VERSION = 1
+DIVERGED = "later_session_diverged"
+"""Where an entry keeps the changes of a later session that came to nothing."""
+MEND = "take it from a copy, or run the row with --again"
+
+
+class LedgerError(DataError):
+    """A result is not what the program wrote, or a table is not what the results say."""
+
+
+def entry_path(results: Path, row: str, seed: int) -> Path:
+    """Where the entry of a row lies; the run folder has the same name without `.json`."""
+    return results / f"{row}.seed-{seed}.json"
+
+
+def checksum(entry: Entry) -> str:
+    """SHA-256 of everything else in the entry, as JSON with sorted keys and no white space."""
+    content = {name: value for name, value in entry.items() if name != "checksum"}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def write_sealed(path: Path, content: Entry) -> None:
+    """Write JSON that carries the checksum of its content. Raises `SaveError`."""
+    write_text(path, _text({**content, "checksum": checksum(content)}))
+
+
+def read_sealed(path: Path, mend: str) -> Entry:
+    """What `write_sealed` wrote there, to the letter. Raises `LedgerError`, which says how to `mend` it."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        content: Entry = json.loads(text)
+        given, made = content["checksum"], checksum(content)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise LedgerError(f"{path}: not a result of `wordtie reproduce`, or damaged ({error}): {mend}") from error
+    if given != made:
+        raise LedgerError(f"{path}: was changed by hand, its checksum does not fit: {mend}")
+    if text != _text(content):  # a name that is there twice, of which the checksum sees the last
+        raise LedgerError(f"{path}: was changed by hand, it is not as the program writes it: {mend}")
+    return content
+
+
+def _text(content: Entry) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def write_entry(results: Path, entry: Entry) -> Path:
+    """Seal an entry and write it to its place. Raises `SaveError`, and `LedgerError` for scores that do not fit."""
+    path = entry_path(results, entry["row"], entry["seed"])
+    _check_scores(path, entry)
+    write_sealed(path, {"version": VERSION, **entry})
+    return path
+
+
+def read_entry(path: Path) -> Entry:
+    """An entry that is what the program wrote. Raises `LedgerError` where it is not."""
+    entry = read_sealed(path, MEND)
+    try:
+        version, row, seed = int(entry["version"]), str(entry["row"]), int(entry["seed"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise LedgerError(f"{path}: not a result of `wordtie reproduce`, or damaged ({error}): {MEND}") from error
+    if version > VERSION:
+        raise LedgerError(f"{path}: written by a newer wordtie: update wordtie")
+    if not f"/{path.as_posix()}".endswith(f"/{row}.seed-{seed}.json"):
+        raise LedgerError(f"{path}: is the result of {row}, seed {seed}: put it back where it belongs")
+    _check_scores(path, entry)
+    return entry
+
+
+def _check_scores(path: Path, entry: Entry) -> None:
+    for split in ("valid", "test"):
+        expected = math.exp(min(entry[f"{split}_nats"] / entry[f"{split}_tokens"], 700))
+        if not math.isclose(entry[f"{split}_perplexity"], expected, rel_tol=1e-9):
+            raise LedgerError(f"{path}: the {split} perplexity is not exp(nats / tokens)")
+
+
+def read_all(results: Path) -> list[Entry]:
+    """Every entry under a folder, in the order of rows and seeds. Raises `LedgerError` where one is bad."""
+    entries, problems = read_sound(results)
+    if problems:
+        raise LedgerError(problems[0])
+    return entries
+
+
+def read_sound(results: Path) -> tuple[list[Entry], list[str]]:
+    """The entries that are what the program wrote, in the order of rows and seeds; what is wrong with the others.
+
+    Raises `LedgerError` where there is something else than a folder.
+    """
+    if results.exists() and not results.is_dir():
+        raise LedgerError(f"{results}: is not a folder of results")
+    entries, problems = [], []
+    for path in sorted(results.rglob("*.json")):
+        try:
+            if _is_entry(path.relative_to(results)):
+                entry = read_entry(path)
+                if path != entry_path(results, entry["row"], entry["seed"]):
+                    raise LedgerError(f"{path}: a copy of {entry['row']}, seed {entry['seed']}: remove it")
+                entries.append(entry)
+        except LedgerError as error:
+            problems.append(str(error))
+    return sorted(entries, key=lambda entry: (entry["row"], entry["seed"])), problems
+
+
+def _is_entry(path: Path) -> bool:
+    """Not what is being written beside its place, in a hidden folder, or was when a process was killed."""
+    hidden = any(part.startswith(".") for part in path.parts)
+    return not hidden and re.search(r"\.seed-\d+\.json$", path.name) is not None
+
+
+def ever(entry: Entry, name: str) -> Iterator[Any]:
+    """What a run had of a thing (`code_version`, `machine`), each time that it went on, in all its sessions."""
+    for part in (*entry.get("sessions", ()), entry):
+        yield from part.get(f"{name}s", [part[name]] if name in part else [])
+
+
+def configuration(settings: Settings) -> dict[str, Any]:
+    """What decides the numbers of a run, as plain values."""
+    values = resolved(settings)
+    for name in NO_PART_OF_A_RESULT:
+        values["training"].pop(name, None)
+    return values
+
+
+def same_configuration(entry: Entry, settings: Settings) -> bool:
+    """Whether an entry's run had these settings; one that its version did not know had what is its default now.
+
+    What was counted rather than trained has settings of its text alone.
+    """
+    try:
+        before, now = configuration(from_dict(entry["configuration"])), configuration(settings)
+    except SettingsError:
+        return False
+    return bool(before["data"] == now["data"] if set(entry["configuration"]) == {"data"} else before == now)
+
+
+def is_stale(entry: Entry, row: Row) -> bool:
+    """Whether the row, or a later session of it, has been given other settings since."""
+    changed = [session["changed"] for session in entry.get("sessions", ())[1:]]
+    try:
+        same = same_configuration(entry, row.settings(entry["seed"]))
+    except SettingsError:
+        return True
+    return not same or changed != [dict(changes) for changes in row.later_sessions[: len(changed)]]

@@ -1,0 +1,245 @@
+"""How every row stands: published and ours, reached or not, and why not run."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from wordtie.console import clock
+from wordtie.errors import RunFolderError
+from wordtie.evaluation.format_perplexity import shown
+from wordtie.jobs.table import hundredths
+from wordtie.reproduction.ledger.ledger import Entry, is_stale
+from wordtie.reproduction.papers.registry import ROWS
+from wordtie.reproduction.papers.row import Published, Row
+from wordtie.runs import live_progress
+from wordtie.runs.compatibility import begun_with, other_settings
+from wordtie.runs.layout import SETTINGS
+from wordtie.runs.metrics import finished_epochs
+from wordtie.runs.provenance import sessions
+from wordtie.storage.lock import is_locked
+
+Status: TypeAlias = Literal["reached", "not reached", "run", "running", "stopped", "diverged", "not run"]
+"""`run`: there is no published number to hold it against, or it is of another text. `stopped`: begun, and to be gone on
+with; `diverged`: it would end in the same way again."""
+SEED_AND_SESSION = re.compile(r"\.seed-(\d+)(?:\.session-(\d+))?$")
+"""What the name of a run folder ends in, unless it was moved away; a later session goes on from the one before it."""
+TOLERANCE = 0.02
+"""Within so much of the published number, as a share of it, or better, is reached. Of a number below 1, a correlation,
+it is the difference, to the two decimals that are printed."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Over seeds."""
+
+    mean: float
+    spread: float | None
+    """Standard deviation; None of one seed."""
+    seeds: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Mean:
+        """Of one value or more."""
+        return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None, len(values))
+
+    def __str__(self) -> str:
+        return shown(self.mean) if self.spread is None else f"{shown(self.mean)} ± {shown(self.spread)}"
+
+
+@dataclass(frozen=True)
+class RowState:
+    """A row, and what there is of it."""
+
+    row: Row
+    entries: tuple[Entry, ...]
+    status: Status
+    why: str = ""
+
+    def ours(self, name: str) -> Mean | None:
+        """`valid` or `test` perplexity over the seeds; None for a row of other numbers."""
+        if self.row.shows:
+            return None
+        values = [float(entry[f"{name}_perplexity"]) for entry in self.entries]
+        return Mean.of(values) if values else None
+
+    def values(self) -> dict[str, Mean]:
+        """Numbers of another kind, by their names."""
+        return shown_values(self.row, self.entries)
+
+    @property
+    def difference(self) -> float | None:
+        """Ours less the published one on the test text, as a share of it; None where they are not of one text."""
+        published, ours = self.row.published.test, self.ours("test")
+        return None if published is None or ours is None or self.row.own_text else ours.mean / published - 1
+
+    def as_json(self) -> dict[str, Any]:
+        """What `wordtie reproduce --json` prints."""
+        valid, test = self.ours("valid"), self.ours("test")
+        published = self.row.published
+        return {
+            "row": self.row.name,
+            "status": self.status,
+            "why": self.why,
+            "label": self.row.label,
+            "published": published.test,
+            "ours": test and test.mean,
+            "parameters": self.entries[0]["parameters"] if self.entries else None,
+            "published_valid": published.valid,
+            "ours_valid": valid and valid.mean,
+            "ours_spread": test and test.spread,
+            "seeds": [entry["seed"] for entry in self.entries],
+            "published_parameters": published.parameters,
+            "published_values": dict(published.values),
+            "ours_values": {name: value.mean for name, value in self.values().items()},
+            "note": self.row.note,
+        }
+
+
+def states(entries: Iterable[Entry], runs: Path | None = None, rows: Iterable[Row] | None = None) -> list[RowState]:
+    """Every row's state; with `runs`, those that have been begun are `running` or `stopped`, and of those with a result
+    it is told how another seed stands.
+
+    Entries of other settings than the row's are not counted as the row's.
+    """
+    of_row: dict[str, list[Entry]] = {}
+    for entry in entries:
+        row = ROWS.get(entry["row"])
+        if row is not None and not is_stale(entry, row):
+            of_row.setdefault(row.name, []).append(entry)
+    return [_state(row, of_row, runs) for row in (ROWS.values() if rows is None else rows)]
+
+
+def _state(row: Row, of_row: dict[str, list[Entry]], runs: Path | None) -> RowState:
+    sources: Sequence[str] = row.drawn_from if row.kind == "drawn" else (row.name,)
+    found = [entry for name in sources for entry in of_row.get(name, [])]
+    if row.kind == "drawn" and len(sources) > 1:
+        missing = [name for name in sources if name not in of_row]
+        return RowState(row, (), "run") if not missing else RowState(row, (), "not run", f"waits for {missing[0]}")
+    if found and row.shows:
+        found = [entry for entry in found if _is_measured(row, entry)]
+        if not found:
+            return RowState(row, (), "not run", f"{sources[0]} was run without measuring it")
+    begun = _begun_state(row, runs, found) if runs is not None and row.kind == "train" else None
+    if found and begun and begun[0] == "running":
+        return RowState(row, tuple(found), *begun)
+    if found:
+        return RowState(row, tuple(found), _verdict(row, found), ": ".join(begun or ()))
+    return RowState(row, (), *(begun or ("not run", why_not(row))))
+
+
+def _begun_state(row: Row, runs: Path, found: Sequence[Entry]) -> tuple[Status, str] | None:
+    """How a run stands that has no result yet, in training or no longer; None where there is none."""
+    folder = _begun(row, runs, {entry["seed"] for entry in found})
+    if folder is None:
+        return None
+    if other := _begun_otherwise(folder, row):
+        return "not run", f"{folder} was begun with other {other}: --again trains it anew"
+    progress = _progress(folder)
+    if is_locked(folder):
+        return "running", progress
+    try:
+        ended = sessions(folder)[-1].get("ended", "")
+    except (RunFolderError, IndexError):  # nobody kept count, or it is damaged, which the next call says
+        ended = ""
+    return ("diverged", f"{ended}; {progress}") if ended else ("stopped", progress)
+
+
+def shown_values(row: Row, entries: Sequence[Entry]) -> dict[str, Mean]:
+    """What the entries hold where the row says, over the seeds."""
+    tables = [_shown(row, entry) for entry in entries if row.shows]
+    names = (row.published.values or tables[0]) if tables else ()
+    return {name: Mean.of([table[name] for table in tables]) for name in names}
+
+
+def _shown(row: Row, entry: Entry) -> dict[str, Any]:
+    """What an entry holds where the row says; empty where it was not measured."""
+    found: dict[str, Any] = entry
+    for name in row.shows:
+        found = found.get(name, {})
+    return found
+
+
+def _is_measured(row: Row, entry: Entry) -> bool:
+    """Whether an entry has all that the row shows."""
+    found = _shown(row, entry)
+    return bool(found) and all(name in found for name in row.published.values)
+
+
+def _verdict(row: Row, entries: Sequence[Entry]) -> Status:
+    if row.shows and row.published.values:
+        ours = shown_values(row, entries)
+        near = all(_near(row.published, name, value.mean) for name, value in ours.items())
+        return "reached" if near else "not reached"
+    apart = RowState(row, tuple(entries), "run").difference
+    if apart is None:
+        return "run"
+    return "reached" if apart <= TOLERANCE else "not reached"
+
+
+def _near(published: Published, name: str, ours: float) -> bool:
+    """Whether one of the numbers of another kind has been reached."""
+    wanted = published.values[name]
+    ours = round(ours, 2) if abs(wanted) < 1 else ours
+    worse = {"more": wanted - ours, "less": ours - wanted, "neither": abs(ours - wanted)}[published.better]
+    return round(worse, 9) <= TOLERANCE * max(1.0, abs(wanted))
+
+
+def why_not(row: Row) -> str:
+    """Why a row has no result."""
+    if row.not_run:
+        return row.not_run
+    if row.kind == "drawn":
+        return f"waits for {row.drawn_from[0]}"
+    return "needs a GPU (or days on a CPU, named in full)" if row.needs == "gpu" else "waits for its turn"
+
+
+def _begun(row: Row, runs: Path, entered: Collection[int]) -> Path | None:
+    """The run folder of a row: of several seeds and sessions one in training, else the one that was trained last of
+    those whose seeds have not been `entered` in the ledger."""
+    parent, name = runs / Path(row.name).parent, Path(row.name).name
+    begun = [path for path in parent.glob(f"{name}.seed-*/{SETTINGS}") if SEED_AND_SESSION.search(path.parent.name)]
+    found = [path.parent for path in sorted(begun, key=lambda path: path.stat().st_mtime_ns)]
+    running = [folder for folder in found if is_locked(folder)]
+    unfinished = [folder for folder in found if _seed_and_session(folder)[0] not in entered]
+    return next(iter([*running, *reversed(unfinished)]), None)
+
+
+def _begun_otherwise(folder: Path, row: Row) -> str:
+    """Which settings a run folder has that are not the row's; empty where it can be gone on with."""
+    try:
+        begun = begun_with(folder)
+    except RunFolderError as error:
+        return f"settings ({error})"
+    if begun is None:
+        return ""
+    _, stage = _seed_and_session(folder)
+    if stage > len(row.sessions):
+        return f"number of sessions (this is number {stage})"
+    changes = row.sessions[stage - 1]
+    return ", ".join(other_settings(begun, row.settings(begun.training.seed, changes), but=("training.start_from",)))
+
+
+def _seed_and_session(folder: Path) -> tuple[int, int]:
+    found = SEED_AND_SESSION.search(folder.name)
+    assert found is not None
+    return int(found[1]), int(found[2] or 1)
+
+
+def _progress(folder: Path) -> str:
+    """Where a run that has begun is."""
+    seed, stage = _seed_and_session(folder)
+    session = f"seed {seed}, " if seed > 1 else ""
+    session += f"session {stage}, " if stage > 1 else ""
+    try:
+        lines = finished_epochs(folder)
+    except RunFolderError as error:  # the other rows can be listed all the same
+        return str(error)
+    finished = (lines[-1]["epoch"], lines[-1]["seconds"]) if lines else (0, 0.0)
+    epochs, seconds = max(finished, live_progress.read(folder) or finished)
+    best = f", best validation {shown(min(line['valid_perplexity'] for line in lines))}" if lines else ""
+    return f"{session}epoch {hundredths(epochs)}{best}, {clock(seconds)} trained"

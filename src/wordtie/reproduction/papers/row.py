@@ -1,0 +1,109 @@
+"""One line of a published table: what it is called, what it says, and the settings that should give it again.
+
+A row's settings are written as changes to the defaults of `wordtie.config`, by dotted name, as on the command line of
+`wordtie train`: `{"data.corpus": "ptb", "model.head": "tied"}`. A row that cannot be run is listed too, and says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from wordtie.config import Settings, from_dict, to_dict
+
+Changes: TypeAlias = Mapping[str, Any]
+Kind: TypeAlias = Literal["train", "kneser_ney", "drawn", "other"]
+"""`train`: a model. `kneser_ney`: n-grams. `drawn`: a figure or table made from other rows' results. `other`: not made
+by training a language model from settings; such a row says why it is not run."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """The numbers a paper prints. Perplexities, unless they stand in `values`."""
+
+    valid: float | None = None
+    test: float | None = None
+    train: float | None = None
+    parameters: float | None = None
+    """As printed, so rounded: 2.65e6."""
+    values: Mapping[str, float] = field(default_factory=dict)
+    """Numbers of another kind, by name."""
+    better: Literal["more", "less", "neither"] = "more"
+    """Of `values`: the more the better (Spearman's rho with human judgements, BLEU), the less, or as near as can be."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table, or one figure."""
+
+    name: str
+    """paper/table/row; a group of rows is what begins alike."""
+    label: str
+    published: Published
+    changes: Changes = field(default_factory=dict)
+    kind: Kind = "train"
+    needs: Literal["cpu", "gpu"] = "cpu"
+    """`gpu`: days on a CPU; runs there only if named in full."""
+    not_run: str = ""
+    """Why nothing here could run it: another paper's number, a text that is not public, a part not built yet."""
+    later_sessions: tuple[Changes, ...] = ()
+    """What changes where the row is trained once more from its result, with the schedule started anew, because that
+    fell short of the published validation perplexity (inan-2017, footnote 4); and once more from there. The best of all
+    on validation stands. Empty: one session is all."""
+    measures: tuple[str, ...] = ()
+    """What else is measured of the trained model: names in `wordtie.reproduction.running.measures`."""
+    drawn_from: tuple[str, ...] = ()
+    """Rows whose results this one shows."""
+    shows: tuple[str, ...] = ()
+    """Where the numbers that it shows in place of perplexities stand in the entry, its own or that of the row that it
+    is drawn from, as ("measures", "similarity", "input"): those named in `published.values`, or all where none is."""
+    own_text: bool = False
+    """Its text is not the paper's, which is not to be had: the published numbers are shown, and nothing is held against
+    them."""
+    note: str = ""
+    """What a reader should know of the settings: which of them the paper leaves open, and what was taken."""
+
+    @property
+    def sessions(self) -> tuple[Changes, ...]:
+        """What changes in each session that the row may have; nothing in the first."""
+        return ({}, *self.later_sessions)
+
+    @property
+    def paper(self) -> str:
+        """`inan-2017`."""
+        return self.name.split("/")[0]
+
+    @property
+    def table(self) -> str:
+        """`inan-2017/table-1`."""
+        return "/".join(self.name.split("/")[:2])
+
+    @property
+    def short_name(self) -> str:
+        """What the row is called within its table."""
+        return self.name.split("/", 2)[2]
+
+    def settings(self, seed: int = 1, more: Changes | None = None) -> Settings:
+        """The whole configuration, with `more` changes. Raises `SettingsError` for a setting that is not known."""
+        values = to_dict(Settings())
+        values["data"]["min_count"] = 1  # the papers keep every word, or the most frequent ones
+        for name, value in {**self.changes, "training.seed": seed, **(more or {})}.items():
+            section, _, setting = name.partition(".")
+            values.setdefault(section, {})[setting] = value
+        return from_dict(values)
+
+
+def cited(table: str, label_and_test: Mapping[str, Published]) -> dict[str, Row]:
+    """Rows that a table takes from other papers."""
+    rows = {}
+    for label, published in label_and_test.items():
+        words = "".join(letter if letter.isalnum() else " " for letter in label.lower()).split()
+        name = f"{table}/cited-{'-'.join(words)}"
+        rows[name] = Row(name, label, published, kind="other", not_run="cited there from another paper")
+    return rows
+
+
+def table_of(*rows: Row) -> dict[str, Row]:
+    """The rows by their names."""
+    return {row.name: row for row in rows}

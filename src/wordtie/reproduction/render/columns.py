@@ -1,0 +1,102 @@
+"""The columns of a table: which it has depends on what its rows print, perplexities or numbers of another kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from wordtie.reproduction.ledger.status import Mean, RowState
+from wordtie.reproduction.render.formats import count, number, percent, printed_count
+
+SHOWN_ELSEWHERE = {"inan-2017/table-4": "on the HTML page", "inan-2017/figure-2": "in the figure"}
+"""Tables whose rows come to no number, by paper/table; where there is something to see."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table."""
+
+    title: str
+    text: Callable[[RowState], str]
+    """What it says of a row."""
+    is_number: bool = True
+    """To be aligned to the right."""
+
+
+def columns(rows: Sequence[RowState]) -> list[Column]:
+    """Of the table that these rows are."""
+    return [Column("row", _name, False), Column("model", _label, False), *_results(rows),
+            Column("status", _status, False)]  # fmt: skip
+
+
+def _results(rows: Sequence[RowState]) -> list[Column]:
+    if rows[0].row.table in SHOWN_ELSEWHERE:
+        return [Column("ours", _elsewhere, False)]
+    names = dict.fromkeys(name for state in rows for name in (*state.row.published.values, *state.values()))
+    has_perplexities = not names or any(_published_pair(state) != "–" for state in rows)
+    return [*(PERPLEXITIES if has_perplexities else ()), *map(_of_value, names), *_sizes(rows)]
+
+
+def pair(valid: float | Mean | None, test: float | Mean | None) -> str:
+    """`92.6 / 87.3`; a dash where there is neither."""
+    shown = [number(each) if each is None or isinstance(each, float) else str(each) for each in (valid, test)]
+    return "–" if shown == ["–", "–"] else " / ".join(shown)
+
+
+def _name(state: RowState) -> str:
+    return state.row.short_name
+
+
+def _label(state: RowState) -> str:
+    return state.row.label
+
+
+def _status(state: RowState) -> str:
+    return f"{state.status}: {state.why}" if state.why else state.status
+
+
+def _published_pair(state: RowState) -> str:
+    return pair(state.row.published.valid, state.row.published.test)
+
+
+def _our_pair(state: RowState) -> str:
+    return pair(state.ours("valid"), state.ours("test"))
+
+
+def _difference(state: RowState) -> str:
+    return percent(state.difference)
+
+
+PERPLEXITIES = (
+    Column("published valid / test", _published_pair),
+    Column("ours valid / test", _our_pair),
+    Column("difference", _difference),
+)
+
+
+def _of_value(name: str) -> Column:
+    """Numbers of another kind have a column each."""
+
+    def text(state: RowState) -> str:
+        printed, ours = state.row.published.values.get(name), state.values().get(name)
+        if printed is None and ours is None:
+            return "–"
+        said = "–" if printed is None else f"{printed:{'.2f' if abs(printed) < 1 else 'g'}}"
+        return f"{said} / {'–' if ours is None else ours}"
+
+    return Column(f"{name} published / ours", text)
+
+
+def _sizes(rows: Sequence[RowState]) -> list[Column]:
+    """A column, unless no row has any."""
+    return [Column("size printed / ours", _size)] if any(_size(state) != "–" for state in rows) else []
+
+
+def _size(state: RowState) -> str:
+    ours = state.entries[0]["parameters"] if state.entries else None
+    sizes = [printed_count(state.row.published.parameters), count(ours)]
+    return "–" if sizes == ["–", "–"] else " / ".join(sizes)
+
+
+def _elsewhere(state: RowState) -> str:
+    return SHOWN_ELSEWHERE[state.row.table] if state.status == "run" else "–"

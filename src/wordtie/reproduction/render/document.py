@@ -1,0 +1,155 @@
+"""The documents' tables and figures: what stands between the markers is made from `results/`, and checked.
+
+A document says by its markers which sections it holds: `results`, the papers' tables and figures
+(`docs/reproduction.md`), or `methods`, the comparison of the methods (`docs/methods.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from wordtie.data.catalogue import known_texts
+from wordtie.reproduction.ledger.ledger import Entry, is_stale, read_all, read_sound
+from wordtie.reproduction.ledger.status import RowState, states
+from wordtie.reproduction.papers.registry import ROWS, of_methods, of_papers
+from wordtie.reproduction.render import generated_blocks, methods, plots, word_vectors_table
+from wordtie.reproduction.render.figure import Figure
+from wordtie.reproduction.render.overview import Overview, overview
+from wordtie.reproduction.render.tables import markdown
+from wordtie.storage.atomic import write_text
+
+DOCUMENTS = (Path("docs", "reproduction.md"), Path("docs", "methods.md"))
+MEND = "run `wordtie reproduce --report`"
+
+
+def markers(section: str) -> tuple[str, str]:
+    """The comments around a section."""
+    return f"<!-- {section}: begin (made by `wordtie reproduce`; do not edit) -->", f"<!-- {section}: end -->"
+
+
+def of_the_papers(rows: Sequence[RowState]) -> str:
+    """The section `results`."""
+    every = overview(rows)
+    first = _image(every) if every else ""
+    images = [_image(figure) for figure in plots.papers_figures(rows)]
+    return "\n".join([first, markdown(rows), *(["## Figures", "", *images] if images else [])]).strip() + "\n"
+
+
+def _image(figure: Figure | Overview) -> str:
+    return f"![{figure.title}](figures/{figure.name}.svg)\n\n{figure.title}.\n"
+
+
+SECTIONS: dict[str, Callable[[Sequence[RowState]], str]] = {"results": of_the_papers, "methods": methods.markdown}
+
+
+def update(document: Path, results: Path) -> bool:
+    """Write what belongs to the document anew; False where there is no such document with markers."""
+    found = [section for section in SECTIONS if generated_blocks.parts(document, *markers(section))]
+    entries = read_all(results) if found else []
+    for section in found:
+        rows = _rows(section, entries)
+        generated_blocks.replace(document, *markers(section), SECTIONS[section](rows))
+        for path, content, up_to_date in _files(section, rows, document, results):
+            if not up_to_date:
+                write_text(path, content())
+    return bool(found)
+
+
+def check(documents: Sequence[Path], results: Path) -> list[str]:
+    """Everything that is wrong: entries changed by hand or of no row, tables and figures that do not match."""
+    entries, problems = read_sound(results)
+    problems += [] if results.is_dir() else [f"{results}: no such folder"]
+    problems += [problem for entry in entries if (problem := _problem(entry))]
+    problems += word_vectors_table.damage(results / word_vectors_table.RESULTS)
+    problems += _beside_another(entries) + _of_another_text(entries)
+    if problems:
+        return problems  # the documents are not to be held against what is not sound
+    for document in documents:
+        found = {
+            section: parts for section in SECTIONS if (parts := generated_blocks.parts(document, *markers(section)))
+        }
+        if not found:
+            problems.append(f"{document}: missing, or without its markers")
+        for section, (_, between, _) in found.items():
+            rows = _rows(section, entries)
+            if between != f"\n{SECTIONS[section](rows)}":
+                problems.append(f"{document}: does not say what {results}/ says: {MEND}")
+            files = list(_files(section, rows, document, results))
+            problems += [f"{path}: is not made from {results}/: {MEND}" for path, _, right in files if not right]
+            problems += _figures_of_nothing(section, rows, document)
+    return problems
+
+
+def _beside_another(entries: Sequence[Entry]) -> list[str]:
+    """Agreements with vectors that the ledger no longer has."""
+    weights = {(entry["row"], entry["seed"]): entry.get("weights_sha256") for entry in entries}
+    problems = []
+    for entry in entries:
+        measured = entry.get("measures", {}).get("agreement_with_small") or {}
+        small = weights.get((f"{entry['row'].rpartition('/')[0]}/small", entry["seed"]))
+        if measured and small not in (None, measured["small_weights_sha256"]):
+            name = f"{entry['row']}.seed-{entry['seed']}"
+            problems.append(f"{name}: was measured beside another `small` than the ledger has: run it again")
+    return problems
+
+
+def _of_another_text(entries: Sequence[Entry]) -> list[str]:
+    """Results of a text that is not the corpus they name, or not the one of most results that name it."""
+    by_corpus: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if "data" in entry:
+            by_corpus.setdefault(entry["data"]["corpus"], []).append(entry)
+    problems = []
+    for corpus, of_it in sorted(by_corpus.items()):
+        right = [entry["data"] for entry in of_it if known_texts(corpus).items() <= entry["data"].items()]
+        usual = max(right, key=right.count, default=None)
+        problems += [
+            f"{entry['row']}.seed-{entry['seed']}: is of another text than {corpus} is otherwise (it has another "
+            "SHA-256): run it again"
+            for entry in of_it
+            if entry["data"] != usual
+        ]
+    return problems
+
+
+def _rows(section: str, entries: Sequence[Entry]) -> list[RowState]:
+    return states(entries, rows=of_methods() if section == "methods" else of_papers())
+
+
+def _files(
+    section: str, rows: Sequence[RowState], document: Path, results: Path
+) -> Iterator[tuple[Path, Callable[[], str], bool]]:
+    """What lies in files of its own: where, what makes its content, and whether that is there already."""
+    if section == "methods":
+        path, content = results / methods.TSV, methods.tsv(rows)
+        if content or path.exists():
+            there = path.read_bytes() if path.exists() else b""
+            yield path, partial(str, content), there == content.encode()
+        return
+    for figure in plots.figures(rows):
+        path = document.with_name("figures") / f"{figure.name}.svg"
+        yield path, partial(plots.svg, figure), plots.digest_in(path) == figure.digest
+
+
+def _figures_of_nothing(section: str, rows: Sequence[RowState], document: Path) -> list[str]:
+    """Drawings beside the document that no result is behind."""
+    if section == "methods":
+        return []
+    names = {figure.name for figure in plots.figures(rows)}
+    found = sorted(document.with_name("figures").glob("*.svg"))
+    return [
+        f"{path}: is drawn from no result: remove it" for path in found if _is_drawn(path) and path.stem not in names
+    ]
+
+
+def _is_drawn(path: Path) -> bool:
+    return path.read_text(encoding="utf-8", errors="replace").startswith("<!-- drawn from")
+
+
+def _problem(entry: Entry) -> str:
+    name = f"{entry['row']}.seed-{entry['seed']}"
+    if entry["row"] not in ROWS:
+        return f"{name}: no such row"
+    return f"{name}: of other settings than the row has now: run it anew" if is_stale(entry, ROWS[entry["row"]]) else ""

@@ -1,0 +1,99 @@
+"""A figure as plain numbers, and where its y axis ends."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from wordtie.evaluation.format_perplexity import MEANS_NOTHING, shown
+
+DISTANCE = "subspace distance"
+LATER_SESSION = "later session"
+FIRST_EPOCHS = 1.6
+"""So many times the best validation perplexity curves are shown up to, where no more is wanted."""
+
+
+def digest(drawn: dict[str, Any]) -> str:
+    """SHA-256 of what a figure is made from."""
+    return hashlib.sha256(json.dumps(drawn, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Lines over a common axis."""
+
+    name: str
+    group: str
+    """paper/table of the rows that it shows."""
+    title: str
+    x: str
+    y: str
+    lines: Mapping[str, tuple[Sequence[float], Sequence[float]]]
+    """Label to (x values, y values)."""
+    later_sessions: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """Label to the number of points before each session but the first."""
+    top: float | None = None
+    """Where the y axis ends; None: where the highest point is."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that is drawn."""
+        return digest(asdict(self))
+
+    @property
+    def short_title(self) -> str:
+        """`inan-2017, Figure 2a`: what the title has in brackets."""
+        return self.title.partition("(")[2].partition(")")[0]
+
+    @property
+    def y_range(self) -> tuple[float, float]:
+        """What the y axis begins and ends with: all that is drawn, but for what `top` cuts off."""
+        if self.y == DISTANCE:
+            return 0.0, 1.05
+        low, high = self._extremes
+        if self.is_logarithmic:
+            return low / 1.2, high * 1.2
+        margin = 0.04 * (high - low) or 1.0
+        return low - margin, high + (margin if self.top is None else 0.0)
+
+    @property
+    def is_logarithmic(self) -> bool:
+        """Whether the y axis goes by powers of ten: a bad run would hide the differences of the others."""
+        low, high = self._extremes
+        return self.y != DISTANCE and high > 10 * low
+
+    @property
+    def _extremes(self) -> tuple[float, float]:
+        values = [value for _, y in self.lines.values() for value in y]
+        high = max(values) if self.top is None else self.top
+        return min(*values, high), high
+
+
+def cut_off(figure: Figure) -> Figure:
+    """First epochs would press all that matters into a corner, and so would a run that blew up: the title tells it."""
+    values, ends = [value for _, y in figure.lines.values() for value in y], _ends(figure)
+    to_be_seen = [1.05 * end for end in ends.values() if end <= MEANS_NOTHING]
+    if figure.x == "epoch":
+        to_be_seen.append(FIRST_EPOCHS * min(values))
+    top = min(max(to_be_seen, default=MEANS_NOTHING), MEANS_NOTHING)
+    if max(values) <= top:
+        return figure
+    blown_up = [f"{name} ({shown(end)})" for name, end in ends.items() if end > top]
+    title = f"{figure.title}. Out of view, since it blew up: {', '.join(blown_up)}" if blown_up else figure.title
+    title += f". Epochs above {top:.0f} are cut off" if figure.x == "epoch" else ""
+    return replace(figure, title=title, top=top)
+
+
+def _ends(figure: Figure) -> dict[str, float]:
+    """What is not to be cut off for being bad: what a curve ends at, where a later session begins; other points."""
+    if figure.x == "epoch":
+        begins = {
+            f"{label}, session {stage}": figure.lines[label][1][n]
+            for label, before in figure.later_sessions.items()
+            for stage, n in enumerate(before, start=2)
+        }
+        return begins | {label: y[-1] for label, (_, y) in figure.lines.items()}
+    return {f"{figure.x} = {x:g}": y for line in figure.lines.values() for x, y in zip(*line, strict=True)}

@@ -1,0 +1,30 @@
+"""How the tables print numbers."""
+
+from __future__ import annotations
+
+from wordtie.evaluation.format_perplexity import MEANS_NOTHING, shown
+
+
+def number(value: float | None) -> str:
+    """One decimal, or two; a dash where there is none."""
+    if value is None:
+        return "–"
+    return shown(value).removesuffix("0") if value < MEANS_NOTHING else shown(value)
+
+
+def percent(value: float | None) -> str:
+    """With its sign: below zero is better than published."""
+    if value is None:
+        return "–"
+    hundredths = round(100 * value, 1) + 0.0
+    return f"{hundredths:+.1f} %" if hundredths < MEANS_NOTHING else f"{hundredths:+.2g} %"
+
+
+def count(value: float | None) -> str:
+    """`4.65M`."""
+    return "–" if value is None else f"{value / 1e6:.2f}M" if value < 100e6 else f"{value / 1e6:.0f}M"
+
+
+def printed_count(value: float | None) -> str:
+    """As the paper has it: `66M`, `4.65M`, `2.51B`."""
+    return "–" if value is None else f"{value / 1e9:g}B" if value >= 1e9 else f"{value / 1e6:g}M"

@@ -1,0 +1,29 @@
+"""Documents that are made in part: what stands between two markers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from wordtie.errors import DataError
+from wordtie.storage.atomic import write_text
+
+
+def parts(document: Path, begin: str, end: str) -> tuple[str, str, str] | None:
+    """The text before, between and after the markers; None where they, or the document, are missing.
+
+    Raises `DataError` for one that is no UTF-8 text.
+    """
+    try:
+        text = document.read_text(encoding="utf-8") if document.exists() else ""
+    except UnicodeDecodeError as error:
+        raise DataError(f"{document}: not UTF-8 text: take it from a copy") from error
+    before, begins, rest = text.partition(begin)
+    between, ends, after = rest.partition(end)
+    return (before, between, after) if begins and ends else None
+
+
+def replace(document: Path, begin: str, end: str, content: str) -> bool:
+    """Write what stands between the markers anew, on lines of its own; False where there are none."""
+    if found := parts(document, begin, end):
+        write_text(document, f"{found[0]}{begin}\n{content}{end}{found[2]}")
+    return bool(found)

@@ -1,0 +1,100 @@
+"""The table of `docs/methods.md`: what each method comes to at one size and budget, held against the tied model.
+
+The same numbers lie as tab-separated values in `results/`, for whoever wants to sort or draw them.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+
+from wordtie.reproduction.ledger.status import RowState
+from wordtie.reproduction.papers.methods import COMMON, GROUP, REFERENCE
+from wordtie.reproduction.papers.row import Changes
+from wordtie.reproduction.render.formats import count, percent
+from wordtie.reproduction.render.tables import table_line
+from wordtie.training.schedule import averaging_begins
+
+HEADER = (
+    "row",
+    "what it is",
+    "its own settings",
+    "valid",
+    "test",
+    "test, against tied",
+    "parameters",
+    "seconds",
+)
+TSV = f"{GROUP.replace('/', '-')}.tsv"
+"""File name in the folder of results."""
+COLUMNS = ("row", "seeds", "valid_perplexity", "test_perplexity", "parameters", "seconds", "settings")
+
+
+def options(changes: Changes) -> str:
+    """As on the command line of `wordtie train`: `--model.head untied`."""
+    return " ".join(f"--{name} {str(value).lower()}" for name, value in changes.items())
+
+
+def own(state: RowState) -> Changes:
+    """What a row changes beside the settings that all rows have, or has otherwise than they."""
+    return {name: value for name, value in state.row.changes.items() if COMMON.get(name) != value}
+
+
+def markdown(states: Sequence[RowState]) -> str:
+    """The table. It depends on the results and the rows alone."""
+    done = [state for state in states if state.entries]
+    tied = next((found.mean for state in done if state.row.name == REFERENCE and (found := state.ours("test"))), None)
+    lines = [
+        f"{len(done)} of {len(states)} rows are run. All rows: `{options(COMMON)}`.",
+        "",
+        table_line(HEADER),
+        table_line("---" for _ in HEADER),
+        *(table_line(_cells(state, tied)) for state in states),
+    ]
+    how = {f"{entry['machine']['cpu']}, {entry['precision']}" for state in done for entry in state.entries}
+    notes = [*_averaging(done), *([f"Run on {'; '.join(sorted(how))}."] if how else [])]
+    return "\n".join([*lines, *(part for note in notes for part in ("", note))]) + "\n"
+
+
+def _averaging(states: Sequence[RowState]) -> Iterator[str]:
+    """When the averaging of weights began in the rows that have it: within the budget it may not have."""
+    for state in states:
+        patience = state.row.settings().training.average_patience
+        for entry in state.entries if patience else ():
+            valid = entry["curve"]["valid"]
+            epochs = [epoch for epoch in range(1, len(valid)) if averaging_begins(valid[:epoch], patience)]
+            when = f"from epoch {epochs[0] + 1} on" if epochs else "at no epoch"
+            yield f"{_name(state)}, seed {entry['seed']}: the mean of the weights is what was measured {when}."
+
+
+def _cells(state: RowState, tied: float | None) -> tuple[str, ...]:
+    valid, test = state.ours("valid"), state.ours("test")
+    compared = None if test is None or tied is None or state.row.name == REFERENCE else test.mean / tied - 1
+    return (
+        _name(state),
+        state.row.label,
+        f"`{options(own(state))}`" if own(state) else "",
+        *("–" if each is None else str(each) for each in (valid, test)),
+        percent(compared),
+        count(state.entries[0]["parameters"] if state.entries else None),
+        f"{_seconds(state):,.0f}" if state.entries else "–",
+    )
+
+
+def _name(state: RowState) -> str:
+    return state.row.name.removeprefix(f"{GROUP}/")
+
+
+def tsv(states: Sequence[RowState]) -> str:
+    """A line for each row that was run, means over the seeds, after a line of names; empty where there is none."""
+    lines = [
+        [state.row.name, len(state.entries), valid.mean, test.mean, state.entries[0]["parameters"], _seconds(state),
+         options(own(state))]
+        for state in states
+        if (valid := state.ours("valid")) and (test := state.ours("test"))
+    ]  # fmt: skip
+    return "".join("\t".join(map(str, line)) + "\n" for line in [list(COLUMNS), *lines]) if lines else ""
+
+
+def _seconds(state: RowState) -> float:
+    return statistics.fmean(float(entry["seconds"]) for entry in state.entries)

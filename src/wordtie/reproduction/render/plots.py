@@ -1,0 +1,175 @@
+"""The papers' figures, drawn from the ledger: SVG, with a digest of what was drawn in it.
+
+A figure is described by plain numbers first (`figures`), which needs no matplotlib; so a check can tell whether a
+drawing is of these numbers, whatever version drew it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from wordtie.evaluation.format_perplexity import MEANS_NOTHING
+from wordtie.reproduction.ledger.status import RowState
+from wordtie.reproduction.render.figure import DISTANCE, LATER_SESSION, Figure, cut_off
+from wordtie.reproduction.render.overview import Overview, overview
+
+Lines: TypeAlias = dict[str, tuple[list[float], list[float]]]
+PUBLISHED = "published, about"
+"""The line of points that a paper tells of, where it prints no numbers."""
+WITHOUT_NOISE = "tied, without noise"
+COLOURS = {
+    "VD-LSTM": "#4c566a",
+    "VD-LSTM+AL": "#d55e00",
+    "VD-LSTM+RE": "#0072b2",
+    "VD-LSTM+REAL": "#009e73",
+    PUBLISHED: "#a8442f",
+}
+"""By label, so that a model has its colour in every figure, whichever others are there."""
+OTHER_COLOUR = "#4c566a"
+
+
+def figures(rows: Sequence[RowState]) -> list[Figure | Overview]:
+    """Those figures for which there are results: all rows at a glance, then the papers'."""
+    every = overview(rows)
+    return [*([every] if every else []), *papers_figures(rows)]
+
+
+def papers_figures(rows: Sequence[RowState]) -> list[Figure]:
+    """Those that the papers have."""
+    drawn = [
+        validation_curves(rows, "small", "inan-2017/table-1/ptb-small-",
+                          "Validation perplexity by epoch, small models on PTB (inan-2017, Figure 2a)"),
+        validation_curves(rows, "large", "inan-2017/table-1/ptb-large-",
+                          "Validation perplexity by epoch, large models on PTB (inan-2017, Figure 2b)"),
+        subspace_curve(rows, "figure-1a", "inan-2017/figure-1/a-beta-", "β",
+                       "Subspace distance of input and output vectors against β, τ = 10 (inan-2017, Figure 1a)"),
+        subspace_curve(rows, "figure-1b", "inan-2017/figure-1/b-tau-", "τ",
+                       "Subspace distance of input and output vectors against τ, β = 1 (inan-2017, Figure 1b)"),
+        gamma_curve(rows, "figure-1", "kong-2019/figure-1/gamma-", "kong-2019/table-2/ptb-512-tied",
+                    "Validation perplexity against γ, VS: Kneser-Ney, 512 units (kong-2019, Figure 1)"),
+        gamma_curve(rows, "figure-1-scaled-down", "kong-2019/scaled-down/figure-1-gamma-",
+                    "kong-2019/scaled-down/ptb-200-tied",
+                    "Validation perplexity against γ, VS: Kneser-Ney, 200 units (kong-2019, Figure 1, scaled down)"),
+    ]  # fmt: skip
+    return [cut_off(figure) for figure in drawn if figure.lines]
+
+
+def validation_curves(rows: Sequence[RowState], size: str, prefix: str, title: str) -> Figure:
+    """A line a row: validation perplexity of every epoch of the first seed, one session after the other."""
+    lines, later_sessions, seeds = {}, {}, 1
+    for state in rows:
+        if state.row.name.startswith(prefix) and state.entries and "curve" in state.entries[0]:
+            sessions = state.entries[0].get("sessions", state.entries[:1])
+            valid = [perplexity for session in sessions for perplexity in session["curve"]["valid"]]
+            label = state.row.label.partition(",")[0]
+            lines[label] = (list(range(1, len(valid) + 1)), valid)
+            seeds = max(seeds, len(state.entries))
+            if len(sessions) > 1:
+                later_sessions[label] = list(accumulate(len(each["curve"]["valid"]) for each in sessions[:-1]))
+    if later_sessions:
+        title += f". ▲ {LATER_SESSION}: the model is trained once more, at the first rate again"
+    title += ". Of several seeds the first is drawn" if seeds > 1 else ""
+    return Figure(f"inan-2017-figure-2-{size}", "inan-2017/figure-2", title, "epoch", "validation perplexity",
+                  lines, later_sessions)  # fmt: skip
+
+
+def subspace_curve(rows: Sequence[RowState], name: str, prefix: str, x: str, title: str) -> Figure:
+    """The distance that each setting came to, the mean over its seeds; beside it what the paper tells."""
+    of_panel = [state for state in rows if state.row.name.startswith(prefix)]
+    found = [(_setting(state, prefix), mean.mean) for state in of_panel for mean in state.values().values()]
+    lines = _line("ours", found)
+    if lines:
+        told = [(_setting(state, prefix), y) for state in of_panel for y in state.row.published.values.values()]
+        lines |= _line(PUBLISHED, told, fewest=1)
+    return Figure(f"inan-2017-{name}", "inan-2017/figure-1", title, x, DISTANCE, lines)
+
+
+def _setting(state: RowState, prefix: str) -> float:
+    return float(state.row.name.removeprefix(prefix))
+
+
+def _line(label: str, points: Sequence[tuple[float, float]], fewest: int = 2) -> Lines:
+    """By rising x; nothing where there are too few points."""
+    ordered = sorted(points)
+    return {label: ([x for x, _ in ordered], [y for _, y in ordered])} if len(points) >= fewest else {}
+
+
+def gamma_curve(rows: Sequence[RowState], name: str, prefix: str, tied: str, title: str) -> Figure:
+    """The validation perplexity that each gamma came to, and at 0 that of the tied model, which has no noise."""
+    found = [(state, mean.mean) for state in rows if (mean := state.ours("valid"))]
+    lines = _line("ours", [(_setting(state, prefix), y) for state, y in found if state.row.name.startswith(prefix)])
+    if lines:
+        lines |= _line(WITHOUT_NOISE, [(0.0, y) for state, y in found if state.row.name == tied], fewest=1)
+    table = prefix.rpartition("/")[0]
+    return Figure(f"kong-2019-{name}", table, title, "γ", "validation perplexity", lines)
+
+
+def svg(figure: Figure | Overview) -> str:
+    """Draw it. Raises `ImportError` where matplotlib is missing."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    style: Any = {"svg.hashsalt": figure.name, "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 12}
+    with matplotlib.rc_context(style):
+        size = figure.size if isinstance(figure, Overview) else (7, 4.2)
+        drawing, axes = pyplot.subplots(figsize=size, layout="constrained")
+        figure.draw(axes) if isinstance(figure, Overview) else _draw_lines(axes, figure)
+        axes.grid(color="#d8dee9", linewidth=0.6)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False)
+        text = io.StringIO()
+        drawing.savefig(text, format="svg", metadata={"Date": None}, transparent=False)
+        pyplot.close(drawing)
+    drawn = re.sub(r"^.*?(?=<svg)", "", text.getvalue(), flags=re.DOTALL)
+    drawn = re.sub(r'<g id="[\w.]+"', "<g", drawn)  # or several drawings in a page share their names
+    return f"<!-- drawn from {figure.digest} as {_sha256(drawn)} -->\n{drawn}"
+
+
+def _draw_lines(axes: Any, figure: Figure) -> None:
+    for label in figure.lines:
+        _draw_line(axes, figure, label)
+    if figure.later_sessions:
+        axes.plot([], [], "^", color=OTHER_COLOUR, label=LATER_SESSION)
+    if figure.x == "epoch":
+        axes.locator_params(axis="x", integer=True)
+    if figure.is_logarithmic:
+        axes.set_yscale("log")
+    axes.set_ylim(*figure.y_range)
+    axes.set(xlabel=figure.x, ylabel=figure.y)
+
+
+def _draw_line(axes: Any, figure: Figure, label: str) -> None:
+    """With a gap and a triangle where a later session begins; what a paper tells of are points alone, and so is what
+    was run without noise."""
+    x, y = figure.lines[label][0], [min(each, 10 * MEANS_NOTHING) for each in figure.lines[label][1]]
+    colour = COLOURS.get(label, OTHER_COLOUR)
+    if label in (PUBLISHED, WITHOUT_NOISE):
+        axes.plot(x, y, "D" if label == PUBLISHED else "o", label=label, color=colour, fillstyle="none", markersize=7)
+        return
+    later = figure.later_sessions.get(label, [])
+    marker = "o" if len(x) < 20 else ""
+    for begin, end in pairwise([0, *later, len(x)]):
+        of_line = label if begin == 0 else None
+        axes.plot(x[begin:end], y[begin:end], label=of_line, color=colour, marker=marker, markersize=3.5)
+    axes.plot([x[n] for n in later], [y[n] for n in later], "^", color=colour, markersize=7)
+
+
+def digest_in(path: Path) -> str:
+    """The digest of what was drawn; empty where there is no drawing, or none as the program made it."""
+    if not path.exists():
+        return ""
+    head, _, drawn = path.read_text(encoding="utf-8", errors="replace").partition("\n")
+    found = re.fullmatch(r"<!-- drawn from ([0-9a-f]{64}) as ([0-9a-f]{64}) -->", head)
+    return found[1] if found and found[2] == _sha256(drawn) else ""
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

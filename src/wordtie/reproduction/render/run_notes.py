@@ -1,0 +1,86 @@
+"""What stands below a table: what to know of some rows, training perplexities, and how the runs went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import fmean
+
+from wordtie.reproduction.ledger.ledger import DIVERGED, Entry, ever
+from wordtie.reproduction.ledger.status import RowState
+from wordtie.reproduction.papers.row import Row
+from wordtie.reproduction.render.formats import number
+
+
+@dataclass(frozen=True)
+class Run:
+    """How one seed of a row was run."""
+
+    row: str
+    seed: int
+    epochs: str
+    """Empty where nothing was trained in epochs."""
+    time: str
+    machine: str
+    code: str
+
+    def __str__(self) -> str:
+        counted = f"{self.epochs}, " if self.epochs else ""
+        return f"seed {self.seed}, {counted}{self.time} on {self.machine}"
+
+
+def runs(rows: Sequence[RowState]) -> list[Run]:
+    """Those that the rows' numbers are from."""
+    return [_run(state.row, entry) for state in rows for entry in state.entries]
+
+
+def _run(row: Row, entry: Entry) -> Run:
+    sessions = entry.get("sessions", [entry])
+    seconds = sum(session["seconds"] for session in sessions)
+    machines = [machine["gpu"] or machine["cpu"] for machine in ever(entry, "machine") if machine]
+    epochs = " + ".join(str(session["epochs"]) for session in sessions)
+    # spaces are compared after the last epoch, whatever is exported
+    of_spaces = "subspace" in (*row.measures, *row.shows)
+    keeps_last = of_spaces or entry["configuration"].get("training", {}).get("keep") == "last"
+    best = "" if keeps_last else f" (best {entry['best_epoch']})"
+    if len(sessions) > 1:
+        best = f" in {len(sessions)} sessions"
+    if DIVERGED in entry:
+        best += ", a later session diverged"
+    return Run(
+        row.short_name,
+        entry["seed"],
+        f"{epochs} epochs{best}" if entry["epochs"] > 1 else "",
+        f"{seconds / 3600:.1f} h" if seconds >= 360 else f"{seconds:.0f} s",
+        " and ".join(dict.fromkeys(machines)),
+        ", ".join(dict.fromkeys(ever(entry, "code_version"))),
+    )
+
+
+def runs_in_a_line(rows: Sequence[RowState]) -> str:
+    """All of them; empty where there are none."""
+    told = [f"{row}: {', '.join(map(str, of_row))}" for row, of_row in groupby(runs(rows), key=lambda run: run.row)]
+    return f"Runs: {'; '.join(told)}." if told else ""
+
+
+def notes(rows: Sequence[RowState]) -> Iterator[str]:
+    """What to know of some rows, once each; training perplexities, where printed."""
+    found: dict[str, list[str]] = {}
+    for state in rows:
+        if state.row.note:
+            found.setdefault(state.row.note, []).append(state.row.short_name)
+    for note, names in found.items():
+        yield f"{', '.join(names) if len(names) < len(rows) else 'All'}: {note}."
+    trained = [
+        f"{state.row.short_name} {number(state.row.published.train)} / {number(ours)}"
+        for state in rows
+        if state.row.published.train is not None and (ours := _last_training_perplexity(state)) is not None
+    ]
+    if trained:
+        yield f"Training perplexity of the last epoch, published / ours: {'; '.join(trained)}."
+
+
+def _last_training_perplexity(state: RowState) -> float | None:
+    found = [float(entry["curve"]["train"][-1]) for entry in state.entries if "curve" in entry]
+    return fmean(found) if found else None

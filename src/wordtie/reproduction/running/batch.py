@@ -1,0 +1,87 @@
+"""Many rows at once: each a process of its own, in the queue."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from wordtie.errors import SettingsError, WordtieError
+from wordtie.jobs.queue import Job, run_jobs
+from wordtie.reproduction.ledger.ledger import Entry, read_sound
+from wordtie.reproduction.ledger.status import states, why_not
+from wordtie.reproduction.papers.row import Row
+from wordtie.reproduction.running.run_row import Place
+
+START = "import sys; from wordtie.cli import main; sys.exit(main())"
+
+
+class QueueError(WordtieError):
+    """Some of the runs failed; the others stand."""
+
+    exit_code = 7
+
+
+def runnable(rows: Sequence[Row], named_in_full: Sequence[str], results: Path) -> list[Row]:
+    """The rows of a group that can be run on this machine; says on stderr what it leaves out.
+
+    Raises `SettingsError` where none can. A row named in full is run wherever it can be at all.
+    """
+    import torch
+
+    here, reasons = [], []
+    entries = read_sound(results)[0] if any(row.kind == "drawn" for row in rows) else []
+    for row in rows:
+        impossible = row.not_run or row.kind not in ("train", "kneser_ney")
+        too_large = row.needs == "gpu" and not torch.cuda.is_available() and row.name not in named_in_full
+        if impossible or too_large:
+            reasons.append(f"{row.name}: {_why_left_out(row, entries)}")
+        else:
+            here.append(row)
+    if not here and len(reasons) == 1:
+        raise SettingsError(f"cannot be run here: {reasons[0]}")
+    for reason in reasons:
+        print(f"left out: {reason}", file=sys.stderr)
+    if not here:
+        raise SettingsError(f"none of these {len(reasons)} rows can be run here")
+    return here
+
+
+def _why_left_out(row: Row, entries: Sequence[Entry]) -> str:
+    """What the list says, or that what the row shows is there already."""
+    if row.kind != "drawn" or row.not_run:
+        return why_not(row)
+    (state,) = states(entries, rows=[row])
+    there = "is there already" if len(row.drawn_from) == 1 else "are there already"
+    return state.why if state.status == "not run" else f"is drawn from {', '.join(row.drawn_from)}, which {there}"
+
+
+def run_many(rows: Sequence[Row], seed: int, place: Place, side_by_side: int) -> None:
+    """Run the rows in a queue. Raises `QueueError` where some failed."""
+    jobs = [Job(row.name, command(row, seed, place), sessions(row, seed, place)) for row in rows]
+    run_jobs(jobs, side_by_side, place.threads, place.max_seconds)
+    failed = [job for job in jobs if job.state == "failed"]
+    for job in jobs:
+        if job.state == "running elsewhere":
+            print(f"left out: {job.name}: {job.state}", file=sys.stderr)
+    for job in failed:
+        print(f"{job.name}: {job.message} (see {job.log_path})", file=sys.stderr)
+    if failed:
+        raise QueueError(f"{len(failed)} of {len(jobs)} runs failed; the others stand")
+
+
+def sessions(row: Row, seed: int, place: Place) -> list[tuple[Path, int]]:
+    """The run folders of a row, and at most how many epochs each; one of none where nothing is trained."""
+    if row.kind != "train":
+        return [(place.folder(row, seed), 0)]
+    return [
+        (place.folder(row, seed, stage), row.settings(seed, each).training.epochs)
+        for stage, each in enumerate(row.sessions, start=1)
+    ]
+
+
+def command(row: Row, seed: int, place: Place) -> list[str]:
+    """The command line of one row's process."""
+    options = ["--seed", seed, "--runs", place.runs, "--results", place.results, "--threads", place.threads, "--one"]
+    options += ["--again"] if place.again else []
+    return [sys.executable, "-c", START, "reproduce", row.name, *map(str, options)]

@@ -1,0 +1,209 @@
+"""Run one row to the end, or as far as the time allows, and enter it in the ledger.
+
+A run folder has the row's name and seed, so that the next call finds it, on another machine too. A run that
+`wordtie train` made there, with the row's settings, is taken over like any other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+import time
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from wordtie.config import Settings
+from wordtie.console import tell
+from wordtie.data.prepare import prepared_data
+from wordtie.data.token_file import PreparedData
+from wordtie.errors import DivergedError, RunFolderError
+from wordtie.reproduction.ledger import ledger
+from wordtie.reproduction.ledger.entry import about, curve, stage_entry, texts
+from wordtie.reproduction.ledger.ledger import DIVERGED, Entry
+from wordtie.reproduction.papers.row import Changes, Row
+from wordtie.reproduction.running import kneser_ney_row
+from wordtie.reproduction.running.existing_run import gone_on_with
+from wordtie.reproduction.running.measures import MEASURES, is_measured
+from wordtie.runs import checkpoint
+from wordtie.runs.compatibility import begun_with
+from wordtie.runs.layout import CHECKPOINT, MANIFEST, SETTINGS
+from wordtie.runs.provenance import sessions, versions
+from wordtie.runs.result import TrainingResult
+from wordtie.training.trainer import train
+
+Outcome: TypeAlias = Literal["done", "already", "stopped"]
+"""Finished and entered; entered before; out of time, to be gone on with."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where runs and results lie, and what a run may use."""
+
+    runs: Path = Path("runs")
+    results: Path = Path("results")
+    threads: int = 1
+    max_seconds: float = math.inf
+    again: bool = False
+    """Train anew what another version of the code has trained, or with other settings."""
+
+    def folder(self, row: Row, seed: int, stage: int = 1) -> Path:
+        """The run folder of a row; a later session has its own beside it."""
+        return self.runs / f"{row.name}.seed-{seed}{f'.session-{stage}' if stage > 1 else ''}"
+
+
+def run_row(row: Row, seed: int, place: Place) -> Outcome:
+    """Train or count what the row says, unless the ledger has it for these settings and this text.
+
+    Raises what `train` raises.
+    """
+    started = time.monotonic()
+    seed = 1 if row.kind == "kneser_ney" else seed  # nothing is drawn where words are counted
+    settings = row.settings(seed)
+    data = prepared_data(settings)
+    entry = entered(row, settings, data, place)
+    if entry and not (place.again and set(ledger.ever(entry, "code_version")) != {versions()["code_version"]}):
+        return "already"
+    if row.kind == "kneser_ney":
+        content = about(row, settings, data)
+        content["configuration"] = {"data": content["configuration"]["data"]}
+        ledger.write_entry(place.results, content | kneser_ney_row.kneser_ney(data))
+        return "done"
+    found = sessions_trained(row, seed, data, place, started)
+    if found is None:
+        return "stopped"
+    stages, diverged = found
+    best = min(stages, key=lambda each: float(each["valid_perplexity"]))
+    folder = place.folder(row, seed, stages.index(best) + 1)
+    content = about(row, row.settings(seed), data) | best
+    if diverged is not None:
+        content[DIVERGED] = dict(diverged)
+    if len(stages) > 1:
+        for before, after in pairwise(stages):
+            after["started_from"] = before["weights_sha256"]
+        changes = row.sessions[: len(stages)]
+        content["sessions"] = [
+            {**each, "changed": dict(changed)} for each, changed in zip(stages, changes, strict=True)
+        ]
+    earlier = measured_before(row, seed, place, content["weights_sha256"])
+    content["measures"] = {name: MEASURES[name](folder) or earlier.get(name, {}) for name in row.measures}
+    ledger.write_entry(place.results, content)
+    return "done"
+
+
+def sessions_trained(
+    row: Row, seed: int, data: PreparedData, place: Place, started: float
+) -> tuple[list[Entry], Changes | None] | None:
+    """An entry for each session, and what a later one changed that diverged; None where the time is over."""
+    stages: list[Entry] = []
+    for stage, changes in enumerate(row.sessions, start=1):
+        if stages and not falls_short(row, stages[-1]):
+            break
+        left = place.max_seconds - (time.monotonic() - started)
+        if left <= 0:
+            return None
+        start = {"training.start_from": str(place.folder(row, seed, stage - 1))} if stages else {}
+        weights = stages[-1]["weights_sha256"] if stages else ""
+        folder = place.folder(row, seed, stage)
+        limited = dataclasses.replace(place, max_seconds=left)
+        try:
+            result = trained(row.settings(seed, {**changes, **start}), data, folder, limited, weights)
+        except DivergedError as error:
+            if stage == 1:
+                raise
+            tell(f"{row.name}: session {stage} diverged, what came before it stands: {error}")
+            return stages, changes
+        if result.stopped == "max_time":
+            return None
+        stages.append(stage_entry(result, folder))
+    return stages, None
+
+
+def entered(row: Row, settings: Settings, data: PreparedData, place: Place) -> Entry | None:
+    """The row's entry in the ledger, if it is of these settings and this text, and lacks no session."""
+    path = ledger.entry_path(place.results, row.name, settings.training.seed)
+    if not path.exists():
+        return None
+    try:
+        entry = ledger.read_entry(path)
+    except ledger.LedgerError:
+        if place.again:
+            return None
+        raise
+    if ledger.is_stale(entry, row) or entry["data"] != texts(settings, data) or not same_tokens(entry, data):
+        return None
+    untried = row.sessions[len(entry.get("sessions", [entry])) :]
+    waiting = untried and entry.get(DIVERGED) != dict(untried[0]) and falls_short(row, entry)
+    folder = place.folder(row, settings.training.seed)
+    unmeasured = not all(is_measured(name, entry["measures"].get(name), folder) for name in row.measures)
+    still_there = (folder / MANIFEST).exists()
+    return None if waiting or (unmeasured and still_there) else entry
+
+
+def same_tokens(entry: Entry, data: PreparedData) -> bool:
+    """Whether the entry's texts were cut into as many words as they are today."""
+    return all(entry[f"{split}_tokens"] == data.info["splits"][split]["tokens"] for split in ("valid", "test"))
+
+
+def measured_before(row: Row, seed: int, place: Place, weights_sha256: str) -> Entry:
+    """What the row's entry has measured of these very weights: what it took may not be here now."""
+    with contextlib.suppress(ledger.LedgerError):
+        entry = ledger.read_entry(ledger.entry_path(place.results, row.name, seed))
+        if entry.get("weights_sha256") == weights_sha256:
+            return dict(entry.get("measures", {}))
+    return {}
+
+
+def falls_short(row: Row, entry: Entry) -> bool:
+    """Whether the validation perplexity is above the published one; the test text has no say in it."""
+    return row.published.valid is not None and entry["valid_perplexity"] > row.published.valid
+
+
+def trained(settings: Settings, data: PreparedData, folder: Path, place: Place, started_from: str) -> TrainingResult:
+    """Train or go on in the folder, unless it holds the finished run.
+
+    `started_from` is the SHA-256 of the weights that a later session starts from; empty of the first.
+
+    Raises `RunFolderError` where the run there is damaged or was begun otherwise, and `place.again` is not given.
+    """
+    result, overwrite, as_begun = None, False, settings
+    try:
+        as_begun = _as_begun(settings, folder)
+        earlier = sessions(folder)
+        result = gone_on_with(folder, as_begun, data, started_from)
+        curve(folder, epochs_of(folder, result))  # what is lost is told of before hours are spent, not after
+        by = {call["code_version"] for call in earlier}
+        overwrite = place.again and bool(result or earlier) and by != {versions()["code_version"]}
+    except RunFolderError as error:
+        if not place.again:
+            raise RunFolderError(f"{error}; --again trains it anew") from error
+        overwrite = True
+    if result is not None and not overwrite:
+        return result
+    whole = settings if overwrite else as_begun
+    limit = None if math.isinf(place.max_seconds) else f"{max(0.01, place.max_seconds):.2f}s"
+    limited = dataclasses.replace(whole.training, threads=place.threads, max_time=limit)
+    try:
+        return train(dataclasses.replace(whole, training=limited), folder, resume=not overwrite, overwrite=overwrite)
+    except DivergedError as error:
+        with_others = f"`wordtie train --config {folder / SETTINGS}` takes these options, a row has its settings"
+        raise DivergedError(f"{error}: {with_others}") from error
+
+
+def epochs_of(folder: Path, result: TrainingResult | None) -> int:
+    """Those that a run has finished, by its result or its checkpoint. Raises `RunFolderError` for a damaged one."""
+    if result is not None:
+        return result.epochs
+    if not (folder / CHECKPOINT).exists():
+        return 0
+    with checkpoint.understood(folder / CHECKPOINT):
+        return int(checkpoint.record(folder / CHECKPOINT)["position"]["epoch"]) - 1
+
+
+def _as_begun(settings: Settings, folder: Path) -> Settings:
+    """What a later session was begun from goes by the name that it then had: the folders may lie elsewhere by now."""
+    begun = begun_with(folder)
+    name = (settings.training.start_from and begun and begun.training.start_from) or settings.training.start_from
+    return dataclasses.replace(settings, training=dataclasses.replace(settings.training, start_from=name))

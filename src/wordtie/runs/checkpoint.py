@@ -1,0 +1,108 @@
+"""Checkpoints: everything a run needs to go on, in one file that is there and whole, or not there.
+
+A checkpoint is a safetensors file: tensors by name, and in its header a JSON record and the SHA-256 of both.
+It is written beside its place, brought to the disk and renamed. Nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from wordtie.errors import RunFolderError
+from wordtie.storage.atomic import as_new_files_are, written_anew
+
+VERSION = 1
+MEND = "take it from a copy, or train anew"
+
+
+def tensors_sha256(tensors: dict[str, Tensor]) -> str:
+    """SHA-256 over names, shapes, types and bytes, in the order of the names."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        tensor = tensors[name].detach().cpu().contiguous()
+        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().tobytes() if tensor.numel() else b"")
+    return digest.hexdigest()
+
+
+def save(path: Path, tensors: dict[str, Tensor], record: dict[str, Any]) -> None:
+    """Write the file. Raises `SaveError`; what was there before then still is."""
+    text = json.dumps(record)
+    metadata = {
+        "version": str(VERSION),
+        "record": text,
+        "record_sha256": _text_sha256(text),
+        "sha256": tensors_sha256(tensors),
+    }
+    with written_anew(path) as new:
+        save_tensors(tensors, new, metadata)
+
+
+def save_tensors(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> None:
+    """Write a safetensors file. Raises `OSError`, whatever safetensors makes of a full disk."""
+    whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    try:
+        save_file(whole, path, metadata=metadata)
+        as_new_files_are(path)
+    except SafetensorError as error:
+        raise OSError(str(error)) from error
+
+
+def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Tensors and record. Raises `RunFolderError` for a file that is missing, damaged or from a newer version."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            # a copy: where in the file a tensor lies decides how products with it round
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise RunFolderError(f"{path}: missing or damaged ({error}): {MEND}") from error
+    found = _record(path, metadata)
+    if metadata.get("sha256") != tensors_sha256(tensors):
+        raise RunFolderError(f"{path}: damaged, its content is not what was saved: {MEND}")
+    return tensors, found
+
+
+def record(path: Path) -> dict[str, Any]:
+    """As `load` gives it, without reading the tensors."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            return _record(path, file.metadata() or {})
+    except (OSError, SafetensorError) as error:
+        raise RunFolderError(f"{path}: missing or damaged ({error}): {MEND}") from error
+
+
+def _record(path: Path, metadata: dict[str, str]) -> dict[str, Any]:
+    try:
+        version, text, sha256 = int(metadata["version"]), metadata["record"], metadata["record_sha256"]
+    except (ValueError, KeyError) as error:
+        raise RunFolderError(f"{path}: missing or damaged ({error}): {MEND}") from error
+    if version > VERSION:
+        raise RunFolderError(f"{path}: written by a newer wordtie: update wordtie to go on from it")
+    if sha256 != _text_sha256(text):
+        raise RunFolderError(f"{path}: damaged, its content is not what was saved: {MEND}")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+@contextmanager
+def understood(path: Path) -> Iterator[None]:
+    """While a record is made sense of. Raises `RunFolderError` where it is not what this version writes."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError) as error:
+        raise RunFolderError(f"{path}: cannot be gone on from ({error}): update wordtie, or train anew") from error
+
+
+def _text_sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

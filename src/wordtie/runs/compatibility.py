@@ -1,0 +1,91 @@
+"""What must not change between the parts of a run: the settings that decide its numbers, and the texts.
+
+The texts are known by their SHA-256, not by where they lie.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from wordtie.config import MAY_CHANGE_ON_RESUME, Settings, from_dict, resolved, to_dict
+from wordtie.data.token_file import PreparedData
+from wordtie.errors import RunFolderError, SettingsError
+from wordtie.runs.layout import SETTINGS
+
+
+def decisive(settings: Settings) -> dict[str, Any]:
+    """`section.name` to value, of all but `MAY_CHANGE_ON_RESUME`."""
+    passing = {f"training.{name}" for name in MAY_CHANGE_ON_RESUME}
+    values = {f"{part}.{name}": value for part, names in resolved(settings).items() for name, value in names.items()}
+    return {name: value for name, value in values.items() if name not in passing}
+
+
+def begun_with(folder: Path) -> Settings | None:
+    """The settings that a run folder was begun with; None where it holds none.
+
+    A setting that the run's version did not know yet has what is its default now. Raises `RunFolderError`.
+    """
+    path = folder / SETTINGS
+    if not path.exists():
+        return None
+    try:
+        return from_dict(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, yaml.YAMLError, SettingsError, AttributeError, TypeError) as error:
+        what = " ".join(str(error).split())
+        raise RunFolderError(f"{path}: cannot be read as settings ({what}): take it from a copy") from error
+
+
+def identity(settings: Settings, data: PreparedData) -> dict[str, Any]:
+    """What a checkpoint says of its run: the settings, and the SHA-256 of each split's text and of what they were made
+    into, words by their ids and how many tokens."""
+    made = [data.vocabulary.words, {split: values["tokens"] for split, values in data.info["splits"].items()}]
+    words = hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()
+    return {"settings": to_dict(settled(settings, data)), "texts": data.texts, "words": words}
+
+
+def settled(settings: Settings, data: PreparedData) -> Settings:
+    """With what was left to the text to decide."""
+    if settings.data.min_count is not None:
+        return settings
+    return replace(settings, data=replace(settings.data, min_count=data.info["policy"]["min_count"]))
+
+
+def difference(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """What a run had otherwise, as `training.lr (1.0, now 0.5)`; empty where nothing differs."""
+    try:
+        then, since = (from_dict(each["settings"]) for each in (before, now))
+    except SettingsError as error:
+        return str(error)
+    texts = changed(before["texts"], now["texts"], "text of ")
+    if texts and then.data.corpus != since.data.corpus:
+        texts.insert(0, f"data.corpus ({then.data.corpus}, now {since.data.corpus})")
+    other = [*other_settings(then, since), *texts]
+    if not other and before.get("words", now["words"]) != now["words"]:  # earlier versions did not note them
+        other = ["words, which another tokenisation made of the same text"]
+    return ", ".join(other)
+
+
+def other_settings(then: Settings, now: Settings, but: tuple[str, ...] = ("data.corpus",)) -> list[str]:
+    """Those that decide the numbers of a run, and differ; what one leaves to the text to decide is left to the text."""
+    by_text = ("data.min_count",) if None in (then.data.min_count, now.data.min_count) else ()
+    return changed(decisive(then), decisive(now), but=(*but, *by_text))
+
+
+def changed(before: dict[str, Any], now: dict[str, Any], prefix: str = "", but: tuple[str, ...] = ()) -> list[str]:
+    """Every difference, as `training.lr (1.0, now 0.5)`."""
+    return [
+        f"{prefix}{name} ({_short(before.get(name))}, now {_short(value)})"
+        for name, value in now.items()
+        if name not in but and before.get(name) != value
+    ]
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return f"SHA-256 {text[:8]}" if len(text) == 64 else text

@@ -1,0 +1,22 @@
+"""The names of what lies in a run folder; `wordtie.runs.run_folder` reads and writes it.
+
+config.json  model.safetensors  tokenizer.json     the model, named in the manifest
+manifest.json                                      SHA-256 of each, written last
+settings.yaml  metrics.jsonl  sessions.jsonl  checkpoints/   how it came about
+
+Apart from what reads them, so that runs are listed without loading torch.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+CONFIG, MODEL, TOKENIZER, MANIFEST = "config.json", "model.safetensors", "tokenizer.json", "manifest.json"
+SEALED = (CONFIG, MODEL, TOKENIZER)
+MODEL_FILES = (*SEALED, MANIFEST)
+"""The model; the last seals the others."""
+CHECKPOINT = Path("checkpoints") / "last.safetensors"
+SETTINGS, METRICS, RESULT, SESSIONS = "settings.yaml", "metrics.jsonl", "result.json", "sessions.jsonl"
+PACE = "pace"
+RECORDS = (SETTINGS, METRICS, RESULT, SESSIONS, PACE)
+"""Beside the model: how it came about."""

@@ -1,0 +1,45 @@
+"""How far into its epochs a run is, for whoever looks on from another process: an epoch may take many minutes.
+
+The file `pace` in the run folder has two numbers, epochs and seconds trained so far. It is written about once a second
+while a model trains, and gone when the run is over. The run itself never reads it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from wordtie.runs.layout import PACE
+
+
+class Pace:
+    """Writes it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / PACE
+        self.written = -math.inf
+
+    def __call__(self, epochs: float, seconds: float) -> None:
+        """Where training is. A folder that cannot be written stops the run elsewhere, not for this."""
+        now = time.monotonic()
+        if now - self.written < 1:
+            return
+        self.written = now
+        with suppress(OSError):
+            self.path.write_text(f"{epochs:.4f} {seconds:.3f}\n", encoding="utf-8")
+
+    def over(self) -> None:
+        """No more is to come."""
+        with suppress(OSError):
+            self.path.unlink(missing_ok=True)
+
+
+def read(folder: Path) -> tuple[float, float] | None:
+    """Epochs and seconds so far; None where no run says, or its line is being written."""
+    try:
+        epochs, seconds = map(float, (folder / PACE).read_text(encoding="utf-8").split())
+    except (OSError, ValueError):
+        return None
+    return (epochs, seconds) if math.isfinite(epochs) and math.isfinite(seconds) else None

@@ -1,0 +1,119 @@
+"""On what, and with which code, a run was computed: `sessions.jsonl` in its folder has a line for each call of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import wordtie
+from wordtie.errors import RunFolderError
+from wordtie.runs.layout import SESSIONS
+from wordtie.storage.atomic import saving, write_text
+
+if TYPE_CHECKING:
+    import torch
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def machine(device: torch.device | None = None) -> dict[str, Any]:
+    """CPU model, cores, the GPU (None where the `device` that computes is none), system."""
+    gpu = None
+    if device is not None and device.type == "cuda":
+        import torch
+
+        gpu = torch.cuda.get_device_name(device)
+    return {"cpu": _cpu_model(), "cores": cores(), "gpu": gpu, "system": f"{platform.system()} {platform.machine()}"}
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+@cache
+def code_version() -> str:
+    """`git describe` of the checkout the package lies in, or the package's version.
+
+    Where its source differs, `-dirty` and a digest of the differences. Asked for once: what a process has loaded stays,
+    whatever is committed later.
+    """
+    source = Path(wordtie.__file__).parent
+    if _git(source, "ls-files", "--error-unmatch", "__init__.py") is None:
+        return wordtie.__version__
+    commit = _git(source, "describe", "--always", "--tags", "--abbrev=10")
+    changed = _git(source, "status", "--porcelain", "--", ".")
+    if not commit:
+        return wordtie.__version__
+    differences = f"{changed}{_git(source, 'diff', 'HEAD', '--', '.')}" if changed else ""
+    dirty = f"-dirty.{hashlib.sha256(differences.encode()).hexdigest()[:8]}" if changed else ""
+    return f"{wordtie.__version__}+{commit}{dirty}"
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
+
+
+def versions() -> dict[str, str]:
+    """Code version, PyTorch and Python."""
+    import torch
+
+    return {"code_version": code_version(), "torch": torch.__version__, "python": platform.python_version()}
+
+
+def begin_session(folder: Path, fresh: bool, device: torch.device, where: dict[str, int]) -> None:
+    """Add this call, what computes it, and where in the text it begins. To be called under the folder's lock.
+
+    Of a run that is `fresh` nothing before counts. Raises `SaveError`.
+    """
+    path = folder / SESSIONS
+    line = {**versions(), "machine": machine(device), **where}
+    with saving(path):
+        if path.exists():  # a kill may have torn the last line
+            before = b"" if fresh else _whole_lines(path)
+            os.truncate(path, len(before))
+        with path.open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps(line)}\n")
+
+
+def end_session(folder: Path, how: str) -> None:
+    """Add to the last call how it ended, which is said where nothing more is to be expected. Raises `SaveError`."""
+    calls = sessions(folder)
+    calls[-1]["ended"] = how
+    write_text(folder / SESSIONS, "".join(f"{json.dumps(call)}\n" for call in calls))
+
+
+def _whole_lines(path: Path) -> bytes:
+    before, end, _ = path.read_bytes().rpartition(b"\n")
+    return before + end
+
+
+def sessions(folder: Path) -> list[dict[str, Any]]:
+    """The calls that computed the run, oldest first; none where nobody kept count. Raises `RunFolderError`."""
+    path = folder / SESSIONS
+    lines = _whole_lines(path).splitlines() if path.exists() else []
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            session = json.loads(line.decode("utf-8"))
+            found.append({**session, "code_version": str(session["code_version"]), "machine": session["machine"]})
+        except (ValueError, KeyError, TypeError) as error:
+            raise RunFolderError(f"{path}: line {number} is damaged ({error}): remove that line") from error
+    return found

@@ -1,0 +1,97 @@
+"""What a run came to, and where it stands in between."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from wordtie.errors import RunFolderError
+from wordtie.runs.layout import RESULT
+from wordtie.storage.atomic import write_text
+
+Stopped: TypeAlias = Literal["finished", "patience", "max_time"]
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run came to, of whatever kind it is."""
+
+    folder: Path
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {**asdict(self), "folder": str(self.folder)}
+
+    def save(self) -> None:
+        """Write result.json into the run folder. Raises `SaveError`."""
+        write_text(self.folder / RESULT, json.dumps(self.as_json(), indent=2) + "\n")
+
+
+@dataclass(frozen=True)
+class TrainingResult(RunResult):
+    """What a run came to. Perplexities are the exported model's, over one stream, no token dropped."""
+
+    stopped: Stopped
+    epochs: int
+    best_epoch: int
+    seconds: float
+    parameters: int
+    valid_perplexity: float
+    valid_nats: float
+    valid_tokens: int
+    test_perplexity: float
+    test_nats: float
+    test_tokens: int
+    weights_sha256: str
+    precision: str
+
+
+def read_result(folder: Path) -> TrainingResult | None:
+    """What the run in the folder came to; None where it has not ended. Raises `RunFolderError` for a damaged file."""
+    path = folder / RESULT
+    if not path.exists():
+        return None
+    try:
+        return TrainingResult(**{**json.loads(path.read_text(encoding="utf-8")), "folder": folder})
+    except (OSError, ValueError, TypeError) as error:
+        raise RunFolderError(
+            f"{path}: damaged ({error}): remove it, and the run goes on from its checkpoint"
+        ) from error
+
+
+@dataclass
+class Position:
+    """Where a run is: what a checkpoint records beside its tensors."""
+
+    epoch: int = 1
+    """The one that is being trained, from 1."""
+    window: int = 0
+    """Windows of it that are done; `nats` and `tokens` are theirs."""
+    nats: float = 0.0
+    tokens: int = 0
+    seconds: float = 0.0
+    """Of training and validation, over all calls."""
+    best_perplexity: float = math.inf
+    best_epoch: int = 0
+    """0: no epoch has been validated yet."""
+    history: list[float] = field(default_factory=list)
+    """The validation perplexity of each epoch."""
+    started_from: str = ""
+    """SHA-256 of the weights that it started from; empty where these were drawn."""
+    precisions: list[str] = field(default_factory=list)
+    """Of the matrix products, in the order in which the run met them: it may go on on another machine."""
+    metrics_length: int = 0
+    """Bytes of `metrics.jsonl` that belong to the run so far."""
+
+    def computes_in(self, precision: str) -> None:
+        """Note what the run goes on in."""
+        if precision not in self.precisions:
+            self.precisions.append(precision)
+
+    def next_epoch(self) -> None:
+        """Go to the start of the next epoch."""
+        self.epoch += 1
+        self.window, self.nats, self.tokens = 0, 0.0, 0

@@ -1,0 +1,125 @@
+"""Files that are either there and whole, or not there.
+
+A file is written beside its place, brought to the disk, and renamed: a crash or a full disk leaves what was there.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from wordtie.errors import NOT_ALLOWED, SaveError
+
+
+@contextmanager
+def saving(target: Path) -> Iterator[None]:
+    """Turn an `OSError` from writing into a `SaveError` that names the target.
+
+    A device, a pipe or a socket is refused so, too: a file would take its place, for everyone.
+    """
+    try:
+        if target.exists() and not (target.is_file() or target.is_dir()):
+            raise SaveError(f"{target}: a device, a pipe or a socket, whose place no file may take; name a file")
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        room = "" if error.errno in NOT_ALLOWED else "free some space or "  # safetensors' errors have no number
+        mend = f"{room}choose another folder - what was there before is untouched"
+        raise SaveError(f"{target}: cannot be written ({reason}); {mend}") from error
+
+
+def as_new_files_are(path: Path) -> None:
+    """Let whoever may read a new file here read this one, which some library made for its owner alone."""
+    new = path.with_name(f".{path.name}-mode")
+    new.touch()
+    shutil.copymode(new, path)
+    new.unlink()
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sync(path: Path) -> None:
+    """Bring a file, or a folder's list of names, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def replace_file(new: Path, path: Path) -> None:
+    """Put a finished file in the place of `path`, in one step: unlike `replace_files`, never without one."""
+    sync(new)
+    new.replace(path)
+    sync(path.parent)
+
+
+def replace_files(stage: Path, folder: Path, names: Sequence[str]) -> None:
+    """Move the files from the stage, which lies on the same disk, into the folder; the last name is the seal.
+
+    The old seal goes first and the new one comes last, so that a folder with a seal has all its files, of one make. It
+    comes back where no file was replaced. A single file is replaced in one step.
+    """
+    for name in names:
+        if (folder / name).is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(folder / name))
+        sync(stage / name)
+    if len(names) == 1:
+        replace_file(stage / names[0], folder / names[0])
+        return
+    seal, before = folder / names[-1], stage / f".{names[-1]}-before"
+    try:
+        if seal.exists():
+            seal.replace(before)
+        for name in names:
+            (stage / name).replace(folder / name)
+    except BaseException:  # Ctrl-C and SIGTERM, too
+        if before.exists() and (stage / names[0]).exists():
+            before.replace(seal)
+        raise
+    sync(folder)
+
+
+@contextmanager
+def written_anew(path: Path) -> Iterator[Path]:
+    """A path to write within the block, which then takes the place of `path`; its folder is made where it is missing.
+
+    Raises `SaveError`; the file that was there before then still is.
+    """
+    with saving(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=stage_prefix(path), dir=path.parent) as stage:
+            new = Path(stage) / path.name
+            yield new
+            replace_file(new, path)
+
+
+def stage_prefix(path: Path) -> str:
+    """How the names of the folders begin that `written_anew` writes in: one that was killed leaves its own."""
+    return f".{path.name}-"
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole small file at once, and its folder. Raises `SaveError`; the file that was there then still is.
+
+    What is no text, as a file's name may be, is written as its bytes' numbers.
+    """
+    with written_anew(path) as new:
+        new.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
+def remove_leftovers(folder: Path, *prefixes: str) -> None:
+    """Remove the folders in `folder` whose names start so. To be called under the lock of what `folder` is for."""
+    for prefix in prefixes:
+        for left in folder.glob(f"{prefix}*"):
+            shutil.rmtree(left, ignore_errors=True)

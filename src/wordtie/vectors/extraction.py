@@ -1,0 +1,87 @@
+"""Take the word vectors out of a model, language model or word2vec.
+
+An untied model has input vectors, which read words, and output vectors, which score them; press-wolf-2017 asks which
+are better. A tied model has one set, which goes by any of the three names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from torch import Tensor
+
+from wordtie.config.paths import path_of
+from wordtie.errors import DataError, RunFolderError
+from wordtie.models.language_model import WORD_MATRICES
+from wordtie.runs.layout import CONFIG
+from wordtie.runs.run_folder import OPENERS, read_model
+from wordtie.vectors.files import read_vectors
+from wordtie.vectors.word_vectors import WordVectors
+
+Side = Literal["input", "output", "tied"]
+
+
+def vectors_of(run: Path, side: Side | None = None) -> WordVectors:
+    """The vectors of a run folder; those of `side`, or the tied ones, or the input ones.
+
+    Words that were never trained (word2vec's `<unk>` and `<eos>`) are left out. Raises `RunFolderError` for a folder
+    that is no finished run, `DataError` for a side that the model does not have.
+    """
+    return _side(run, *_read(run), side)
+
+
+def sides(run: Path) -> dict[str, WordVectors]:
+    """By side: input and output vectors of an untied model, the one set of a tied one."""
+    tensors, words = _read(run)
+    both: tuple[Side, ...] = ("input", "output") if WORD_MATRICES[1] in tensors else ("tied",)
+    return {side: _side(run, tensors, words, side) for side in both}
+
+
+def _read(run: Path) -> tuple[dict[str, Tensor], Sequence[str]]:
+    """(tensors, words)"""
+    _, tensors, tokenizer = read_model(run, _kind(run))
+    return tensors, tokenizer.vocabulary.words
+
+
+def _side(run: Path, tensors: Mapping[str, Tensor], words: Sequence[str], side: Side | None) -> WordVectors:
+    source, target = WORD_MATRICES
+    if side == "tied" and target in tensors:
+        raise DataError(f"{run}: is not tied: take its side input or output")
+    matrix_VE = tensors[target if side == "output" and target in tensors else source].float().numpy()
+    name = f"{run}:{side or ('input' if target in tensors else 'tied')}"
+    if "counts" not in tensors:
+        return WordVectors(words, matrix_VE, name=name)
+    counts = tensors["counts"].numpy()
+    kept = np.flatnonzero(counts)
+    return WordVectors([words[row] for row in kept.tolist()], matrix_VE[kept], counts[kept].tolist(), name)
+
+
+def open_vectors(source: str) -> WordVectors:
+    """A vectors file, a run folder, or a side of one: `runs/ptb:output`.
+
+    Raises `DataError` or `RunFolderError` for what is neither.
+    """
+    path = path_of(source)
+    if path.is_file():
+        return read_vectors(path)
+    folder, _, side = source.rpartition(":")
+    if side in ("input", "output", "tied") and not path.exists():
+        return vectors_of(path_of(folder), side)  # type: ignore[arg-type]
+    if path.is_dir():
+        return vectors_of(path)
+    raise DataError(f"{source}: no such vectors file or run folder")
+
+
+def _kind(run: Path) -> str:
+    path = run / CONFIG
+    try:
+        kind = str(json.loads(path.read_text(encoding="utf-8"))["kind"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunFolderError(f"{run}: no run folder, or without a finished model in it") from error
+    if kind not in OPENERS:
+        raise RunFolderError(f"{path}: a {kind} model has no word vectors that this version knows of")
+    return kind

@@ -1,0 +1,100 @@
+"""Every setting of word2vec and its one default; the names and meanings are gensim's. No torch import."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from wordtie.config import DataSettings, Settings, to_dict
+from wordtie.config.checks import check_seed, check_types
+from wordtie.config.unused_settings import unused
+from wordtie.errors import require
+
+MIN_COUNT = 5
+"""What `data.min_count` is where it is left open, as in gensim; a language model keeps rarer words."""
+
+
+@dataclass(frozen=True)
+class Word2VecSettings:
+    """Skip-gram or CBOW with negative sampling (Mikolov et al. 2013), its two matrices untied or tied."""
+
+    algorithm: Literal["skipgram", "cbow"] = "skipgram"
+    """`skipgram` predicts the word from each word of its context, as gensim does, `cbow` from all of it."""
+    head: Literal["untied", "tied", "tied_linear"] = "untied"
+    """`untied`: an input and an output matrix. `tied`: one matrix. `tied_linear`: one matrix and a linear map
+    between the input vectors and the query (gulordava-2018, tied+L)."""
+    vector_size: int = 100
+    """E: numbers in a word vector."""
+    window: int = 5
+    """Farthest distance between a word and its context; each word draws its own from 1 to this."""
+    negative: int = 5
+    """Noise words for each prediction; one that is the target itself is left out."""
+    ns_exponent: float = 0.75
+    """Noise words are drawn by count to this power."""
+    sample: float = 1e-3
+    """Words more frequent than this share of the text are thinned out. 0: none are."""
+    alpha: float | None = None
+    """Learning rate at the start. None: 0.025, as gensim; for CBOW with `tied_linear` 0.01."""
+    min_alpha: float = 1e-4
+    """Learning rate at the end; it falls linearly in the words read."""
+    cbow_mean: bool | None = None
+    """CBOW predicts from the mean of the context (true) or its sum (false), and each vector of a sum moves by its
+    share of the error. None: the mean, as gensim does; with `tied_linear` the sum, as gulordava-2018 does."""
+    linear_rate: float = 20.0
+    """With `tied_linear`: the map moves by this times alpha times the mean gradient of a block, every fourth block.
+    With `cbow` that gradient is of one word's share of the query: smaller, by about the words of a window."""
+    epochs: int = 5
+    """Passes over the training text."""
+    workers: int = 2
+    """Threads. One gives the same vectors bit for bit; more train without locks, from the same random numbers."""
+    seed: int = 1
+    """Of all random numbers."""
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    """With `tied_linear`: precision of the products with the map; `auto` takes bf16 where the machine has
+    instructions for it. All else is fp32."""
+
+    def __post_init__(self) -> None:
+        check_types(self, "word2vec")
+        for name in ("vector_size", "window", "epochs", "workers"):
+            value = getattr(self, name)
+            require(value >= 1, f"word2vec.{name} must be at least 1, got {value}")
+        require(1 <= self.negative <= 500, f"word2vec.negative must be from 1 to 500, got {self.negative}")
+        exponent = self.ns_exponent
+        require(-10 <= exponent <= 10, f"word2vec.ns_exponent must be from -10 to 10, got {exponent}")
+        require(0 <= self.sample < 1, f"word2vec.sample must be in [0, 1), got {self.sample}")
+        require(self.rate > 0, f"word2vec.alpha must be positive, got {self.rate}")
+        require(
+            0 <= self.min_alpha <= self.rate,
+            f"word2vec.min_alpha must be from 0 to alpha ({self.rate}), got {self.min_alpha}",
+        )
+        require(self.linear_rate >= 0, f"word2vec.linear_rate must not be negative, got {self.linear_rate}")
+        check_seed(self.seed, "word2vec.seed")
+
+    @property
+    def rate(self) -> float:
+        """`alpha`, with the default resolved."""
+        if self.alpha is not None:
+            return self.alpha
+        return 0.01 if (self.algorithm, self.head) == ("cbow", "tied_linear") else 0.025
+
+    def without_effect(self) -> list[str]:
+        """A line for each setting that differs from its default and is not used."""
+        why = {"cbow_mean": "word2vec.algorithm skipgram"} if self.algorithm == "skipgram" else {}
+        if self.head != "tied_linear":
+            why |= dict.fromkeys(("linear_rate", "precision"), f"word2vec.head {self.head}")
+        return unused("word2vec", self, why)
+
+    @property
+    def mean(self) -> bool:
+        """`cbow_mean`, with the default resolved."""
+        return self.head != "tied_linear" if self.cbow_mean is None else self.cbow_mean
+
+
+def recipe(data: DataSettings, settings: Word2VecSettings) -> dict[str, dict[str, Any]]:
+    """Plain values, as a recipe and the run folder's `settings.yaml` hold them."""
+    return {"data": to_dict(Settings(data=data))["data"], "word2vec": asdict(settings)}
+
+
+def with_min_count(data: DataSettings) -> DataSettings:
+    """The settings of the text as word2vec takes them, a recipe of a language model's too."""
+    return replace(data, min_count=MIN_COUNT) if data.min_count is None else data

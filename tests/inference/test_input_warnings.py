@@ -1,0 +1,118 @@
+"""Notes on texts that a model reads otherwise than meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from wordtie.data.tokenisation import Kind, Tokenisation
+from wordtie.data.tokenizer import Tokenizer
+from wordtie.data.vocabulary import Vocabulary
+from wordtie.inference.input_warnings import (
+    blank_lines,
+    misread,
+    of_phrases,
+    several_sentences,
+    unknown_forms,
+    written_ends,
+)
+
+WORDS = ["<unk>", "<eos>", "the", "u.s.", "cat", "sat", ".", "Cat", ","]
+
+
+def tokenizer(kind: Kind, sentences: bool = True) -> Tokenizer:
+    return Tokenizer(Tokenisation(kind, sentences=sentences), Vocabulary(WORDS))
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "named"),
+    [
+        ("space", "the cat, sat.", "cat, sat."),
+        ("space", "the (cat) sat .", "(cat)"),
+        ("space", "the cat , sat . in the u.s.", None),
+        ("space", "dog. the cat sat .", None),
+        ("words", "the cat, sat.", None),
+    ],
+)
+def test_words_that_only_their_punctuation_makes_unknown(kind: Kind, line: str, named: str | None) -> None:
+    found = unknown_forms(tokenizer(kind), [line])
+    assert [note.partition(": ")[2].partition(";")[0] for note in found] == ([] if named is None else [named])
+
+
+@pytest.mark.parametrize(
+    ("words", "line", "named"),
+    [
+        (["don't", '"'], "I don’t “ know ” I didn’t", "don’t “ ”"),
+        (["don’t", "“"], "don't \" 'twas", "don't \""),
+        (["don't", "don’t"], "don’t don't", None),
+    ],
+)
+def test_words_that_only_their_quotation_marks_make_unknown(words: list[str], line: str, named: str | None) -> None:
+    of_words = Tokenizer(Tokenisation("words"), Vocabulary(["<unk>", "<eos>", *words]))
+    found = unknown_forms(of_words, [line])
+    assert [note.partition(": ")[2].partition(";")[0] for note in found] == ([] if named is None else [named])
+    assert misread(of_words, [line]) == found
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("The caf\u00e9", "their capitals: The"),
+        ("the cafe\u0301", "how letters and marks are composed: cafe\u0301"),
+        ("the <eos> sat", None),
+        ("THE", "their capitals: THE"),
+        ("Dog", None),
+    ],
+)
+def test_words_that_only_their_letters_make_unknown(line: str, named: str | None) -> None:
+    of_words = Tokenizer(Tokenisation("space"), Vocabulary(["<unk>", "<eos>", "the", "caf\u00e9"]))
+    found = unknown_forms(of_words, [line])
+    assert [note.removeprefix("unknown because of ").partition(";")[0] for note in found] == ([named] if named else [])
+
+
+def test_words_of_a_phrase_that_are_unknown() -> None:
+    assert of_phrases(tokenizer("space"), ["the bird sat", "a bird"]) == [
+        "not in the vocabulary, read as <unk>: bird a"
+    ]
+    assert of_phrases(tokenizer("space"), ["the cat, zzz"])[0].startswith("unknown because of their punctuation: cat,")
+    assert of_phrases(tokenizer("space"), ["the cat <unk> <eos>"]) == []
+
+
+def test_blank_lines_of_a_text() -> None:
+    found = blank_lines(tokenizer("space"), ["the cat", "", " ", "sat", ""])
+    assert [note.partition(",")[0] for note in found] == ["2 of the first 5 lines are blank"]
+    assert blank_lines(tokenizer("space"), ["the cat", ""]) == []
+    assert blank_lines(tokenizer("space", sentences=False), ["", "the cat"]) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "several"),
+    [
+        ("Кот спал. Собака бежала.", True),
+        ("А. С. Пушкин писал.", False),
+        ("кот спал. собака", False),
+        ("კატა წავიდა. ძაღლი დარჩა.", True),
+        ("कुत्ता सोया। बिल्ली गई।", True),
+        ("कुत्ता सोया।", False),
+        ("猫睡了。狗跑了。", True),
+        ("the cat sat . the dog ran .", True),
+        ("the cat sat .", False),
+        ("Dr. No sat.", False),
+        ("er sagte «ja.» Ödön ging.", True),
+    ],
+)
+def test_several_sentences_in_any_script(line: str, several: bool) -> None:
+    assert bool(several_sentences(tokenizer("words"), [line])) == several
+
+
+def test_several_sentences_on_a_line() -> None:
+    lines = ["The cat sat. The cat sat.", "Mr. Smith sat.", "The cat sat ."]
+    assert several_sentences(tokenizer("words"), lines)[0].startswith("1 of the first 3 lines hold several sentences")
+    assert several_sentences(tokenizer("words"), lines[1:]) == []
+    assert several_sentences(tokenizer("words", sentences=False), lines) == []
+
+
+def test_ends_that_a_text_writes_itself() -> None:
+    lines = ["the cat sat . <eos>", "the cat", "<eos>"]
+    assert written_ends(tokenizer("space"), lines)[0].startswith("2 of the first 3 lines have <eos> in them")
+    assert written_ends(tokenizer("space"), lines[1:2]) == []
+    assert written_ends(tokenizer("space", sentences=False), lines) == []
