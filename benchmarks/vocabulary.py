@@ -18,7 +18,7 @@ from benchmarks.memory import in_fresh_process, peak
 from benchmarks.steps import zipf_ids
 from wordtie.config import DataSettings
 from wordtie.data.catalogue import locate
-from wordtie.data.token_file import prepare
+from wordtie.data.token_file import write_token_files
 from wordtie.errors import DataError
 
 GOAL_BYTES_PER_SECOND = 10e6
@@ -65,7 +65,7 @@ def corpus(folder: Path, quick: bool) -> str:
 def prepare_once(name: str, folder: str) -> Preparation:
     """In the process whose memory is looked at."""
     start = time.perf_counter()
-    data = prepare(DataSettings(corpus=name), Path(folder))
+    data = write_token_files(DataSettings(corpus=name), Path(folder))
     seconds = time.perf_counter() - start
     splits = data.info["splits"].values()
     return Preparation(

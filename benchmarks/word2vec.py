@@ -16,8 +16,8 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.harness import Claim, Effort, MatrixProbe, Measurement, UnavailableError, compare
-from wordtie.config import DataSettings, Settings
-from wordtie.data.prepare import prepared_data
+from wordtie.config import DataSettings
+from wordtie.data.prepare import prepare
 from wordtie.word2vec.settings import Word2VecSettings
 
 Algorithm = Literal["skipgram", "cbow"]
@@ -30,7 +30,7 @@ WORDS = {False: 600_000, True: 60_000}
 @cache
 def text(words: int) -> tuple[NDArray[np.int32], NDArray[np.int64], int, tuple[str, ...]]:
     """(ids, counts without `<unk>` and `<eos>`, id of `<eos>`, words) of the beginning of the default text."""
-    data = prepared_data(Settings(data=DataSettings(lowercase=True, min_count=5)))
+    data = prepare(DataSettings(lowercase=True, min_count=5))
     ids, vocabulary = np.asarray(data.train[:words]), data.vocabulary
     count_V = np.bincount(ids, minlength=len(vocabulary))
     count_V[[vocabulary.unk_id, vocabulary.eos_id]] = 0

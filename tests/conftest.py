@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.tiny_run import write_text
-from wordtie.data.download import cache_folder
+from wordtie.config.paths import cache_folder
 
 # one place for the machine code of the kernels and for matplotlib's fonts, wherever a test has its other caches
 KEPT = Path(__file__).parents[1] / ".pytest_cache"

@@ -1,4 +1,4 @@
-"""What cannot be used is refused in one line that names it and the mend, with the exit code of its kind."""
+"""What cannot be used is refused in one line that names it and the hint, with the exit code of its kind."""
 
 from __future__ import annotations
 

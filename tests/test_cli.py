@@ -27,7 +27,7 @@ from wordtie.config import (
     from_dict,
     to_dict,
 )
-from wordtie.config.unused_settings import without_effect
+from wordtie.config.unused_settings import unused_settings
 from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, WordtieError
 from wordtie.exits import EXIT_CODES
 from wordtie.word2vec.settings import Word2VecSettings
@@ -336,46 +336,46 @@ def test_none_is_what_the_help_calls_it(none: list[str], capsys: Capture) -> Non
 
 
 def test_settings_without_effect_are_named() -> None:
-    assert without_effect(Settings()) == []
+    assert unused_settings(Settings()) == []
     unused = Settings(noise=NoiseSettings(gamma=0.4, scheme="data_noising"), model=ModelSettings(core="gru", depth=3))
-    assert without_effect(unused) == [
+    assert unused_settings(unused) == [
         "noise.scheme data_noising has no effect with noise.kind none",
         "noise.gamma 0.4 has no effect with noise.kind none",
         "model.depth 3 has no effect with a core that is no rhn",
     ]
-    assert without_effect(Settings(loss=LossSettings(kind="augmented_2016", temperature=5.0, beta=0.9))) == [
+    assert unused_settings(Settings(loss=LossSettings(kind="augmented_2016", temperature=5.0, beta=0.9))) == [
         "loss.temperature 5.0 has no effect with loss.kind augmented_2016",
         "loss.beta 0.9 has no effect with loss.kind augmented_2016",
     ]
-    assert without_effect(Settings(loss=LossSettings(kind="interpolated", form="cross_entropy", gamma=1.5))) == [
+    assert unused_settings(Settings(loss=LossSettings(kind="interpolated", form="cross_entropy", gamma=1.5))) == [
         "loss.gamma 1.5 has no effect with loss.kind interpolated",
         "loss.form cross_entropy has no effect with loss.kind interpolated",
     ]
     one_layer = ModelSettings(layers=1, dropout="zaremba", hidden_dropout=0.4, between_dropout=0.1, output_dropout=0.2)
-    assert without_effect(Settings(model=one_layer)) == [
+    assert unused_settings(Settings(model=one_layer)) == [
         "model.between_dropout 0.1 has no effect with model.layers 1",
         "model.hidden_dropout 0.4 has no effect with a share of its own for each place",
     ]
-    assert without_effect(Settings(model=dataclasses.replace(one_layer, dropout="gal", layers=2))) == []
+    assert unused_settings(Settings(model=dataclasses.replace(one_layer, dropout="gal", layers=2))) == []
     decays = {name: TrainingSettings(name, 0.1, beta1=0.5, beta2=0.5) for name in ("sgd", "adam", "rmsprop")}
-    assert [without_effect(Settings(training=training)) for training in decays.values()] == [
+    assert [unused_settings(Settings(training=training)) for training in decays.values()] == [
         ["training.beta1 0.5 has no effect with an optimiser that is not adam",
          "training.beta2 0.5 has no effect with training.optimiser sgd"],
         [],
         ["training.beta1 0.5 has no effect with an optimiser that is not adam"],
     ]  # fmt: skip
     used = NoiseSettings(kind="kneser_ney", gamma=0.4)
-    assert without_effect(Settings(noise=used, loss=LossSettings(kind="augmented", gamma=1.0))) == []
+    assert unused_settings(Settings(noise=used, loss=LossSettings(kind="augmented", gamma=1.0))) == []
 
 
 def test_settings_of_word2vec_without_effect_are_named() -> None:
-    assert Word2VecSettings().without_effect() == []
-    assert Word2VecSettings(cbow_mean=False, linear_rate=3.0, precision="fp32").without_effect() == [
+    assert Word2VecSettings().unused_settings() == []
+    assert Word2VecSettings(cbow_mean=False, linear_rate=3.0, precision="fp32").unused_settings() == [
         "word2vec.cbow_mean False has no effect with word2vec.algorithm skipgram",
         "word2vec.linear_rate 3.0 has no effect with word2vec.head untied",
         "word2vec.precision fp32 has no effect with word2vec.head untied",
     ]
-    assert Word2VecSettings("cbow", "tied_linear", cbow_mean=False, linear_rate=3.0).without_effect() == []
+    assert Word2VecSettings("cbow", "tied_linear", cbow_mean=False, linear_rate=3.0).unused_settings() == []
 
 
 def test_a_recipe_for_training_serves_for_its_text_too(tmp_path: Path, capsys: Capture) -> None:

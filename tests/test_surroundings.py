@@ -87,4 +87,4 @@ def test_a_cache_that_cannot_be_locked_is_read_without(tmp_path: Path, monkeypat
     monkeypatch.setattr(fcntl, "flock", no_locks)
     assert cli.main(["baseline", "novel", "--order", "1"]) == 0
     settings = Settings(data=DataSettings("novel"))
-    assert len(prepare.prepared_data(settings).train) > 0
+    assert len(prepare.prepare(settings.data).train) > 0

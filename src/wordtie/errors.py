@@ -1,4 +1,4 @@
-"""Errors that are the user's to mend: one line each, naming the file, the line and the mend.
+"""Errors that the user can fix: one line each, naming the file, the line and the fix.
 
 The command line prints the message alone and exits with `exit_code`; `--debug` shows the traceback.
 """
@@ -14,7 +14,7 @@ NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENOTD
 
 
 class WordtieError(Exception):
-    """Something the user can mend. The message is one line."""
+    """Something the user can fix. The message is one line."""
 
     exit_code = 2
 

@@ -10,11 +10,11 @@ from typing import Any, cast
 import pytest
 
 from wordtie.config import DataSettings
+from wordtie.config.paths import cache_folder
 from wordtie.data.catalogue import CATALOGUE, Entry, known_texts, locate
 from wordtie.data.checksums import UnusableFileError
 from wordtie.data.corpus import SplitReader, find_corpus
-from wordtie.data.download import cache_folder
-from wordtie.data.token_file import prepare
+from wordtie.data.token_file import write_token_files
 from wordtie.errors import DataError
 
 
@@ -113,7 +113,7 @@ def test_the_hashes_are_those_of_the_files(name: str) -> None:
 )
 def test_published_counts(tmp_path: Path, name: str, words: int, tokens: list[int], unk: list[int]) -> None:
     sources_here(name)
-    data = prepare(DataSettings(corpus=name), tmp_path)
+    data = write_token_files(DataSettings(corpus=name), tmp_path)
     assert len(data.vocabulary) == data.info["vocabulary_size"] == words
     assert [len(ids) for ids in (data.train, data.valid, data.test)] == tokens
     splits = data.info["splits"].values()
@@ -183,17 +183,17 @@ def test_a_package_without_its_speeches(nowhere: Path, monkeypatch: pytest.Monke
     ("name", "home", "mend"),
     [("ptb", "ptb", "data/ptb"), ("ptb-20000", "ptb", "data/ptb"), ("bbc", "bbc", "data/bbc/bbc.tsv.gz")],
 )
-def test_another_text_is_not_taken_for_a_known_one(nowhere: Path, name: str, home: str, mend: str) -> None:
+def test_another_text_is_not_taken_for_a_known_one(nowhere: Path, name: str, home: str, hint: str) -> None:
     put(nowhere / "data" / home, home)
     says = (
-        rf"/data/{home}/.*: is not the file that results .*: replace it, or give its path, {nowhere / mend}, to train"
+        rf"/data/{home}/.*: is not the file that results .*: replace it, or give its path, {nowhere / hint}, to train"
     )
     with pytest.raises(UnusableFileError, match=says):
         locate(name)
     with pytest.raises(UnusableFileError):
         find_corpus(DataSettings(corpus=name), download=True)
     if home == "ptb":
-        assert find_corpus(DataSettings(corpus=str(nowhere / mend))).splits["train"][0].path.name == "train.txt"
+        assert find_corpus(DataSettings(corpus=str(nowhere / hint))).splits["train"][0].path.name == "train.txt"
 
 
 def test_one_file_that_is_another_is_enough(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ import pytest
 from wordtie.config import DataSettings
 from wordtie.data import token_file, tokenisation
 from wordtie.data.encoding import encode_file
-from wordtie.data.token_file import VERSION, open_prepared, prepare
+from wordtie.data.token_file import VERSION, open_prepared, write_token_files
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import DataError, RunFolderError, SaveError
 
@@ -40,7 +40,7 @@ def out(tmp_path: Path) -> Path:
 
 def test_ids_tokenizer_and_counts(text: Path, out: Path) -> None:
     stages = []
-    data = prepare(DataSettings(corpus=str(text)), out, lambda *progress: stages.append(progress))
+    data = write_token_files(DataSettings(corpus=str(text)), out, lambda *progress: stages.append(progress))
     assert data.vocabulary.words == ("<eos>", "cat", "the", "<unk>", "sat")
     assert data.train.tolist() == [2, 1, 3, 0, 2, 1, 4, 0]
     assert data.valid.tolist() == [2, 3, 4, 0, 0]
@@ -78,33 +78,33 @@ def test_a_text_without_unk_has_it_from_rare_words(
     train: str, settings: dict[str, Any], known: set[str], text: Path, out: Path
 ) -> None:
     (text / "train.txt").write_text(train)
-    data = prepare(DataSettings(str(text), **settings), out)
+    data = write_token_files(DataSettings(str(text), **settings), out)
     assert set(data.vocabulary.words) == known | {"<unk>", "<eos>"}
     assert ("2 times or more" in data.info["policy"]["vocabulary"]) == (known == {"the"})
 
 
 def test_vocabulary_settings(text: Path, out: Path) -> None:
-    of_all = prepare(DataSettings(corpus=str(text), vocabulary_from="all"), out)
+    of_all = write_token_files(DataSettings(corpus=str(text), vocabulary_from="all"), out)
     assert "dog" in of_all.vocabulary
     assert of_all.info["splits"]["test"]["oov"] == 0
     assert "all splits" in of_all.info["policy"]["vocabulary"]
-    small = prepare(DataSettings(corpus=str(text), vocabulary_size=4), out)
+    small = write_token_files(DataSettings(corpus=str(text), vocabulary_size=4), out)
     assert small.vocabulary.words == ("<eos>", "<unk>", "cat", "the")
     assert small.info["splits"]["train"] | {"oov": 1, "unk": 1, "tokens": 8} == small.info["splits"]["train"]
     with pytest.raises(DataError, match=r"6 is larger than the text, which has 5 distinct words"):
-        prepare(DataSettings(corpus=str(text), vocabulary_size=6), out)
+        write_token_files(DataSettings(corpus=str(text), vocabulary_size=6), out)
     assert open_prepared(out).info == small.info
 
 
 def test_an_unk_that_is_not_in_the_training_text_teaches_nothing(text: Path, out: Path) -> None:
     (text / "train.txt").write_text("a b\na b\n")
     (text / "valid.txt").write_text("c d <unk>\n")
-    data = prepare(DataSettings(str(text), vocabulary_from="all"), out)
+    data = write_token_files(DataSettings(str(text), vocabulary_from="all"), out)
     assert data.info["policy"]["min_count"] == 2
 
 
 def test_running_text(text: Path, out: Path) -> None:
-    data = prepare(DataSettings(corpus=str(text), sentences=False), out)
+    data = write_token_files(DataSettings(corpus=str(text), sentences=False), out)
     assert data.tokenizer.decode(data.train) == ["the", "cat", "<unk>", "the", "cat", "sat", "<eos>"]
     assert not data.tokenizer.sentences
 
@@ -119,20 +119,20 @@ def test_same_again_unless_something_changed(text: Path, out: Path, monkeypatch:
 
     write_all = token_file._write_all
     monkeypatch.setattr(token_file, "_write_all", counting)
-    first = prepare(settings, out)
-    assert prepare(settings, out).info == first.info
+    first = write_token_files(settings, out)
+    assert write_token_files(settings, out).info == first.info
     assert len(readings) == 1
-    prepare(dataclasses.replace(settings, lowercase=True), out)
+    write_token_files(dataclasses.replace(settings, lowercase=True), out)
     assert len(readings) == 2
-    prepare(settings, out)
+    write_token_files(settings, out)
     (text / "test.txt").write_text("the\n")
-    assert prepare(settings, out).test.tolist() == [2, 0]
+    assert write_token_files(settings, out).test.tolist() == [2, 0]
     assert len(readings) == 4
     (out / "train.ids").write_bytes((out / "train.ids").read_bytes()[:-4])
-    assert prepare(settings, out).train.tolist() == first.train.tolist()
+    assert write_token_files(settings, out).train.tolist() == first.train.tolist()
     assert len(readings) == 5
     monkeypatch.setattr(tokenisation, "SPACE_PATTERN", "[^ ]+")  # as a later version may have it
-    assert prepare(settings, out).tokenizer.tokenisation.pattern == "[^ ]+"
+    assert write_token_files(settings, out).tokenizer.tokenisation.pattern == "[^ ]+"
     assert len(readings) == 6
 
 
@@ -140,38 +140,38 @@ def test_a_text_changed_in_its_place_is_read_anew_though_size_and_time_are_as_be
     """As `rsync --inplace` and editors that keep a file's time leave it."""
     settings, path = DataSettings(corpus=str(text)), text / "test.txt"
     path.write_text("cat\n")
-    before, times = prepare(settings, out), path.stat()
+    before, times = write_token_files(settings, out), path.stat()
     path.write_text("sat\n")
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-    after = prepare(settings, out)
+    after = write_token_files(settings, out)
     assert [data.tokenizer.decode(data.test) for data in (before, after)] == [["cat", "<eos>"], ["sat", "<eos>"]]
 
 
 @pytest.mark.parametrize("name", ["data.json", "train.ids", "tokenizer.json"])
 @pytest.mark.parametrize("content", [None, b"", b"{}", NPY, NPY + b" " * 200])
 def test_damaged_folders(text: Path, out: Path, name: str, content: bytes | None) -> None:
-    prepare(DataSettings(corpus=str(text)), out)
+    write_token_files(DataSettings(corpus=str(text)), out)
     (out / name).unlink()
     if content is not None:
         (out / name).write_bytes(content)
     with pytest.raises(RunFolderError, match=r"^[^\n]*(damaged|cannot be read)[^\n]*$"):
         open_prepared(out)
-    assert len(prepare(DataSettings(corpus=str(text)), out).train) == 8
+    assert len(write_token_files(DataSettings(corpus=str(text)), out).train) == 8
 
 
 def test_an_older_version_is_made_anew(text: Path, out: Path) -> None:
-    prepare(DataSettings(corpus=str(text)), out)
+    write_token_files(DataSettings(corpus=str(text)), out)
     info = json.loads((out / "data.json").read_text())
     (out / "data.json").write_text(json.dumps(info | {"version": 0}))
     with pytest.raises(RunFolderError, match=f"version 0, not {VERSION}"):
         open_prepared(out)
-    assert prepare(DataSettings(corpus=str(text)), out).info == info
+    assert write_token_files(DataSettings(corpus=str(text)), out).info == info
 
 
 def test_a_full_disk_leaves_what_was_there(text: Path, out: Path) -> None:
     """The largest file that this process may write stands in for the disk: writing more fails, as ENOSPC does."""
     settings = DataSettings(corpus=str(text))
-    before = prepare(settings, out).train.tolist()
+    before = write_token_files(settings, out).train.tolist()
     (text / "train.txt").write_text("more words than there is room for\n" * 1000)
     names = sorted(out.iterdir())
     old_limit, old_action = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -179,28 +179,32 @@ def test_a_full_disk_leaves_what_was_there(text: Path, out: Path) -> None:
         for limit in (0, 1000, 20_000, 32_100):
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, old_limit[1]))
             with pytest.raises(SaveError, match=r"cannot be written .*what was there before is untouched"):
-                prepare(settings, out)
+                write_token_files(settings, out)
             assert sorted(out.iterdir()) == names
             assert open_prepared(out).train.tolist() == before
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, old_limit)
         signal.signal(signal.SIGXFSZ, old_action)
-    assert len(prepare(settings, out).train) == 8000
+    assert len(write_token_files(settings, out).train) == 8000
 
 
 def test_a_folder_that_cannot_be_made(text: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SaveError, match="cannot be written"):
-        prepare(DataSettings(corpus=str(text)), tmp_path / "file" / "data")
+        write_token_files(DataSettings(corpus=str(text)), tmp_path / "file" / "data")
 
 
 PEAK = """
 import resource, sys
 from pathlib import Path
 from wordtie.config import DataSettings
-from wordtie.data.token_file import prepare
+from wordtie.data.token_file import write_token_files
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-data = [prepare(DataSettings(corpus=name, split=(.8, .1, .1)), Path(name + ".out")) and peak() for name in sys.argv[1:]]
+split = (.8, .1, .1)
+data = [
+    write_token_files(DataSettings(corpus=name, split=split), Path(name + ".out")) and peak()
+    for name in sys.argv[1:]
+]
 print(*data)
 """
 

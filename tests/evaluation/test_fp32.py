@@ -13,7 +13,7 @@ from wordtie.config import ModelSettings
 from wordtie.evaluation.fp32 import in_fp32
 from wordtie.evaluation.perplexity import evaluating
 from wordtie.models.language_model import LanguageModel
-from wordtie.training.process import process_of_its_own
+from wordtie.training.process import exclusive_training
 
 CPU = torch.device("cpu")
 
@@ -30,7 +30,7 @@ def asked_for_less() -> Iterator[None]:
     "within",
     [
         lambda: in_fp32(CPU),
-        lambda: process_of_its_own(1, CPU),
+        lambda: exclusive_training(1, CPU),
         lambda: evaluating(LanguageModel(ModelSettings(hidden=2), 3)),
     ],
     ids=["alone", "training", "measuring"],

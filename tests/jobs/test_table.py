@@ -12,7 +12,7 @@ import pytest
 
 from tests.terminal import on_terminal
 from wordtie.errors import RunFolderError
-from wordtie.jobs.table import Progress, screen, show
+from wordtie.jobs.table import JobProgress, screen, show
 from wordtie.runs.metrics import finished_epochs
 
 
@@ -23,10 +23,17 @@ def line(epoch: int, valid: float = 60.0, seconds: float = 10.0) -> str:
 
 def test_progress_reads_whole_lines_only(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text(line(1) + line(2, 70, 20) + '{"ep')
-    progress = Progress.of("row", "running", tmp_path, 5)
+    progress = JobProgress.from_folder("row", "running", tmp_path, 5)
     assert progress.cells() == ("row", "running", "2/5", "70.00", "60.00", "0:00:30")
-    assert Progress.of("row", "running", tmp_path, 5, to_come=4).cells()[-1] == "0:01:10"
-    assert Progress.of("row", "waiting", tmp_path / "none", 5).cells() == ("row", "waiting", "0/5", "", "", "")
+    assert JobProgress.from_folder("row", "running", tmp_path, 5, to_come=4).cells()[-1] == "0:01:10"
+    assert JobProgress.from_folder("row", "waiting", tmp_path / "none", 5).cells() == (
+        "row",
+        "waiting",
+        "0/5",
+        "",
+        "",
+        "",
+    )
     (tmp_path / "metrics.jsonl").write_text("")
     assert finished_epochs(tmp_path) == []
 
@@ -49,7 +56,7 @@ def test_within_an_epoch(written: str, finished: int, state: str, epoch: str, le
     """What is left, at ten seconds an epoch; at those of the first so far, once that is far enough."""
     (tmp_path / "metrics.jsonl").write_text("".join(line(n, seconds=10.0 * n) for n in range(1, finished + 1)))
     (tmp_path / "pace").write_text(f"{written}\n")
-    cells = Progress.of("row", state, tmp_path, 5).cells()
+    cells = JobProgress.from_folder("row", state, tmp_path, 5).cells()
     assert (cells[2], cells[-1]) == (epoch, left)
 
 
@@ -62,7 +69,7 @@ def test_a_damaged_line_is_named(damaged: str, tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_bytes(content.encode("latin-1"))
     with pytest.raises(RunFolderError, match=r"metrics\.jsonl, line 2: damaged, .*: take the file from a copy"):
         finished_epochs(tmp_path)
-    assert Progress.of("row", "running", tmp_path, 5).cells() == ("row", "running", "damaged", "", "", "")
+    assert JobProgress.from_folder("row", "running", tmp_path, 5).cells() == ("row", "running", "damaged", "", "", "")
 
 
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
@@ -73,15 +80,17 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 def test_perplexities_that_mean_nothing_are_short(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text(line(1, 1e304))
-    assert Progress.of("row", "running", tmp_path, 5).cells()[3:5] == ("1e+304", "1e+304")
+    assert JobProgress.from_folder("row", "running", tmp_path, 5).cells()[3:5] == ("1e+304", "1e+304")
 
 
 STATES = ["ended"] * 12 + ["running"] * 2 + ["failed"] + ["waiting"] * 18
 
 
-def group(states: list[str], name: str = "paper/table-1/{}") -> list[Progress]:
+def group(states: list[str], name: str = "paper/table-1/{}") -> list[JobProgress]:
     return [
-        Progress(name.format(number), state, 3, 40, 121.3, 120.0, 600.0, message="no text" if state == "failed" else "")
+        JobProgress(
+            name.format(number), state, 3, 40, 121.3, 120.0, 600.0, message="no text" if state == "failed" else ""
+        )
         for number, state in enumerate(states)
     ]
 
@@ -118,10 +127,10 @@ def test_names_are_told_apart() -> None:
 
 
 SHOWS = """
-from wordtie.jobs.table import Progress, show
+from wordtie.jobs.table import JobProgress, show
 with show() as table:
     for epoch in (1, 2):
-        table([Progress(f"paper/{number}", "running", epoch, 40) for number in range(33)], 60.0)
+        table([JobProgress(f"paper/{number}", "running", epoch, 40) for number in range(33)], 60.0)
 """
 
 

@@ -21,7 +21,7 @@ SHAPES = {"smallest": (1, 1, 2, 1), "odd": (5, 3, 7, 3), "one stream": (4, 1, 3,
 def draw(shape: tuple[int, int, int, int], elementwise: bool) -> tuple[Tensor, RowDraw]:
     steps, streams, words, size = shape
     ids_2TB = torch.randint(words, (2, steps, streams))
-    proposal = Proposal.of(np.linspace(0.2, 0.9, words), np.ones(words))
+    proposal = Proposal.from_weights(np.linspace(0.2, 0.9, words), np.ones(words))
     rows = distinct_words(ids_2TB, words)
     return ids_2TB, smooth_elements(rows, proposal, size) if elementwise else smooth_words(rows, proposal)
 

@@ -8,7 +8,7 @@ from wordtie.noise.data_noising import noised_window
 from wordtie.noise.proposals import Proposal
 
 V = 5
-PROPOSAL = Proposal.of(np.array([0.1, 0.2, 0.4, 0.0, 1.0]), np.array([0.0, 0.0, 0.0, 3.0, 1.0]))
+PROPOSAL = Proposal.from_weights(np.array([0.1, 0.2, 0.4, 0.0, 1.0]), np.array([0.0, 0.0, 0.0, 3.0, 1.0]))
 """Words 0 to 2 are replaced by 3 and 4 only, so that a replacement is seen."""
 SURE = 1e-4
 

@@ -18,7 +18,7 @@ from wordtie.noise.smoothed_l2 import l2_coefficients
 from wordtie.noise.smoothed_prediction import fold_mean
 
 V, T, B, H = 11, 6, 3, 4
-PROPOSAL = Proposal.of(np.linspace(0.1, 0.9, V), np.arange(1.0, V + 1))
+PROPOSAL = Proposal.from_weights(np.linspace(0.1, 0.9, V), np.arange(1.0, V + 1))
 SMOOTHING = NoiseSettings(kind="kneser_ney")
 
 
@@ -41,7 +41,7 @@ def test_without_noise_the_numbers_are_the_models() -> None:
     expected, _ = one(inputs, state)
     after = torch.get_rng_state()
     torch.manual_seed(3)
-    read, _ = Noise(NoiseSettings()).read(one, inputs, targets, state)
+    read, _ = Noise(NoiseSettings()).forward(one, inputs, targets, state)
     assert torch.equal(read.query_NE, expected)
     assert torch.equal(torch.get_rng_state(), after)
     assert read.output_VE is one.embedding.weight
@@ -53,9 +53,9 @@ def test_without_noise_the_numbers_are_the_models() -> None:
 def test_smoothing_of_nothing_reads_as_the_model(elementwise: bool, draw: Any) -> None:
     inputs, targets = window()
     one = model(input_dropout=0.0, hidden_dropout=0.0)
-    nothing = Proposal.of(np.zeros(V), np.ones(V))
+    nothing = Proposal.from_weights(np.zeros(V), np.ones(V))
     noise = Noise(replace(SMOOTHING, elementwise=elementwise, output_draw=draw), nothing)
-    read, _ = noise.read(one, inputs, targets, one.initial_state(B))
+    read, _ = noise.forward(one, inputs, targets, one.initial_state(B))
     assert torch.equal(read.query_NE, one(inputs, one.initial_state(B))[0])
     assert read.drawn_NE is not None
     assert torch.equal(read.drawn_NE, one.embedding.weight[targets.flatten()])
@@ -88,8 +88,8 @@ def test_every_kind_trains(settings: NoiseSettings) -> None:
     inputs, targets = window()
     one = model()
     noise = Noise(replace(settings, l2=0.1), PROPOSAL if settings.kind != "none" else None)
-    read, _ = noise.read(one.train(), inputs, targets, one.initial_state(B))
-    loss = CrossEntropy().of(read)
+    read, _ = noise.forward(one.train(), inputs, targets, one.initial_state(B))
+    loss = CrossEntropy().forward(read)
     loss.total.backward()
     noise.add_l2_gradient(one)
     assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in one.parameters())
@@ -101,19 +101,21 @@ def test_targets_keep_their_rows_where_only_inputs_are_smoothed(elementwise: boo
     one = model(input_dropout=0.0, hidden_dropout=0.0)
     noise = Noise(replace(SMOOTHING, output_draw="none", elementwise=elementwise), PROPOSAL)
     torch.manual_seed(4)
-    read, _ = noise.read(one, inputs, targets, one.initial_state(B))
+    read, _ = noise.forward(one, inputs, targets, one.initial_state(B))
     assert read.drawn_NE is None
     assert read.output_VE is one.embedding.weight
     assert not torch.equal(read.query_NE, one(inputs, one.initial_state(B))[0]), "inputs are drawn"
     torch.manual_seed(4)
     both = Noise(replace(SMOOTHING, elementwise=elementwise), PROPOSAL)
-    assert both.read(one, inputs, targets, one.initial_state(B))[0].drawn_NE is not None
+    assert both.forward(one, inputs, targets, one.initial_state(B))[0].drawn_NE is not None
 
 
 def test_the_mask_of_the_output_is_the_targets_too() -> None:
     inputs, targets = window()
     one = model()
-    read, _ = Noise(replace(SMOOTHING, output_dropout=0.5), PROPOSAL).read(one, inputs, targets, one.initial_state(B))
+    read, _ = Noise(replace(SMOOTHING, output_dropout=0.5), PROPOSAL).forward(
+        one, inputs, targets, one.initial_state(B)
+    )
     assert read.drawn_NE is not None
     assert torch.equal(read.drawn_NE == 0, (read.output_VE == 0)[read.targets_N])
 
@@ -124,7 +126,7 @@ def test_the_mask_of_the_input_is_not_the_targets(draw: Any, elementwise: bool) 
     inputs, targets = window()
     settings = replace(SMOOTHING, input_dropout=0.5, elementwise=elementwise, output_draw=draw)
     one = model()
-    read, _ = Noise(settings, PROPOSAL).read(one, inputs, targets, one.initial_state(B))
+    read, _ = Noise(settings, PROPOSAL).forward(one, inputs, targets, one.initial_state(B))
     assert read.drawn_NE is not None
     assert (read.drawn_NE != 0).all()
 
@@ -134,10 +136,10 @@ def test_kneser_ney_data_noising_replaces_targets_only_while_training() -> None:
     noise = Noise(replace(SMOOTHING, scheme="data_noising"), PROPOSAL)
     torch.manual_seed(4)
     assert not torch.equal(
-        noise.read(model().train(), inputs, targets, model().initial_state(B))[0].targets_N, targets.flatten()
+        noise.forward(model().train(), inputs, targets, model().initial_state(B))[0].targets_N, targets.flatten()
     )
     assert torch.equal(
-        noise.read(model().eval(), inputs, targets, model().initial_state(B))[0].targets_N, targets.flatten()
+        noise.forward(model().eval(), inputs, targets, model().initial_state(B))[0].targets_N, targets.flatten()
     )
 
 
@@ -192,7 +194,7 @@ IDS = np.random.default_rng(1).integers(V, size=50)
 
 
 def test_samples_of_nothing_are_the_clean_model() -> None:
-    noise = Noise(SMOOTHING, Proposal.of(np.zeros(V), np.ones(V)))
+    noise = Noise(SMOOTHING, Proposal.from_weights(np.zeros(V), np.ones(V)))
     sampled = evaluate_sampled(model(), noise, IDS, 0, steps=7, samples=3)
     clean = evaluate(model(), IDS, 0)
     assert sampled.nats == pytest.approx(clean.nats, rel=1e-5)
@@ -207,7 +209,9 @@ def test_sampling_averages_the_nats_of_single_windows() -> None:
     expected = 0.0
     one.eval()
     for read in range(V):
-        query = one.read(matrix[read].view(1, 1, H), one.initial_state(1), torch.tensor([[read]]))[0].detach()
+        query = one.forward_vectors(matrix[read].view(1, 1, H), one.initial_state(1), torch.tensor([[read]]))[
+            0
+        ].detach()
         p_read = gamma[0] * share[read] + (1 - gamma[0]) * (read == 0)
         for written in range(V):
             p_written = gamma[target] * share[written] + (1 - gamma[target]) * (written == target)
@@ -221,13 +225,15 @@ def test_sampling_averages_the_nats_of_single_windows() -> None:
 def test_samples_score_with_the_rows_that_they_draw(draw: Any, scores: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every word is always replaced by word 3, so that nothing is left to chance; in pieces of any size."""
     monkeypatch.setattr("wordtie.evaluation.sampled.SCORES_AT_ONCE", scores)
-    one, always = model(), Proposal.of(np.ones(V), np.eye(V)[3])
+    one, always = model(), Proposal.from_weights(np.ones(V), np.eye(V)[3])
     noise = Noise(replace(SMOOTHING, output_draw=draw), always)
     sampled = evaluate_sampled(one, noise, IDS, 0, steps=7, samples=2)
     one.eval()
     with torch.no_grad():
         matrix = one.embedding.weight
-        query, _ = one.read(matrix[3].expand(len(IDS), 1, H), one.initial_state(1), torch.full((len(IDS), 1), 3))
+        query, _ = one.forward_vectors(
+            matrix[3].expand(len(IDS), 1, H), one.initial_state(1), torch.full((len(IDS), 1), 3)
+        )
         drawn = None if draw == "none" else matrix[3].expand(len(IDS), H)
         expected = CrossEntropy()(query, matrix, one.head.bias, torch.from_numpy(IDS), matrix, drawn)
     assert sampled.nats == pytest.approx(float(expected.total), rel=1e-5)

@@ -59,7 +59,7 @@ def test_draws_follow_the_proposal(kind: str) -> None:
 def test_draws_follow_a_long_tail() -> None:
     torch.manual_seed(2)
     weights = 1 / np.arange(1, 3001)
-    found = Proposal.of(np.zeros(3000), weights)
+    found = Proposal.from_weights(np.zeros(3000), weights)
     drawn = np.bincount(found.draw(torch.empty(3_000_000)).numpy(), minlength=3000)
     assert stats.chisquare(drawn, 3e6 * weights / weights.sum()).pvalue > SURE
 
@@ -67,7 +67,7 @@ def test_draws_follow_a_long_tail() -> None:
 @pytest.mark.parametrize("words", [2, 15, 16, 255])
 def test_draws_among_few_words_are_even(words: int) -> None:
     torch.manual_seed(3)
-    found = Proposal.of(np.zeros(words), np.ones(words))
+    found = Proposal.from_weights(np.zeros(words), np.ones(words))
     drawn = np.bincount(found.draw(torch.empty(2_000_000)).numpy(), minlength=words)
     assert stats.chisquare(drawn).pvalue > SURE
 

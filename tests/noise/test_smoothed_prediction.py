@@ -12,7 +12,7 @@ from wordtie.noise.smoothed_prediction import fold_mean, unfold_mean
 from wordtie.noise.variational_smoothing import smooth_elements, smooth_words
 
 GAMMA = np.array([0.05, 0.4, 0.2, 0.7, 0.0])
-PROPOSAL = Proposal.of(GAMMA, np.array([5.0, 1.0, 2.0, 1.0, 0.0]))
+PROPOSAL = Proposal.from_weights(GAMMA, np.array([5.0, 1.0, 2.0, 1.0, 0.0]))
 
 
 def matrix() -> torch.Tensor:
@@ -43,7 +43,7 @@ def test_comes_back() -> None:
 
 def test_what_is_always_replaced_does_not_come_back() -> None:
     with pytest.raises(ValueError, match="always replaced"):
-        unfold_mean(matrix(), Proposal.of(np.ones(5), np.ones(5)))
+        unfold_mean(matrix(), Proposal.from_weights(np.ones(5), np.ones(5)))
 
 
 def test_exact_l2_collects_every_mixture() -> None:
@@ -59,6 +59,6 @@ def test_printed_l2_is_the_left_side_of_equation_3() -> None:
 
 def test_exact_l2_grows_with_how_often_a_word_is_drawn() -> None:
     """Footnote 5 of the paper."""
-    uniform = Proposal.of(np.full(4, 0.3), np.array([4.0, 3.0, 2.0, 1.0]))
+    uniform = Proposal.from_weights(np.full(4, 0.3), np.array([4.0, 3.0, 2.0, 1.0]))
     coefficients = l2_coefficients(uniform, "exact").tolist()
     assert coefficients == sorted(coefficients, reverse=True)

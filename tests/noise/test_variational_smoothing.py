@@ -12,7 +12,7 @@ from wordtie.noise.variational_smoothing import smooth_element_pairs, smooth_ele
 
 V = 6
 GAMMA = np.array([0.02, 0.1, 0.3, 0.9, 0.0, 1.0])
-PROPOSAL = Proposal.of(GAMMA, np.array([0.0, 0.0, 0.0, 0.0, 3.0, 1.0]))
+PROPOSAL = Proposal.from_weights(GAMMA, np.array([0.0, 0.0, 0.0, 0.0, 3.0, 1.0]))
 """Words 0 to 3 are replaced by 4 and 5 only, so that a replacement is seen."""
 SHARES = np.array([0.75, 0.25])
 SURE = 1e-4

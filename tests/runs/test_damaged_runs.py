@@ -19,7 +19,7 @@ from safetensors.torch import save_file
 
 from tests.tiny_run import TINY, write_text
 from wordtie import cli
-from wordtie.data.prepare import prepared_data
+from wordtie.data.prepare import prepare
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import Vocabulary
 from wordtie.errors import RunFolderError
@@ -30,7 +30,7 @@ from wordtie.runs.compatibility import difference, identity
 from wordtie.runs.run_folder import read_model, read_settings
 from wordtie.storage.atomic import file_sha256
 from wordtie.storage.lock import LOCK, hold, is_locked
-from wordtie.training.run_writer import begun_otherwise
+from wordtie.training.run_writer import incompatible_run
 
 Capture = pytest.CaptureFixture[str]
 MODEL_FILES = ("config.json", "model.safetensors", "tokenizer.json", "manifest.json")
@@ -227,7 +227,7 @@ def test_who_trained_it_is_not_made_up(run: Path) -> None:
 
 
 def test_what_a_killed_process_was_writing_goes(run: Path) -> None:
-    data = prepared_data(read_settings(json.loads((run / "config.json").read_text()), run)).train
+    data = prepare(read_settings(json.loads((run / "config.json").read_text()), run).data).train
     assert isinstance(data, np.memmap)
     prepared = Path(str(data.filename)).parent
     left = [run / ".model-a", run / ".sessions.jsonl-a", run / ".result.json-a"]
@@ -264,22 +264,22 @@ def test_what_a_checkpoint_was_begun_with_counts(run: Path, capsys: Capture) -> 
 
 def test_a_text_that_is_cut_otherwise_by_now_is_not_the_models(run: Path) -> None:
     model = load(run)
-    assert is_of(model, prepared_data(model.settings))
+    assert is_of(model, prepare(model.settings.data))
     rule = replace(model.tokenizer.tokenisation, pattern="[a-z]+|[0-9]+")
     other = replace(model, tokenizer=Tokenizer(rule, model.tokenizer.vocabulary))
-    assert not is_of(other, prepared_data(model.settings))
+    assert not is_of(other, prepare(model.settings.data))
 
 
 def test_a_run_is_not_gone_on_with_over_other_words(run: Path) -> None:
     """Of the same text and settings, which another version may cut into other words."""
     settings = read_settings(json.loads((run / "config.json").read_text()), run)
-    data = prepared_data(settings)
+    data = prepare(settings.data)
     before, words = identity(settings, data), Vocabulary([*data.vocabulary.words[:-1], "bird"])
     other = replace(data, tokenizer=Tokenizer(data.tokenizer.tokenisation, words))
     assert difference(before, identity(settings, data)) == ""
     assert difference(before, identity(settings, other)).startswith("words, which another tokenisation made")
     assert difference({name: value for name, value in before.items() if name != "words"}, before) == ""
-    assert "train another with --out" in str(begun_otherwise(run, difference(before, identity(settings, other))))
+    assert "train another with --out" in str(incompatible_run(run, difference(before, identity(settings, other))))
 
 
 def test_who_only_looks_turns_nobody_away(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from wordtie.training.run_state import RunState
 from wordtie.training.step import Step
 
 WORDS, STREAMS, STEPS, CLIP, RATE, L2 = 13, 3, 6, 1.5, 0.3, 0.3
-PROPOSAL = Proposal.of(np.linspace(0.2, 0.9, WORDS), np.arange(1.0, WORDS + 1))
+PROPOSAL = Proposal.from_weights(np.linspace(0.2, 0.9, WORDS), np.arange(1.0, WORDS + 1))
 NOISES: dict[str, dict[str, Any]] = {
     "smoothing": {"kind": "kneser_ney"},
     "element-wise pairs": {
@@ -46,7 +46,7 @@ def test_equals_the_step_written_out(name: str, fused: bool) -> None:
     assert Step(loss, CLIP, noise)(now, ids[:-1], ids[1:])
 
     torch.manual_seed(7)
-    read, _ = noise.read(before, ids[:-1], ids[1:], before.initial_state(STREAMS))
+    read, _ = noise.forward(before, ids[:-1], ids[1:], before.initial_state(STREAMS))
     logits = read.query_NE @ read.output_VE.T
     if read.drawn_NE is not None:
         own = (read.query_NE * read.drawn_NE).sum(1, keepdim=True)
@@ -71,7 +71,7 @@ def test_each_noise_changes_what_is_trained_on() -> None:
     model = LanguageModel(ModelSettings(hidden=5), WORDS).train()
     ids = torch.randint(WORDS, (STEPS + 1, STREAMS))
     read = {
-        name: Noise(NoiseSettings(**noise), PROPOSAL).read(model, ids[:-1], ids[1:], model.initial_state(STREAMS))[0]
+        name: Noise(NoiseSettings(**noise), PROPOSAL).forward(model, ids[:-1], ids[1:], model.initial_state(STREAMS))[0]
         for name, noise in NOISES.items()
     }
     assert read["smoothing"].drawn_NE is not None

@@ -16,13 +16,13 @@ from torch import Tensor, nn
 from tests.reference.batches import windows_by_hand
 from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, TrainingSettings
 from wordtie.data.batches import window_count
-from wordtie.data.prepare import prepared_data
+from wordtie.data.prepare import prepare
 from wordtie.errors import RunFolderError, SettingsError
 from wordtie.models.language_model import LanguageModel
 from wordtie.runs import checkpoint, live_progress
 from wordtie.runs.provenance import machine
 from wordtie.training.precision import resolve_device, resolve_precision
-from wordtie.training.process import process_of_its_own
+from wordtie.training.process import exclusive_training
 from wordtie.training.trainer import train
 from wordtie.training.validation import Measuring
 
@@ -46,7 +46,7 @@ def changed(settings: Settings, **training: Any) -> Settings:
 
 def by_hand(settings: Settings, start: dict[str, Tensor]) -> tuple[dict[str, Tensor], list[float]]:
     """Weights at the end and each epoch's mean nats: sums over time, means over streams, one norm for all."""
-    data, training = prepared_data(settings), settings.training
+    data, training = prepare(settings.data), settings.training
     words = start["embedding.weight"].clone().requires_grad_()
     core = nn.LSTM(words.shape[1], words.shape[1], num_layers=2)
     for layer in range(2):
@@ -91,7 +91,7 @@ def metrics(run: Path, name: str) -> list[float]:
 def test_equals_the_loop_by_hand(settings: Settings, fused: bool, tmp_path: Path) -> None:
     settings = changed(settings, fused=fused)
     torch.manual_seed(settings.training.seed)
-    start = LanguageModel(settings.model, len(prepared_data(settings).vocabulary)).state_dict()
+    start = LanguageModel(settings.model, len(prepare(settings.data).vocabulary)).state_dict()
     ends, means = by_hand(settings, start)
     train(settings, tmp_path / "run")
     ours = last(tmp_path / "run", "model.")
@@ -191,7 +191,7 @@ def test_what_an_epoch_trained_is_saved_before_it_is_measured(
         with pytest.raises(MemoryError):
             train(settings, tmp_path / "killed")
     _, record = checkpoint.load(tmp_path / "killed" / "checkpoints" / "last.safetensors")
-    data = prepared_data(settings)
+    data = prepare(settings.data)
     windows = window_count(len(data.train), TRAINING.streams, TRAINING.steps)
     assert record["position"]["window"] == windows
     epochs, seconds = live_progress.read(tmp_path / "killed") or (0.0, 0.0)
@@ -233,7 +233,7 @@ def test_a_card_that_does_not_compute_is_not_named(monkeypatch: pytest.MonkeyPat
 
 def test_one_training_at_a_time_in_a_process(settings: Settings, tmp_path: Path) -> None:
     with (
-        process_of_its_own(None, torch.device("cpu")),
+        exclusive_training(None, torch.device("cpu")),
         pytest.raises(RunFolderError, match="another training is under way"),
     ):
         train(settings, tmp_path / "run")

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 
 from tests.tiny_run import write_text
 from wordtie.config import DataSettings, ModelSettings, NoiseSettings, Settings, TrainingSettings
-from wordtie.data.prepare import prepared_data
+from wordtie.data.prepare import prepare
 from wordtie.errors import RunFolderError
 from wordtie.ngrams.counts import neighbour_counts
 from wordtie.noise.proposals import build_proposal
@@ -50,7 +50,7 @@ def test_the_exported_matrix_is_the_mean_of_the_trained_one(text: Path, tmp_path
     asked = settings(text, 1, kind="linear_interpolation")
     out = tmp_path / "run"
     train(asked, out)
-    data = prepared_data(asked)
+    data = prepare(asked.data)
     proposal = build_proposal(asked.noise, neighbour_counts(data.train, len(data.vocabulary)), data.vocabulary.unk_id)
     trained = load_file(out / "checkpoints" / "last.safetensors")[f"model.{MATRIX}"]
     exported = load_file(out / "model.safetensors")[MATRIX]

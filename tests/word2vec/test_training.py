@@ -14,8 +14,8 @@ import torch
 
 from tests.reference import word2vec as reference
 from tests.word2vec.test_model import COUNTS, EOS, SENTENCES, TOKENS, Draws, predictions
-from wordtie.config import DataSettings, Settings
-from wordtie.data.prepare import prepared_data
+from wordtie.config import DataSettings
+from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import DataError, DivergedError, RunFolderError
 from wordtie.kernels.word2vec import linear as kernel
@@ -228,7 +228,7 @@ def test_a_run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config, tensors, tokenizer = read_model(tmp_path / "run", "word2vec")
     assert config["settings"]["word2vec"]["head"] == "tied_linear"
     assert config["settings"]["data"]["min_count"] == 5, "not a language model's"
-    assert config["texts"] == prepared_data(Settings(replace(data, min_count=5))).texts
+    assert config["texts"] == prepare(replace(data, min_count=5)).texts
     assert tensors["embedding.weight"].shape == (len(tokenizer.vocabulary), 8)
     assert set(tensors) == {"embedding.weight", "head.linear", "counts"}
     assert int(tensors["counts"][tokenizer.vocabulary.id("the")]) >= 140
@@ -248,12 +248,12 @@ def test_a_run_that_another_call_has_finished_meanwhile_is_kept(
 ) -> None:
     data, settings = DataSettings(str(text), min_count=1), Word2VecSettings(vector_size=4, epochs=1)
 
-    def while_another_trains(of: Settings) -> PreparedData:
-        monkeypatch.setattr(where, prepared_data)
+    def while_another_trains(of: DataSettings) -> PreparedData:
+        monkeypatch.setattr(where, prepare)
         train_word2vec(data, settings, tmp_path / "run")
-        return prepared_data(of)
+        return prepare(of)
 
-    where = "wordtie.word2vec.run.prepared_data"
+    where = "wordtie.word2vec.run.prepare"
     monkeypatch.setattr(where, while_another_trains)
     with pytest.raises(RunFolderError, match="holds a run already"):
         train_word2vec(data, replace(settings, seed=2), tmp_path / "run")

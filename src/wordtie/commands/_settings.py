@@ -170,8 +170,8 @@ def _check_section(value: str, section: str, kind: type) -> dict[str, str]:
     """
     is_file = not value.lstrip().startswith("{") and path_of(value).is_file()
     where, text = (value, _read(path_of(value))) if is_file else (f"--{section}", value)
-    mend = f"--{section} takes a recipe of that section, and --{section}.NAME VALUE gives one setting"
-    found = _loaded(text, where, mend)
+    hint = f"--{section} takes a recipe of that section, and --{section}.NAME VALUE gives one setting"
+    found = _loaded(text, where, hint)
     if not isinstance(found, dict):
         return {}
     _check_known(where, section, kind, found)
@@ -192,14 +192,14 @@ def _read(path: Path) -> str:
         raise UsageError(f"{path}: not UTF-8 text: is it a recipe?") from error
 
 
-def _loaded(text: str, where: str, mend: str) -> Any:
-    """What the YAML says. Raises a `UsageError` with the mend where it is none."""
+def _loaded(text: str, where: str, hint: str) -> Any:
+    """What the YAML says. Raises a `UsageError` with a hint if it is not YAML."""
     try:
         return yaml.safe_load(text)
     except (yaml.YAMLError, ValueError) as error:  # the latter for a date that there is not, say
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
-        raise UsageError(f"{where}{line}: not YAML; {mend}") from error
+        raise UsageError(f"{where}{line}: not YAML; {hint}") from error
 
 
 def _check_known(where: str, section: str, kind: type, names: Iterable[object]) -> None:

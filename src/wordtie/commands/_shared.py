@@ -74,7 +74,7 @@ def read_lines(path: str) -> Iterator[str]:
     """
     name = text_name(path)
     with opened(Source(path_of(name), handle=stdin() if path == "-" else None)) as handle:
-        for number, block in byte_blocks(handle, name, mend="cut it into shorter lines"):
+        for number, block in byte_blocks(handle, name, hint="cut it into shorter lines"):
             yield from decoded(block, name, number, begins=number == 1).removesuffix("\n").split("\n")
 
 

@@ -43,11 +43,11 @@ def main(argv: list[str]) -> None:
         raise UsageError(f"--order must be from 1 to {LONGEST}, got {parsed.order}")
     settings = parser.settings(parsed)
 
-    from wordtie.data.token_file import prepare
+    from wordtie.data.token_file import write_token_files
 
     say(another_of_its_name(settings.data.corpus))
     with tempfile.TemporaryDirectory(prefix="wordtie-baseline-") as folder:
-        result = measure(prepare(settings.data, Path(folder)), parsed.order, parsed.split)
+        result = measure(write_token_files(settings.data, Path(folder)), parsed.order, parsed.split)
     if parsed.json:
         print_json(result)
     else:

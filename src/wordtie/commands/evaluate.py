@@ -71,9 +71,9 @@ def evaluate_split(model: LoadedModel, run: str, split: str) -> EvaluationResult
     """A text of the model's own corpus. Raises `RunFolderError` where it is no longer what it was."""
     from wordtie.evaluation.perplexity import evaluate
     from wordtie.inference.evaluate import EvaluationResult
-    from wordtie.inference.training_corpus import own_text
+    from wordtie.inference.training_corpus import training_corpus
 
-    data = own_text(model, run, [split], mend="name a FILE to measure")
+    data = training_corpus(model, run, [split], hint="name a FILE to measure")
     counts, policy = data.info["splits"][split], data.info["policy"]
     score = evaluate(model.model, data.test if split == "test" else data.valid, data.vocabulary.eos_id)
     return EvaluationResult(
@@ -88,11 +88,11 @@ def evaluate_split(model: LoadedModel, run: str, split: str) -> EvaluationResult
 
 def summary(name: str, result: EvaluationResult) -> str:
     """The perplexity, over what."""
-    from wordtie.evaluation.format_perplexity import shown
+    from wordtie.evaluation.format_perplexity import format_perplexity
 
     return "\n".join(
         [
-            f"perplexity {shown(result.perplexity)}",
+            f"perplexity {format_perplexity(result.perplexity)}",
             f"over {result.tokens:,} tokens of {name}, {result.oov:,} of them out of the vocabulary",
             f"<unk>: {result.unk_policy}",
             f"<eos>: {result.eos_policy}",

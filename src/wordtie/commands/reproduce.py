@@ -204,6 +204,6 @@ def _after(rows: list[Row], arguments: Namespace) -> None:
             if not update(document, arguments.results) and arguments.document:
                 print(f"{document} is missing, or without the markers that tables are written between", file=sys.stderr)
         except (ImportError, WordtieError) as error:
-            mend = "`wordtie reproduce --report` does it"
-            print(f"{document} is not brought up to date: {error}; {mend}", file=sys.stderr)
+            hint = "`wordtie reproduce --report` does it"
+            print(f"{document} is not brought up to date: {error}; {hint}", file=sys.stderr)
     _list(rows, arguments)

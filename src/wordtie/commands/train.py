@@ -60,17 +60,17 @@ def main(argv: list[str]) -> None:
         return
     out = default_folder(settings.data.corpus) if parsed.out is None else parsed.out
 
-    from wordtie.config.unused_settings import without_effect
-    from wordtie.data.prepare import prepared_data
+    from wordtie.config.unused_settings import unused_settings
+    from wordtie.data.prepare import prepare
     from wordtie.runs.layout import CHECKPOINT
     from wordtie.runs.run_folder import named
     from wordtie.training.run_writer import check_call
     from wordtie.training.trainer import train
 
-    say([*another_of_its_name(settings.data.corpus), *without_effect(settings)])
+    say([*another_of_its_name(settings.data.corpus), *unused_settings(settings)])
     check_call(named(out), settings, parsed.resume, parsed.overwrite)
     goes_on = parsed.resume and (named(out) / CHECKPOINT).exists()
-    data = prepared_data(settings)  # as it is before the training: someone may go on writing
+    data = prepare(settings.data)  # as it is before the training: someone may go on writing
     if not goes_on:  # then they have been said
         say([f"{out}: no run is there to go on with, so a new one begins"] if parsed.resume else [])
         say(notes(data))
@@ -87,7 +87,7 @@ def main(argv: list[str]) -> None:
 
 def summary(result: TrainingResult, info: dict[str, Any]) -> str:
     """What a person wants to know at the end."""
-    from wordtie.evaluation.format_perplexity import shown
+    from wordtie.evaluation.format_perplexity import format_perplexity
 
     return "\n".join(
         [
@@ -95,9 +95,9 @@ def summary(result: TrainingResult, info: dict[str, Any]) -> str:
             f"parameters             {result.parameters:,}, over {info['vocabulary_size']:,} words",
             f"text                   {TAKEN_AS[info['policy']['tokenisation']]}",
             f"trained                {result.epochs} epochs, {result.seconds:.0f} s ({result.stopped})",
-            f"test perplexity        {shown(result.test_perplexity)} over {result.test_tokens:,} tokens, "
+            f"test perplexity        {format_perplexity(result.test_perplexity)} over {result.test_tokens:,} tokens, "
             f"{info['splits']['test']['oov']:,} of them out of the vocabulary",
-            f"validation perplexity  {shown(result.valid_perplexity)} over {result.valid_tokens:,} tokens, "
+            f"validation perplexity  {format_perplexity(result.valid_perplexity)} over {result.valid_tokens:,} tokens, "
             f"{info['splits']['valid']['oov']:,} of them out of the vocabulary",
             f"<unk>: {info['policy']['unk']}",
             f"<eos>: {info['policy']['eos']}",
@@ -113,8 +113,8 @@ def notes(data: PreparedData) -> list[str]:
     found = []
     if not (ids == vocabulary.unk_id).any():
         every_word = data.info["made_from"]["settings"]["min_count"] == 1
-        mend = ": --data.min_count 2 has it learnt from rare words" if every_word else ""
-        found.append(f"<unk> never came in training, so what the model says of unknown words means nothing{mend}")
+        hint = ": --data.min_count 2 has it learnt from rare words" if every_word else ""
+        found.append(f"<unk> never came in training, so what the model says of unknown words means nothing{hint}")
     if data.info["corpus"] in CATALOGUE:
         return found
     paths = map(Path, data.info["made_from"]["files"])

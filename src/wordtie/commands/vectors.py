@@ -81,9 +81,9 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--top", type=whole_number, default=10, help="how many neighbours (10)")
     parser.add_argument("--json", action="store_true", help="print a JSON list of neighbours")
     arguments: argparse.Namespace = parser.parse_args(argv)
-    for option, mend in (("neighbours", "a word"), ("picture", "an HTML file"), ("out", "a file")):
+    for option, hint in (("neighbours", "a word"), ("picture", "an HTML file"), ("out", "a file")):
         if getattr(arguments, option) == "":
-            raise UsageError(f"--{option} is empty: name {mend}")
+            raise UsageError(f"--{option} is empty: name {hint}")
     if arguments.words and not arguments.picture:
         raise UsageError("--words is for the picture: give --picture HTML, or --neighbours WORD")
     if arguments.json and not (arguments.neighbours or arguments.analogy):

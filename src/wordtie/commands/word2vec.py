@@ -47,7 +47,7 @@ def main(argv: list[str]) -> None:
 
     from wordtie.word2vec.run import train_word2vec
 
-    say([*another_of_its_name(data.corpus), *settings.without_effect()])
+    say([*another_of_its_name(data.corpus), *settings.unused_settings()])
     if data.corpus not in CATALOGUE and path_of(data.corpus).is_file():
         say([f"{data.split[0]:.0%} of the text are trained on, as by `wordtie train`: --data.split says how much"])
     result = train_word2vec(data, settings, out, parsed.overwrite)

@@ -16,7 +16,7 @@ from wordtie.config.loss import LossSettings as LossSettings
 from wordtie.config.model import ModelSettings as ModelSettings
 from wordtie.config.noise import NoiseSettings as NoiseSettings
 from wordtie.config.training import MAY_CHANGE_ON_RESUME as MAY_CHANGE_ON_RESUME
-from wordtie.config.training import NO_PART_OF_A_RESULT as NO_PART_OF_A_RESULT
+from wordtie.config.training import RUNTIME_ONLY as RUNTIME_ONLY
 from wordtie.config.training import TrainingSettings as TrainingSettings
 from wordtie.config.training import parse_time as parse_time
 from wordtie.errors import require
@@ -63,7 +63,7 @@ class Settings:
 
 def to_dict(settings: Settings) -> dict[str, dict[str, Any]]:
     """Plain values, as `config.json` and `settings.yaml` hold them."""
-    return {section: _plain(values) for section, values in dataclasses.asdict(settings).items()}
+    return {section: plain_values(getattr(settings, section)) for section in SECTIONS}
 
 
 def resolved(settings: Settings) -> dict[str, dict[str, Any]]:
@@ -73,7 +73,9 @@ def resolved(settings: Settings) -> dict[str, dict[str, Any]]:
     return values
 
 
-def _plain(values: dict[str, Any]) -> dict[str, Any]:
+def plain_values(section: Any) -> dict[str, Any]:
+    """The fields of one section of settings as JSON and YAML hold them: a tuple is a list."""
+    values = dataclasses.asdict(section)
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 

@@ -6,7 +6,7 @@ import errno
 import os
 from pathlib import Path
 
-from wordtie.errors import SettingsError, require
+from wordtie.errors import SaveError, SettingsError, require
 
 
 def path_of(name: str | Path) -> Path:
@@ -32,3 +32,11 @@ def data_folders() -> list[Path]:
     """Where data may lie that are asked for by name: `$WORDTIE_DATA` where it is set, and `../shared/data`."""
     own = os.environ.get("WORDTIE_DATA")
     return [*([Path(own)] if own else []), Path("..", "shared", "data")]
+
+
+def cache_folder() -> Path:
+    """Where downloads go: `$XDG_CACHE_HOME/wordtie`, usually `~/.cache/wordtie`. Raises `SaveError`."""
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wordtie"
+    except RuntimeError as error:
+        raise SaveError("there is no home folder to keep a cache in: say where with XDG_CACHE_HOME") from error

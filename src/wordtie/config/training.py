@@ -99,11 +99,11 @@ class TrainingSettings:
         require(few, f"training.threads must be from 1 to 1024, got {self.threads}")
 
 
-NO_PART_OF_A_RESULT = ("max_time", "threads", "checkpoint_every")
+RUNTIME_ONLY = ("max_time", "threads", "checkpoint_every")
 """Training settings that decide when and where a run computes, not what it comes to."""
 LARGEST_OF_ADAPTIVE = 0.1
 """A rate of adam or rmsprop; with sgd's a model comes to nothing."""
-MAY_CHANGE_ON_RESUME = ("epochs", "patience", *NO_PART_OF_A_RESULT)
+MAY_CHANGE_ON_RESUME = ("epochs", "patience", *RUNTIME_ONLY)
 """These, and how far it goes."""
 
 

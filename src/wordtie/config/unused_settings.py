@@ -66,7 +66,7 @@ def unused(section: str, settings: object, why: Mapping[str, str]) -> list[str]:
     return [f"{section}.{name} {getattr(settings, name)} has no effect with {why[name]}" for name in differing]
 
 
-def without_effect(settings: Settings) -> list[str]:
+def unused_settings(settings: Settings) -> list[str]:
     """A line for each setting that differs from its default and is not used."""
     uses = [*AT_THE_START.items(), *USED.items()]
     reasons = {name: why for name, (is_used, why) in uses if not is_used(settings)}  # one for each: the last

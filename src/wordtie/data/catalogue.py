@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from wordtie.config.paths import data_folders
+from wordtie.config.paths import cache_folder, data_folders
 from wordtie.data.checksums import check_files
-from wordtie.data.download import CorpusFile, cache_folder, download_files
+from wordtie.data.download import CorpusFile, download_files
 from wordtie.data.reading import Source
 from wordtie.data.sentences import sentences
 from wordtie.data.tokenisation import Kind

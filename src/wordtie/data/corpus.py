@@ -52,9 +52,9 @@ class SplitReader:
     Raises `DataError` where a file is missing, unreadable, or has no words.
     """
 
-    def __init__(self, sources: Sequence[Source], sentences: bool, mend: str = SHORTER_LINES) -> None:
+    def __init__(self, sources: Sequence[Source], sentences: bool, hint: str = SHORTER_LINES) -> None:
         self.sources = sources
-        self.mend = mend
+        self.hint = hint
         """What to do about a line that is too long."""
         self.sentences = sentences
         self.bytes = 0
@@ -91,7 +91,7 @@ class SplitReader:
             length = None if end is None else end - start
             name = str(source.path)
             ends, begins = False, not start
-            for first, data in byte_blocks(handle, name, length=length, line=line, at_spaces=running, mend=self.mend):
+            for first, data in byte_blocks(handle, name, length=length, line=line, at_spaces=running, hint=self.hint):
                 data = _chosen(data, first - 1, source)
                 self.bytes += len(data)
                 self._hash.update(data)

@@ -10,26 +10,25 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from wordtie.config import Settings, to_dict
-from wordtie.config.paths import path_of
+from wordtie.config import DataSettings, plain_values
+from wordtie.config.paths import cache_folder, path_of
 from wordtie.console import StageProgress
 from wordtie.data.catalogue import CATALOGUE
-from wordtie.data.download import cache_folder
-from wordtie.data.token_file import PreparedData, prepare
+from wordtie.data.token_file import PreparedData, write_token_files
 from wordtie.errors import SaveError
 from wordtie.storage.atomic import remove_leftovers
 
 
-def prepared_data(settings: Settings) -> PreparedData:
+def prepare(settings: DataSettings) -> PreparedData:
     """The corpus as ids, from the cache where it is there; runs with the same data settings share it."""
-    corpus = settings.data.corpus
+    corpus = settings.corpus
     where = corpus if corpus in CATALOGUE else str(path_of(corpus).resolve())
-    key = hashlib.sha256(json.dumps([to_dict(settings)["data"], where]).encode()).hexdigest()[:16]
+    key = hashlib.sha256(json.dumps([plain_values(settings), where]).encode()).hexdigest()[:16]
     name = os.fsencode(Path(corpus).name.removesuffix(".txt"))[:60].decode(errors="ignore")  # for whoever looks there
     folder = cache_folder() / "prepared" / f"{name}-{key}"
     try:
         with _one_at_a_time(folder):
-            return prepare(settings.data, folder, StageProgress())
+            return write_token_files(settings, folder, StageProgress())
     except SaveError as error:
         raise SaveError(f"{error}; the variable XDG_CACHE_HOME says where the cache lies") from error
 

@@ -2,7 +2,7 @@
 
 A block is a string of whole lines of about a megabyte: large enough that splitting it costs no more than the words
 in it. What is accepted: UTF-8, with or without a byte-order mark, Unix or Windows line ends, plain or `.gz`. What is
-refused with the file, the line and the mend: other encodings, NUL bytes, old Mac line ends, and lines too long to hold.
+refused with the file, the line and the fix: other encodings, NUL bytes, old Mac line ends, and lines too long to hold.
 """
 
 from __future__ import annotations
@@ -86,12 +86,12 @@ def byte_blocks(
     length: int | None = None,
     line: int = 1,
     at_spaces: bool = False,
-    mend: str,
+    hint: str,
 ) -> Iterator[tuple[int, bytes]]:
     """Blocks of whole lines, each with the number of its first line; at most `length` bytes in all.
 
     With `at_spaces`, as in running text, blocks may also end at a blank or a tab, so that a line may be of any length.
-    `mend` is what to do about a line that is too long.
+    `hint` is what to do about a line that is too long.
     Raises `DataError` for a line (or a word) longer than `LONGEST_LINE`, and for old Mac line ends.
     """
     rest, begins = b"", line == 1
@@ -104,7 +104,7 @@ def byte_blocks(
         head = data[:end] if end else data
         if len(rest) + (head.find(b"\n") + 1 or len(head)) > LONGEST_LINE and not (end and at_spaces):
             what = "is one word of more than" if at_spaces else "is longer than"
-            advice = "is it text?" if at_spaces else mend
+            advice = "is it text?" if at_spaces else hint
             raise DataError(f"{name}, line {line}: {what} {LONGEST_LINE // 1_000_000} MB: {advice}")
         if end:
             block = rest + head

@@ -39,9 +39,9 @@ def column(lines: Iterable[str], name: str, where: str) -> Iterator[str]:
                 continue  # a blank line, which R and pandas do not count either
             if len(row) != len(names):
                 raise DataError(
-                    f"{where}, line {reader.line_num}: has {len(row)} cells where line 1 has {len(names)}: mend the row"
+                    f"{where}, line {reader.line_num}: has {len(row)} cells where line 1 has {len(names)}: fix the row"
                 )
             yield "\n".join(line for line in row[index].split("\n") if line.strip())
     except csv.Error as error:
-        mend = "is a quotation mark left open? Within a cell it is written twice, and the cell between two more"
-        raise DataError(f"{where}, line {reader.line_num}: {error}: {mend}") from error
+        hint = "is a quotation mark left open? Within a cell it is written twice, and the cell between two more"
+        raise DataError(f"{where}, line {reader.line_num}: {error}: {hint}") from error

@@ -29,7 +29,7 @@ from wordtie.data.vocabulary import EOS, UNK, Vocabulary
 from wordtie.errors import DataError, RunFolderError
 from wordtie.storage.atomic import replace_files, saving
 
-Progress: TypeAlias = Callable[[str, int, int], None]
+OnProgress: TypeAlias = Callable[[str, int, int], None]
 """Called with the stage, and how much of it is done, of how much."""
 Counts: TypeAlias = NDArray[np.int64]
 
@@ -62,7 +62,7 @@ class PreparedData:
         return {split: values["sha256"] for split, values in self.info["splits"].items()}
 
 
-def prepare(settings: DataSettings, folder: Path, progress: Progress | None = None) -> PreparedData:
+def write_token_files(settings: DataSettings, folder: Path, progress: OnProgress | None = None) -> PreparedData:
     """Read the corpus of the settings into `folder`, or reuse what is there if neither it nor they have changed.
 
     `progress` is called with `read train` and the like, in bytes of text (of 0 where the total is not known, as of
@@ -126,7 +126,7 @@ def _write_all(
     settings: DataSettings,
     tokenisation: Tokenisation,
     made_from: dict[str, Any],
-    progress: Progress,
+    progress: OnProgress,
 ) -> list[str]:
     """Everything a prepared folder holds, into `stage`; gives the names, `data.json` last."""
     numbers = WordNumbers()

@@ -73,12 +73,12 @@ class Tokenizer:
     def load(cls, path: str | Path) -> Tokenizer:
         """Read what `save` wrote. Raises `RunFolderError` where the file is missing, damaged or not of this kind."""
         try:
-            return cls.of(Path(path).read_bytes(), path)
+            return cls.from_bytes(Path(path).read_bytes(), path)
         except OSError as error:
             raise RunFolderError(f"{path}: cannot be read: {error.strerror}") from error
 
     @classmethod
-    def of(cls, data: bytes, path: str | Path) -> Tokenizer:
+    def from_bytes(cls, data: bytes, path: str | Path) -> Tokenizer:
         """As `load`, of the content that has been read from `path`."""
         try:
             content = json.loads(data.decode("utf-8"))

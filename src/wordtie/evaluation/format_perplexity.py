@@ -6,6 +6,6 @@ MEANS_NOTHING = 1e5
 """From here on a perplexity is of a run that blew up."""
 
 
-def shown(perplexity: float) -> str:
+def format_perplexity(perplexity: float) -> str:
     """With two decimals; one that means nothing any more, as 3.1e+05."""
     return f"{perplexity:.2f}" if perplexity < MEANS_NOTHING else f"{perplexity:.2g}"

@@ -32,7 +32,7 @@ def evaluate_sampled(
         for inputs_T1, targets_T1 in batches(ids, 1, steps, eos_id=eos_id, drop=False):
             inputs_TS = torch.from_numpy(inputs_T1).to(device).repeat(1, samples)
             targets_TS = torch.from_numpy(targets_T1).to(device).repeat(1, samples)
-            scoring, state = noise.read(model, inputs_TS, targets_TS, state)
+            scoring, state = noise.forward(model, inputs_TS, targets_TS, state)
             total += _nats(scoring)
     return Score(total / samples, len(ids))
 
@@ -44,5 +44,5 @@ def _nats(scoring: Scoring) -> float:
         here = slice(first, first + rows)
         drawn = None if scoring.drawn_NE is None else scoring.drawn_NE[here]
         piece = replace(scoring, query_NE=scoring.query_NE[here], targets_N=scoring.targets_N[here], drawn_NE=drawn)
-        total += float(loss.of(piece).cross_entropy)
+        total += float(loss.forward(piece).cross_entropy)
     return total

@@ -39,10 +39,10 @@ def of_text(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
 class Form:
     """How words may be written otherwise."""
 
-    of: Callable[[str], Iterable[str]]
+    rewrite: Callable[[str], Iterable[str]]
     """A word in these forms."""
     why: str
-    mend: str
+    hint: str
 
 
 PUNCTUATION = Form(
@@ -74,8 +74,8 @@ def unknown_forms(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
     """Notes on words that the model does not know, but would in another form."""
     notes, unknown = [], _unknown(tokenizer, lines)
     for form in (PUNCTUATION, *FORMS) if tokenizer.tokenisation.kind == "space" else FORMS:
-        found = [word for word in unknown if any(other in tokenizer.vocabulary for other in form.of(word))]
-        notes += [f"unknown because of {form.why}: {_named(found)}; {form.mend}"] if found else []
+        found = [word for word in unknown if any(other in tokenizer.vocabulary for other in form.rewrite(word))]
+        notes += [f"unknown because of {form.why}: {_named(found)}; {form.hint}"] if found else []
     return notes
 
 

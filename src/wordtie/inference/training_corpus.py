@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wordtie.data.corpus import SPLITS
-from wordtie.data.prepare import prepared_data
+from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import DataError, RunFolderError
 
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from wordtie.inference.loading import LoadedModel
 
 
-def own_text(
+def training_corpus(
     model: LoadedModel,
     run: str | Path,
     splits: Sequence[str] = SPLITS,
-    mend: str = "take the text from a copy, or train anew",
+    hint: str = "take the text from a copy, or train anew",
 ) -> PreparedData:
     """The text of the model in the folder `run`; `splits` are those that are going to be read.
 
     Raises `RunFolderError` where its words or one of these splits are no longer what they were, `DataError` where it
-    cannot be read. `mend` is what either says the user can do.
+    cannot be read. `hint` tells the user what to do about either.
     """
     try:
-        data = prepared_data(model.settings)
+        data = prepare(model.settings.data)
     except DataError as error:
-        raise DataError(f"{error}; {run} was trained on it: {mend}") from error
+        raise DataError(f"{error}; {run} was trained on it: {hint}") from error
     if not is_of(model, data, splits):
         text = f"{model.settings.data.corpus}, or how it is cut into words,"
-        raise RunFolderError(f"{run}: {text} has changed since training; {mend}")
+        raise RunFolderError(f"{run}: {text} has changed since training; {hint}")
     return data
 
 

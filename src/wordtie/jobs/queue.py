@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Literal, TypeAlias
 
 from wordtie.errors import RunFolderError
-from wordtie.jobs.table import Progress, show
+from wordtie.jobs.table import JobProgress, show
 from wordtie.runs.layout import SETTINGS
 from wordtie.storage.lock import hold, is_locked
 from wordtie.training.stop_signals import STOPPING
@@ -56,13 +56,13 @@ class Job:
         return folder.with_name(f"{folder.name}.log")
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> JobProgress:
         """Where it is, in the session that was begun last: trained anew, that is the first again."""
         begun = [_begun(folder) for folder, _ in self.sessions]
         stage = begun.index(max(begun))
         folder, epochs = self.sessions[stage]
         to_come = sum(epochs for _, epochs in self.sessions[stage + 1 :])
-        return Progress.of(self.name, self.state, folder, epochs, to_come, self.message)
+        return JobProgress.from_folder(self.name, self.state, folder, epochs, to_come, self.message)
 
     @property
     def is_held(self) -> bool:

@@ -20,16 +20,16 @@ from typing import TypeAlias
 
 from wordtie.console import clock, tell
 from wordtie.errors import RunFolderError
-from wordtie.evaluation.format_perplexity import shown
+from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.runs import live_progress
 from wordtie.runs.metrics import finished_epochs
 
-Table: TypeAlias = Callable[[Sequence["Progress"], float], None]
+Table: TypeAlias = Callable[[Sequence["JobProgress"], float], None]
 """Shows where all runs are, and the seconds that the queue has left (inf: no limit)."""
 
 
 @dataclass(frozen=True)
-class Progress:
+class JobProgress:
     """Where a run is."""
 
     name: str
@@ -49,7 +49,9 @@ class Progress:
     """Why it failed."""
 
     @classmethod
-    def of(cls, name: str, state: str, folder: Path, epochs: int, to_come: int = 0, message: str = "") -> Progress:
+    def from_folder(
+        cls, name: str, state: str, folder: Path, epochs: int, to_come: int = 0, message: str = ""
+    ) -> JobProgress:
         """Read the run folder, whose epochs are followed by those `to_come` in the next session.
 
         A folder without finished epochs is at epoch 0.
@@ -70,7 +72,9 @@ class Progress:
         """What the table shows."""
         done = self.epoch + self.share
         epoch = "damaged" if self.damaged else f"{hundredths(done)}/{self.epochs}" if self.epochs else ""
-        numbers = ["" if each is None else shown(each) for each in (self.valid_perplexity, self.best_perplexity)]
+        numbers = [
+            "" if each is None else format_perplexity(each) for each in (self.valid_perplexity, self.best_perplexity)
+        ]
         left = "" if self.seconds_left is None or self.state in ("ended", "failed") else clock(self.seconds_left)
         return self.name, self.state, epoch, *numbers, left
 
@@ -98,14 +102,14 @@ def show() -> Iterator[Table]:
     console = Console(stderr=True)
     with Live(console=console, auto_refresh=False) as live:
 
-        def update(rows: Sequence[Progress], left: float) -> None:
+        def update(rows: Sequence[JobProgress], left: float) -> None:
             lines = screen(rows, left, *console.size)
             live.update(Text("\n".join(lines), no_wrap=True, overflow="crop"), refresh=True)
 
         yield update
 
 
-def screen(rows: Sequence[Progress], left: float, width: int, height: int) -> list[str]:
+def screen(rows: Sequence[JobProgress], left: float, width: int, height: int) -> list[str]:
     """What is shown on a terminal of this size: it fits, with how many runs there are and the time left at its end.
 
     Names are without what all of them begin with, which stands above them.
@@ -125,7 +129,7 @@ def screen(rows: Sequence[Progress], left: float, width: int, height: int) -> li
     return [header, *_first(lines, room - len(why), "running"), *why, *summary]
 
 
-def _summary(rows: Sequence[Progress], left: float) -> str:
+def _summary(rows: Sequence[JobProgress], left: float) -> str:
     """How many runs are in which state, and the time left."""
     counts = Counter(row.state for row in rows)
     order = dict.fromkeys(("running", "waiting", "ended", *counts))
@@ -155,7 +159,7 @@ def _lines() -> Table:
     """Print a run's line when its state or epoch has changed."""
     told: dict[str, tuple[str, int]] = {}
 
-    def update(rows: Sequence[Progress], left: float) -> None:
+    def update(rows: Sequence[JobProgress], left: float) -> None:
         for row in rows:
             if told.get(row.name) != (row.state, row.epoch) and row.state != "waiting":
                 told[row.name] = (row.state, row.epoch)

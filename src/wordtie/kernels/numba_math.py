@@ -24,7 +24,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import config, njit, types
 from numba.extending import intrinsic
 
-from wordtie.data.download import cache_folder
+from wordtie.config.paths import cache_folder
 
 Compiled: TypeAlias = Callable[..., Any]
 

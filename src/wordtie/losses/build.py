@@ -21,7 +21,7 @@ class FusedLoss(Loss):
     pull: Pull | None
     precision: torch.dtype
 
-    def of(self, scoring: Scoring) -> LossSum:
+    def forward(self, scoring: Scoring) -> LossSum:
         """Sum over the N tokens, in nats."""
         total, nats = softmax_loss(
             scoring.query_NE, scoring.output_VE, scoring.bias_V, scoring.targets_N, scoring.input_VE, self.pull,

@@ -13,7 +13,7 @@ from wordtie.losses.loss import Loss, LossSum, Scoring, scores
 class CrossEntropy(Loss):
     """-sum log softmax(W q + b)[target]."""
 
-    def of(self, scoring: Scoring) -> LossSum:
+    def forward(self, scoring: Scoring) -> LossSum:
         """Sum over the N tokens, in nats."""
         scores_NV, bias_V = scores(scoring), scoring.bias_V
         logits_NV = scores_NV if bias_V is None else scores_NV + bias_V

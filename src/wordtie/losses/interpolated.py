@@ -25,7 +25,7 @@ class Interpolated(Loss):
     beta: float
     gradient_through_target: bool | Literal["entropy"] = True
 
-    def of(self, scoring: Scoring) -> LossSum:
+    def forward(self, scoring: Scoring) -> LossSum:
         """Sum over the N tokens, in nats."""
         augmented = AugmentedLoss(self.temperature, 1.0, self.gradient_through_target)
         cross_entropy, divergence = augmented.terms(scoring)

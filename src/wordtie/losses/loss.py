@@ -55,7 +55,7 @@ class Loss(ABC):
     """loss(query_NE, output_VE, bias_V, targets_N, input_VE, drawn_NE) -> sums in nats; a loss defines `of`."""
 
     @abstractmethod
-    def of(self, scoring: Scoring) -> LossSum:
+    def forward(self, scoring: Scoring) -> LossSum:
         """Sum over the N tokens."""
 
     def __call__(
@@ -68,4 +68,4 @@ class Loss(ABC):
         drawn_NE: Tensor | None = None,
     ) -> LossSum:
         """The same, of tensors by their order in `Scoring`."""
-        return self.of(Scoring(query_NE, output_VE, bias_V, targets_N, input_VE, drawn_NE))
+        return self.forward(Scoring(query_NE, output_VE, bias_V, targets_N, input_VE, drawn_NE))

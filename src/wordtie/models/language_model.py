@@ -73,9 +73,9 @@ class LanguageModel(nn.Module):
 
     def forward(self, ids_TB: Tensor, state: State) -> tuple[Tensor, State]:
         """Queries (N, E), row t * B + b for step t of stream b, and the state to carry on."""
-        return self.read(self.embedding(ids_TB), state, ids_TB)
+        return self.forward_vectors(self.embedding(ids_TB), state, ids_TB)
 
-    def read(self, vectors_TBE: Tensor, state: State, ids_TB: Tensor) -> tuple[Tensor, State]:
+    def forward_vectors(self, vectors_TBE: Tensor, state: State, ids_TB: Tensor) -> tuple[Tensor, State]:
         """`forward` from the word vectors on, for whoever draws them; word dropout needs the words' ids."""
         if self.training:
             mask_TB1 = word_mask(ids_TB, self.words, self.settings.word_dropout, vectors_TBE)

@@ -45,7 +45,9 @@ class Noise:
     settings: NoiseSettings
     proposal: Proposal | None = None
 
-    def read(self, model: LanguageModel, inputs_TB: Tensor, targets_TB: Tensor, state: State) -> tuple[Scoring, State]:
+    def forward(
+        self, model: LanguageModel, inputs_TB: Tensor, targets_TB: Tensor, state: State
+    ) -> tuple[Scoring, State]:
         """A forward pass over the window, with words drawn anew: what the loss takes, and the state to carry on."""
         inputs_TB, targets_TB = self._noised(inputs_TB, targets_TB, model.training)
         targets_N = targets_TB.flatten()
@@ -60,7 +62,7 @@ class Noise:
             query_NE, state = model(inputs_TB, state)
             return Scoring(query_NE, output_VE, model.head.bias, targets_N, words_VE), state
         vectors_TBE, *drawn_TBE = self._vectors(model, rows)
-        query_NE, state = model.read(vectors_TBE, state, inputs_TB)
+        query_NE, state = model.forward_vectors(vectors_TBE, state, inputs_TB)
         drawn_NE = drawn_TBE[0].flatten(0, 1) if drawn_TBE else None
         if drawn_NE is not None and mask_VE is not None:
             drawn_NE = drawn_NE * mask_VE[targets_N]

@@ -47,7 +47,7 @@ class Proposal:
     """... and the word that has the rest, (V,) int64."""
 
     @classmethod
-    def of(cls, gamma_V: NDArray[np.float64], weight_V: NDArray[np.float64]) -> Proposal:
+    def from_weights(cls, gamma_V: NDArray[np.float64], weight_V: NDArray[np.float64]) -> Proposal:
         """From rates and weights in any unit. Raises `DataError` where no word has a weight."""
         total = float(weight_V.sum())
         if not total > 0:
@@ -90,4 +90,4 @@ def build_proposal(settings: NoiseSettings, counts: NeighbourCounts, blank_id: i
         weight_V[blank_id] = 1.0
     else:
         weight_V = (counts.distinct_left if settings.kind == "kneser_ney" else counts.count).astype(np.float64)
-    return Proposal.of(gamma_V, weight_V)
+    return Proposal.from_weights(gamma_V, weight_V)

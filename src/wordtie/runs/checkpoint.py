@@ -19,10 +19,10 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from wordtie.errors import RunFolderError
-from wordtie.storage.atomic import as_new_files_are, written_anew
+from wordtie.storage.atomic import apply_umask, atomic_write
 
 VERSION = 1
-MEND = "take it from a copy, or train anew"
+HINT = "take it from a copy, or train anew"
 
 
 def tensors_sha256(tensors: dict[str, Tensor]) -> str:
@@ -44,7 +44,7 @@ def save(path: Path, tensors: dict[str, Tensor], record: dict[str, Any]) -> None
         "record_sha256": _text_sha256(text),
         "sha256": tensors_sha256(tensors),
     }
-    with written_anew(path) as new:
+    with atomic_write(path) as new:
         save_tensors(tensors, new, metadata)
 
 
@@ -53,7 +53,7 @@ def save_tensors(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str
     whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     try:
         save_file(whole, path, metadata=metadata)
-        as_new_files_are(path)
+        apply_umask(path)
     except SafetensorError as error:
         raise OSError(str(error)) from error
 
@@ -66,10 +66,10 @@ def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             # a copy: where in the file a tensor lies decides how products with it round
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError) as error:
-        raise RunFolderError(f"{path}: missing or damaged ({error}): {MEND}") from error
+        raise RunFolderError(f"{path}: missing or damaged ({error}): {HINT}") from error
     found = _record(path, metadata)
     if metadata.get("sha256") != tensors_sha256(tensors):
-        raise RunFolderError(f"{path}: damaged, its content is not what was saved: {MEND}")
+        raise RunFolderError(f"{path}: damaged, its content is not what was saved: {HINT}")
     return tensors, found
 
 
@@ -79,24 +79,24 @@ def record(path: Path) -> dict[str, Any]:
         with safe_open(path, framework="pt") as file:
             return _record(path, file.metadata() or {})
     except (OSError, SafetensorError) as error:
-        raise RunFolderError(f"{path}: missing or damaged ({error}): {MEND}") from error
+        raise RunFolderError(f"{path}: missing or damaged ({error}): {HINT}") from error
 
 
 def _record(path: Path, metadata: dict[str, str]) -> dict[str, Any]:
     try:
         version, text, sha256 = int(metadata["version"]), metadata["record"], metadata["record_sha256"]
     except (ValueError, KeyError) as error:
-        raise RunFolderError(f"{path}: missing or damaged ({error}): {MEND}") from error
+        raise RunFolderError(f"{path}: missing or damaged ({error}): {HINT}") from error
     if version > VERSION:
         raise RunFolderError(f"{path}: written by a newer wordtie: update wordtie to go on from it")
     if sha256 != _text_sha256(text):
-        raise RunFolderError(f"{path}: damaged, its content is not what was saved: {MEND}")
+        raise RunFolderError(f"{path}: damaged, its content is not what was saved: {HINT}")
     found: dict[str, Any] = json.loads(text)
     return found
 
 
 @contextmanager
-def understood(path: Path) -> Iterator[None]:
+def wrap_record_errors(path: Path) -> Iterator[None]:
     """While a record is made sense of. Raises `RunFolderError` where it is not what this version writes."""
     try:
         yield

@@ -26,7 +26,7 @@ def decisive(settings: Settings) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name not in passing}
 
 
-def begun_with(folder: Path) -> Settings | None:
+def recorded_settings(folder: Path) -> Settings | None:
     """The settings that a run folder was begun with; None where it holds none.
 
     A setting that the run's version did not know yet has what is its default now. Raises `RunFolderError`.
@@ -65,13 +65,13 @@ def difference(before: dict[str, Any], now: dict[str, Any]) -> str:
     texts = changed(before["texts"], now["texts"], "text of ")
     if texts and then.data.corpus != since.data.corpus:
         texts.insert(0, f"data.corpus ({then.data.corpus}, now {since.data.corpus})")
-    other = [*other_settings(then, since), *texts]
+    other = [*changed_settings(then, since), *texts]
     if not other and before.get("words", now["words"]) != now["words"]:  # earlier versions did not note them
         other = ["words, which another tokenisation made of the same text"]
     return ", ".join(other)
 
 
-def other_settings(then: Settings, now: Settings, but: tuple[str, ...] = ("data.corpus",)) -> list[str]:
+def changed_settings(then: Settings, now: Settings, but: tuple[str, ...] = ("data.corpus",)) -> list[str]:
     """Those that decide the numbers of a run, and differ; what one leaves to the text to decide is left to the text."""
     by_text = ("data.min_count",) if None in (then.data.min_count, now.data.min_count) else ()
     return changed(decisive(then), decisive(now), but=(*but, *by_text))

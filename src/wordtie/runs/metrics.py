@@ -82,8 +82,8 @@ def finished_epochs(folder: Path) -> list[dict[str, Any]]:
         try:
             lines.append(_figures(line))
         except (ValueError, KeyError, TypeError, OverflowError) as error:
-            mend = "take the file from a copy"
-            raise RunFolderError(f"{path}, line {number}: damaged, not the figures of an epoch: {mend}") from error
+            hint = "take the file from a copy"
+            raise RunFolderError(f"{path}, line {number}: damaged, not the figures of an epoch: {hint}") from error
     return lines
 
 

@@ -78,7 +78,7 @@ def versions() -> dict[str, str]:
     return {"code_version": code_version(), "torch": torch.__version__, "python": platform.python_version()}
 
 
-def begin_session(folder: Path, fresh: bool, device: torch.device, where: dict[str, int]) -> None:
+def begin_invocation(folder: Path, fresh: bool, device: torch.device, where: dict[str, int]) -> None:
     """Add this call, what computes it, and where in the text it begins. To be called under the folder's lock.
 
     Of a run that is `fresh` nothing before counts. Raises `SaveError`.

@@ -108,7 +108,7 @@ def read_model(folder: Path, kind: str) -> tuple[dict[str, Any], dict[str, Tenso
         found = str(config.get("kind"))
         opener = OPENERS.get(found, "a newer wordtie")
         raise RunFolderError(f"{folder / CONFIG}: holds a {found} model, not a {kind} model: open it with {opener}")
-    return config, load_tensors(contents[MODEL]), Tokenizer.of(contents[TOKENIZER], folder / TOKENIZER)
+    return config, load_tensors(contents[MODEL]), Tokenizer.from_bytes(contents[TOKENIZER], folder / TOKENIZER)
 
 
 def _whole(folder: Path) -> dict[str, bytes]:
@@ -129,18 +129,18 @@ def _sealed(folder: Path) -> dict[str, bytes]:
         raise RunFolderError(f"{folder}: no such run folder; `wordtie train` makes one")
     path = folder / MANIFEST
     goes_on = (folder / CHECKPOINT).exists()
-    mend = f"take it from a copy{', or have it written anew with --resume' if goes_on else ''}"
+    hint = f"take it from a copy{', or have it written anew with --resume' if goes_on else ''}"
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         version, digests = int(manifest["version"]), dict(manifest["sha256"])
     except FileNotFoundError as error:
-        mend = "train it further with --resume" if goes_on else "is this a run folder?"
-        mend = "it is being trained: wait for its first epoch" if is_locked(folder) else mend
-        raise RunFolderError(f"{path}: missing, so there is no finished model here; {mend}") from error
+        hint = "train it further with --resume" if goes_on else "is this a run folder?"
+        hint = "it is being trained: wait for its first epoch" if is_locked(folder) else hint
+        raise RunFolderError(f"{path}: missing, so there is no finished model here; {hint}") from error
     except OSError as error:
         raise RunFolderError(f"{path}: cannot be read ({error.strerror})") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise RunFolderError(f"{path}: damaged: {mend}") from error
+        raise RunFolderError(f"{path}: damaged: {hint}") from error
     if version > VERSION:
         raise RunFolderError(f"{path}: format {version} is newer than this wordtie: update wordtie")
     contents = {}
@@ -148,9 +148,9 @@ def _sealed(folder: Path) -> dict[str, bytes]:
         try:
             contents[name] = (folder / name).read_bytes()
         except OSError as error:
-            raise RunFolderError(f"{folder / name}: cannot be read ({error.strerror}): {mend}") from error
+            raise RunFolderError(f"{folder / name}: cannot be read ({error.strerror}): {hint}") from error
         if hashlib.sha256(contents[name]).hexdigest() != digests.get(name):
-            raise RunFolderError(f"{folder / name}: damaged, it is not what {MANIFEST} says: {mend}")
+            raise RunFolderError(f"{folder / name}: damaged, it is not what {MANIFEST} says: {hint}")
     return contents
 
 

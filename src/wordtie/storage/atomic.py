@@ -30,11 +30,11 @@ def saving(target: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         room = "" if error.errno in NOT_ALLOWED else "free some space or "  # safetensors' errors have no number
-        mend = f"{room}choose another folder - what was there before is untouched"
-        raise SaveError(f"{target}: cannot be written ({reason}); {mend}") from error
+        hint = f"{room}choose another folder - what was there before is untouched"
+        raise SaveError(f"{target}: cannot be written ({reason}); {hint}") from error
 
 
-def as_new_files_are(path: Path) -> None:
+def apply_umask(path: Path) -> None:
     """Let whoever may read a new file here read this one, which some library made for its owner alone."""
     new = path.with_name(f".{path.name}-mode")
     new.touch()
@@ -91,7 +91,7 @@ def replace_files(stage: Path, folder: Path, names: Sequence[str]) -> None:
 
 
 @contextmanager
-def written_anew(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """A path to write within the block, which then takes the place of `path`; its folder is made where it is missing.
 
     Raises `SaveError`; the file that was there before then still is.
@@ -105,7 +105,7 @@ def written_anew(path: Path) -> Iterator[Path]:
 
 
 def stage_prefix(path: Path) -> str:
-    """How the names of the folders begin that `written_anew` writes in: one that was killed leaves its own."""
+    """How the names of the folders begin that `atomic_write` writes in: one that was killed leaves its own."""
     return f".{path.name}-"
 
 
@@ -114,7 +114,7 @@ def write_text(path: Path, text: str) -> None:
 
     What is no text, as a file's name may be, is written as its bytes' numbers.
     """
-    with written_anew(path) as new:
+    with atomic_write(path) as new:
         new.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 

@@ -40,7 +40,7 @@ os.register_at_fork(after_in_child=_free_again)
 
 
 @contextmanager
-def process_of_its_own(threads: int | None, device: torch.device) -> Iterator[None]:
+def exclusive_training(threads: int | None, device: torch.device) -> Iterator[None]:
     """torch as training on the device needs it, and afterwards as it was: random numbers, dtype, precision, threads,
     gradients.
 

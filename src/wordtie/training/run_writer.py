@@ -11,9 +11,9 @@ from wordtie.config import Settings, from_dict, to_dict
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import RunFolderError, SettingsError
 from wordtie.runs import checkpoint, layout, run_folder
-from wordtie.runs.compatibility import difference, identity, other_settings
+from wordtie.runs.compatibility import changed_settings, difference, identity
 from wordtie.runs.metrics import Metrics
-from wordtie.runs.provenance import begin_session
+from wordtie.runs.provenance import begin_invocation
 from wordtie.runs.result import Position
 from wordtie.storage.atomic import write_text
 from wordtie.training.precision import precision_of, resolve_device
@@ -28,10 +28,10 @@ def check_call(folder: Path, settings: Settings, resume: bool, overwrite: bool) 
     if overwrite or not (folder / layout.CHECKPOINT).exists():
         check_start(settings)
     if resume:
-        check_begun_alike(folder, settings)
+        check_same_settings(folder, settings)
 
 
-def check_begun_alike(folder: Path, settings: Settings) -> None:
+def check_same_settings(folder: Path, settings: Settings) -> None:
     """Raise `RunFolderError` for settings that are not the run's, before a text is read for nothing.
 
     They are those of the checkpoint, from which the run goes on.
@@ -39,16 +39,16 @@ def check_begun_alike(folder: Path, settings: Settings) -> None:
     path = folder / layout.CHECKPOINT
     if not path.exists():
         return
-    with checkpoint.understood(path):
+    with checkpoint.wrap_record_errors(path):
         try:
-            other = other_settings(from_dict(checkpoint.record(path)["identity"]["settings"]), settings)
+            other = changed_settings(from_dict(checkpoint.record(path)["identity"]["settings"]), settings)
         except SettingsError as error:
             other = [str(error)]
     if other:
-        raise begun_otherwise(folder, ", ".join(other))
+        raise incompatible_run(folder, ", ".join(other))
 
 
-def begun_otherwise(folder: Path, other: str) -> RunFolderError:
+def incompatible_run(folder: Path, other: str) -> RunFolderError:
     """What to say of a run that was begun with other settings, or another text."""
     back = ""
     if other.startswith(("text of", "data.corpus")):
@@ -83,10 +83,10 @@ class SavedRun:
         write_text(self.folder / layout.SETTINGS, yaml.safe_dump(to_dict(self.settings), sort_keys=False))
         self.metrics = Metrics(self.folder, now.position.metrics_length)
 
-    def begin_session(self, now: RunState) -> None:
+    def begin_invocation(self, now: RunState) -> None:
         """Note what computes from here on. Raises `SaveError`."""
         where = {"epoch": now.position.epoch, "window": now.position.window}
-        begin_session(self.folder, self.fresh, now.device, where)
+        begin_invocation(self.folder, self.fresh, now.device, where)
 
     def __enter__(self) -> None:
         """Begun."""
@@ -106,13 +106,13 @@ class SavedRun:
     def restore(self, path: Path, now: RunState) -> None:
         """Take everything back. Raises `RunFolderError` where the settings or the text are not the run's."""
         tensors, record = checkpoint.load(path)
-        with checkpoint.understood(path):
+        with checkpoint.wrap_record_errors(path):
             other = difference(record["identity"], self.identity)
             position = Position(**record["position"])
             if not other:
                 now.restore(tensors, position)
         if other:
-            raise begun_otherwise(self.folder, other)
+            raise incompatible_run(self.folder, other)
 
     def export(self, tensors: Tensors) -> None:
         """Make these parameters the run folder's model."""

@@ -31,8 +31,8 @@ class Step:
     def __call__(self, now: RunState, inputs_TB: Tensor, targets_TB: Tensor) -> bool:
         """Train on the window and count it; False, and no weight changed, where loss or gradient is no number."""
         model, position = now.model, now.position
-        scoring, state = self.noise.read(model, inputs_TB, targets_TB, now.carried)
-        loss = self.loss.of(scoring)
+        scoring, state = self.noise.forward(model, inputs_TB, targets_TB, now.carried)
+        loss = self.loss.forward(scoring)
         torch.autograd.backward((loss.total + model.penalty()) / targets_TB.shape[1])
         self.noise.add_l2_gradient(model)
         norm = clip_global_norm(model.parameters(), self.clip)

@@ -18,10 +18,10 @@ import torch
 
 from wordtie.config import Settings, parse_time
 from wordtie.data.batches import batches, window_count
-from wordtie.data.prepare import prepared_data
+from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import DivergedError, RunFolderError, require
-from wordtie.evaluation.format_perplexity import shown
+from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.evaluation.perplexity import Score
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
@@ -32,7 +32,7 @@ from wordtie.runs.provenance import end_session
 from wordtie.runs.result import Position, Stopped, TrainingResult
 from wordtie.training.optim import build_optimiser
 from wordtie.training.precision import precision_of, resolve_device
-from wordtie.training.process import process_of_its_own
+from wordtie.training.process import exclusive_training
 from wordtie.training.progress import Progress
 from wordtie.training.run_state import RunState, Tensors
 from wordtie.training.run_writer import SavedRun, check_call
@@ -57,9 +57,9 @@ def train(settings: Settings, out: str | Path, resume: bool = False, overwrite: 
     if resume and overwrite:
         raise RunFolderError(f"{out}: resume goes on with a run, overwrite replaces it: give one of them")
     check_call(out, settings, resume, overwrite)
-    data = prepared_data(settings)
+    data = prepare(settings.data)
     device = resolve_device(settings.training.device)
-    with process_of_its_own(settings.training.threads, device), run_folder.locked(out):
+    with exclusive_training(settings.training.threads, device), run_folder.locked(out):
         run_folder.check_free(out, resume, overwrite)
         return _Run(settings, out, data, device, overwrite, resume).run()
 
@@ -98,7 +98,7 @@ class _Run:
         training = self.settings.training
         if not over(training, self.now.position):
             self.now.position.computes_in(str(self.precision).removeprefix("torch."))
-            self.saved.begin_session(self.now)
+            self.saved.begin_invocation(self.now)
         with self.saved, Progress(training.epochs, self.windows, self.max_seconds) as self.progress:
             with self.signals:
                 stopped = self.epochs()
@@ -178,8 +178,8 @@ class _Run:
             seconds=round(position.seconds, 3),
         )
         self.progress.say(
-            f"epoch {position.epoch}  lr {lr:.4g}  training perplexity {shown(train_perplexity)}  "
-            f"validation perplexity {shown(valid.perplexity)}  {position.seconds:.0f} s"
+            f"epoch {position.epoch}  lr {lr:.4g}  training perplexity {format_perplexity(train_perplexity)}  "
+            f"validation perplexity {format_perplexity(valid.perplexity)}  {position.seconds:.0f} s"
         )
         better = valid.perplexity < position.best_perplexity
         if better:

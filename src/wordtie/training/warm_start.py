@@ -8,7 +8,7 @@ import torch
 
 from wordtie.config import Settings
 from wordtie.config.paths import path_of
-from wordtie.data.prepare import prepared_data
+from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import DataError, RunFolderError
 from wordtie.models.language_model import LanguageModel
@@ -52,7 +52,7 @@ def start(settings: Settings, model: LanguageModel, data: PreparedData) -> str:
 def _before_the_mean(saved: SavedModel, folder: Path) -> Tensors:
     """The parameters that a run trained, from the means that it exported: by its own noise, on its own text."""
     try:
-        data = prepared_data(saved.settings)
+        data = prepare(saved.settings.data)
         if data.tokenizer != saved.tokenizer or data.texts["train"] != saved.texts.get("train"):
             raise DataError(f"{saved.settings.data.corpus} has changed since")
         return build_noise(saved.settings.noise, data, torch.device("cpu")).for_training(saved.tensors)

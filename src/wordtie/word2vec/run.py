@@ -16,10 +16,10 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from wordtie.config import DataSettings, Settings
+from wordtie.config import DataSettings
 from wordtie.console import tell
 from wordtie.data.batches import Ids
-from wordtie.data.prepare import prepared_data
+from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import DataError
 from wordtie.runs import checkpoint, layout, run_folder
@@ -60,7 +60,7 @@ def train_word2vec(
     out = run_folder.named(out)
     run_folder.check_free(out, resume=None, overwrite=overwrite)
     data_settings = with_min_count(data_settings)
-    data = prepared_data(Settings(data=data_settings))
+    data = prepare(data_settings)
     with run_folder.locked(out):
         run_folder.check_free(out, resume=None, overwrite=overwrite)
         model = Word2Vec(settings, trained_counts(data.train, data))

@@ -77,7 +77,7 @@ class Word2VecSettings:
             return self.alpha
         return 0.01 if (self.algorithm, self.head) == ("cbow", "tied_linear") else 0.025
 
-    def without_effect(self) -> list[str]:
+    def unused_settings(self) -> list[str]:
         """A line for each setting that differs from its default and is not used."""
         why = {"cbow_mean": "word2vec.algorithm skipgram"} if self.algorithm == "skipgram" else {}
         if self.head != "tied_linear":

@@ -185,7 +185,11 @@ def test_beside_a_result_another_seed_is_told_of(row: Row, place: Place) -> None
     assert f"reached (+0.0 %): {state.why}" in listing([state])
     with run_folder.locked(place.folder(row, 2)):
         (state,) = states(read_all(place.results), place.runs, [row])
-    assert (state.status, state.ours("test"), state.why.partition(",")[0]) == ("running", Mean.of([20.0]), "seed 2")
+    assert (state.status, state.ours("test"), state.why.partition(",")[0]) == (
+        "running",
+        Mean.from_values([20.0]),
+        "seed 2",
+    )
 
 
 def test_tables(row: Row, place: Place) -> None:
@@ -335,7 +339,9 @@ def test_published_and_ours_are_of_one_text(row: Row, place: Place) -> None:
     write_entry(place.results, made_up(row, valid=30.0, test=20.0))
     (state,) = states(read_all(place.results), None, [replace(row, published=Published(31.0, 21.0))])
     assert (state.as_json()["published"], state.as_json()["ours"], state.status) == (21.0, 20.0, "reached")
-    (state,) = states(read_all(place.results), None, [replace(row, published=Published(31.0, 21.0), own_text=True)])
+    (state,) = states(
+        read_all(place.results), None, [replace(row, published=Published(31.0, 21.0), training_corpus=True)]
+    )
     assert (state.difference, state.status) == (None, "run")
     assert "| 31.0 / 21.0 | 30.00 / 20.00 | – |" in markdown([state])
 

@@ -25,14 +25,14 @@ from torch import Tensor
 from wordtie.evaluation.perplexity import evaluating, queries
 from wordtie.exits import exit_code_of
 from wordtie.inference.loading import load
-from wordtie.inference.training_corpus import own_text
+from wordtie.inference.training_corpus import training_corpus
 from wordtie.models.language_model import LanguageModel
 
 TEMPERATURES = (1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
 
 
 @dataclass(frozen=True)
-class Pull:
+class PullStrength:
     """Means over the tokens."""
 
     temperature: float
@@ -54,18 +54,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("run", type=Path, help="run folder of a language model")
     folder = parser.parse_args(argv).run
     loaded = load(folder)
-    data = own_text(loaded, folder, ["valid"])
+    data = training_corpus(loaded, folder, ["valid"])
     with evaluating(loaded.model) as device:
         query_NE, targets_N = next(queries(loaded.model, data.valid, data.vocabulary.eos_id, 1, device))
         writer = csv.writer(sys.stdout, delimiter="\t", lineterminator="\n")
-        writer.writerow(Pull.__annotations__)
+        writer.writerow(PullStrength.__annotations__)
         for each in pulls(loaded.model, query_NE, targets_N):
             writer.writerow(f"{value:.4g}" for value in asdict(each).values())
 
 
 def pulls(
     model: LanguageModel, query_NE: Tensor, targets_N: Tensor, temperatures: Sequence[float] = TEMPERATURES
-) -> Iterator[Pull]:
+) -> Iterator[PullStrength]:
     """One for each temperature; an output bias has its part in the cross-entropy alone (equation 3.1)."""
     words_VE, output_VE = model.embedding.weight, model.output_matrix
     scores_NV = query_NE @ output_VE.T
@@ -77,7 +77,7 @@ def pulls(
         pull = ((predicted.softmax(1) - similar.softmax(1)) @ output_VE).norm(dim=1).mean()
         divergence = F.kl_div(predicted.log_softmax(1), similar.softmax(1), reduction="batchmean")
         target = similar.softmax(1).gather(1, targets_N[:, None]).mean()
-        yield Pull(temperature, float(pull / cross_entropy), float(target), float(temperature * divergence))
+        yield PullStrength(temperature, float(pull / cross_entropy), float(target), float(temperature * divergence))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from wordtie.errors import DataError
 from wordtie.evaluation.perplexity import Reader
 from wordtie.exits import exit_code_of
 from wordtie.inference.loading import load
-from wordtie.inference.training_corpus import is_of, own_text
+from wordtie.inference.training_corpus import is_of, training_corpus
 from wordtie.models.language_model import LanguageModel
 
 FROM = (0, 10, 100, 1_000, 10_000)
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("run", nargs="+", type=Path, help="run folders of language models of the same text and words")
     folders = parser.parse_args(argv).run
     loaded = [load(folder) for folder in folders]
-    data = own_text(loaded[0], folders[0])
+    data = training_corpus(loaded[0], folders[0])
     for folder, each in zip(folders, loaded, strict=True):
         if each.tokenizer.vocabulary != data.vocabulary:
             raise DataError(f"{folder}: has other words than {folders[0]}: compare models of one vocabulary")

@@ -18,7 +18,7 @@ from typing import Any
 from wordtie.errors import RunFolderError
 from wordtie.exits import exit_code_of
 from wordtie.reproduction.running.measures import spaces
-from wordtie.runs.compatibility import begun_with, decisive
+from wordtie.runs.compatibility import decisive, recorded_settings
 from wordtie.runs.metrics import finished_epochs
 
 
@@ -56,7 +56,7 @@ def trials(folders: Sequence[Path], shown: Callable[[Path], dict[str, str]]) -> 
 
 def _settings(folder: Path) -> dict[str, Any]:
     """`section.name` to value, less what only decides where and how long a run computes."""
-    settings = begun_with(folder)
+    settings = recorded_settings(folder)
     if settings is None:
         raise RunFolderError(f"{folder}: no settings.yaml: not a run folder")
     return decisive(settings)

@@ -22,8 +22,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from wordtie.config import DataSettings, Settings
-from wordtie.data.prepare import prepared_data
+from wordtie.config import DataSettings
+from wordtie.data.prepare import prepare
 from wordtie.errors import DataError, RunFolderError
 from wordtie.exits import exit_code_of
 from wordtie.reproduction.ledger.ledger import write_sealed
@@ -56,7 +56,7 @@ ROWS: dict[str, Word2VecSettings] = {
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run what is missing, then compare. Raises `WordtieError` for what the user can mend."""
+    """Run what is missing, then compare. Raises `WordtieError` for what the user can fix."""
     arguments = parse(argv)
     standard()  # so that a missing benchmark is found before the training, not after
     data = replace(DATA, corpus=arguments.corpus)
@@ -140,7 +140,7 @@ def is_there(result: Path, data: DataSettings, settings: Word2VecSettings) -> bo
     found["word2vec"]["workers"] = settings.workers
     if found != asked_of(data, settings):
         return False
-    return "texts" not in content or bool(content["texts"] == prepared_data(Settings(with_min_count(data))).texts)
+    return "texts" not in content or bool(content["texts"] == prepare(with_min_count(data)).texts)
 
 
 def texts_of(folder: Path) -> dict[str, str]:
@@ -190,8 +190,8 @@ def compare(name: str, runs: Mapping[str, Path], results: Path) -> None:
 def check_weights(folder: Path, result: Path) -> None:
     """That the run folder has the model of the result. Raises `RunFolderError`."""
     if tensors_sha256(read_model(folder, KIND)[1]) != read(result)["training"]["weights_sha256"]:
-        mend = f"take the folder from a copy, or remove {result} and run this again"
-        raise RunFolderError(f"{folder}: has other weights than {result} was measured on: {mend}")
+        hint = f"take the folder from a copy, or remove {result} and run this again"
+        raise RunFolderError(f"{folder}: has other weights than {result} was measured on: {hint}")
 
 
 def judged(sets: Mapping[str, WordVectors]) -> dict[str, dict[str, Any]]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from wordtie.config import NO_PART_OF_A_RESULT, Settings, from_dict, resolved
+from wordtie.config import RUNTIME_ONLY, Settings, from_dict, resolved
 from wordtie.errors import DataError, SettingsError
 from wordtie.reproduction.papers.row import Row
 from wordtie.storage.atomic import write_text
@@ -22,7 +22,7 @@ Entry: TypeAlias = dict[str, Any]
 VERSION = 1
 DIVERGED = "later_session_diverged"
 """Where an entry keeps the changes of a later session that came to nothing."""
-MEND = "take it from a copy, or run the row with --again"
+HINT = "take it from a copy, or run the row with --again"
 
 
 class LedgerError(DataError):
@@ -46,18 +46,18 @@ def write_sealed(path: Path, content: Entry) -> None:
     write_text(path, _text({**content, "checksum": checksum(content)}))
 
 
-def read_sealed(path: Path, mend: str) -> Entry:
-    """What `write_sealed` wrote there, to the letter. Raises `LedgerError`, which says how to `mend` it."""
+def read_sealed(path: Path, hint: str) -> Entry:
+    """What `write_sealed` wrote there, to the letter. Raises `LedgerError`, which gives the `hint`."""
     try:
         text = path.read_text(encoding="utf-8")
         content: Entry = json.loads(text)
         given, made = content["checksum"], checksum(content)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise LedgerError(f"{path}: not a result of `wordtie reproduce`, or damaged ({error}): {mend}") from error
+        raise LedgerError(f"{path}: not a result of `wordtie reproduce`, or damaged ({error}): {hint}") from error
     if given != made:
-        raise LedgerError(f"{path}: was changed by hand, its checksum does not fit: {mend}")
+        raise LedgerError(f"{path}: was changed by hand, its checksum does not fit: {hint}")
     if text != _text(content):  # a name that is there twice, of which the checksum sees the last
-        raise LedgerError(f"{path}: was changed by hand, it is not as the program writes it: {mend}")
+        raise LedgerError(f"{path}: was changed by hand, it is not as the program writes it: {hint}")
     return content
 
 
@@ -75,11 +75,11 @@ def write_entry(results: Path, entry: Entry) -> Path:
 
 def read_entry(path: Path) -> Entry:
     """An entry that is what the program wrote. Raises `LedgerError` where it is not."""
-    entry = read_sealed(path, MEND)
+    entry = read_sealed(path, HINT)
     try:
         version, row, seed = int(entry["version"]), str(entry["row"]), int(entry["seed"])
     except (ValueError, KeyError, TypeError) as error:
-        raise LedgerError(f"{path}: not a result of `wordtie reproduce`, or damaged ({error}): {MEND}") from error
+        raise LedgerError(f"{path}: not a result of `wordtie reproduce`, or damaged ({error}): {HINT}") from error
     if version > VERSION:
         raise LedgerError(f"{path}: written by a newer wordtie: update wordtie")
     if not f"/{path.as_posix()}".endswith(f"/{row}.seed-{seed}.json"):
@@ -138,7 +138,7 @@ def ever(entry: Entry, name: str) -> Iterator[Any]:
 def configuration(settings: Settings) -> dict[str, Any]:
     """What decides the numbers of a run, as plain values."""
     values = resolved(settings)
-    for name in NO_PART_OF_A_RESULT:
+    for name in RUNTIME_ONLY:
         values["training"].pop(name, None)
     return values
 

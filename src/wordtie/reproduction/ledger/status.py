@@ -11,13 +11,13 @@ from typing import Any, Literal, TypeAlias
 
 from wordtie.console import clock
 from wordtie.errors import RunFolderError
-from wordtie.evaluation.format_perplexity import shown
+from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.jobs.table import hundredths
 from wordtie.reproduction.ledger.ledger import Entry, is_stale
 from wordtie.reproduction.papers.registry import ROWS
 from wordtie.reproduction.papers.row import Published, Row
 from wordtie.runs import live_progress
-from wordtie.runs.compatibility import begun_with, other_settings
+from wordtie.runs.compatibility import changed_settings, recorded_settings
 from wordtie.runs.layout import SETTINGS
 from wordtie.runs.metrics import finished_epochs
 from wordtie.runs.provenance import sessions
@@ -43,12 +43,16 @@ class Mean:
     seeds: int
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> Mean:
+    def from_values(cls, values: Sequence[float]) -> Mean:
         """Of one value or more."""
         return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None, len(values))
 
     def __str__(self) -> str:
-        return shown(self.mean) if self.spread is None else f"{shown(self.mean)} ± {shown(self.spread)}"
+        return (
+            format_perplexity(self.mean)
+            if self.spread is None
+            else f"{format_perplexity(self.mean)} ± {format_perplexity(self.spread)}"
+        )
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class RowState:
         if self.row.shows:
             return None
         values = [float(entry[f"{name}_perplexity"]) for entry in self.entries]
-        return Mean.of(values) if values else None
+        return Mean.from_values(values) if values else None
 
     def values(self) -> dict[str, Mean]:
         """Numbers of another kind, by their names."""
@@ -75,7 +79,7 @@ class RowState:
     def difference(self) -> float | None:
         """Ours less the published one on the test text, as a share of it; None where they are not of one text."""
         published, ours = self.row.published.test, self.ours("test")
-        return None if published is None or ours is None or self.row.own_text else ours.mean / published - 1
+        return None if published is None or ours is None or self.row.training_corpus else ours.mean / published - 1
 
     def as_json(self) -> dict[str, Any]:
         """What `wordtie reproduce --json` prints."""
@@ -153,7 +157,7 @@ def shown_values(row: Row, entries: Sequence[Entry]) -> dict[str, Mean]:
     """What the entries hold where the row says, over the seeds."""
     tables = [_shown(row, entry) for entry in entries if row.shows]
     names = (row.published.values or tables[0]) if tables else ()
-    return {name: Mean.of([table[name] for table in tables]) for name in names}
+    return {name: Mean.from_values([table[name] for table in tables]) for name in names}
 
 
 def _shown(row: Row, entry: Entry) -> dict[str, Any]:
@@ -212,7 +216,7 @@ def _begun(row: Row, runs: Path, entered: Collection[int]) -> Path | None:
 def _begun_otherwise(folder: Path, row: Row) -> str:
     """Which settings a run folder has that are not the row's; empty where it can be gone on with."""
     try:
-        begun = begun_with(folder)
+        begun = recorded_settings(folder)
     except RunFolderError as error:
         return f"settings ({error})"
     if begun is None:
@@ -221,7 +225,7 @@ def _begun_otherwise(folder: Path, row: Row) -> str:
     if stage > len(row.sessions):
         return f"number of sessions (this is number {stage})"
     changes = row.sessions[stage - 1]
-    return ", ".join(other_settings(begun, row.settings(begun.training.seed, changes), but=("training.start_from",)))
+    return ", ".join(changed_settings(begun, row.settings(begun.training.seed, changes), but=("training.start_from",)))
 
 
 def _seed_and_session(folder: Path) -> tuple[int, int]:
@@ -241,5 +245,5 @@ def _progress(folder: Path) -> str:
         return str(error)
     finished = (lines[-1]["epoch"], lines[-1]["seconds"]) if lines else (0, 0.0)
     epochs, seconds = max(finished, live_progress.read(folder) or finished)
-    best = f", best validation {shown(min(line['valid_perplexity'] for line in lines))}" if lines else ""
+    best = f", best validation {format_perplexity(min(line['valid_perplexity'] for line in lines))}" if lines else ""
     return f"{session}epoch {hundredths(epochs)}{best}, {clock(seconds)} trained"

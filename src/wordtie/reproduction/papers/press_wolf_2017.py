@@ -160,7 +160,7 @@ def table_7() -> list[Row]:
             not_run=NO_TEXT8 if corpus == "text8" else "",
             needs="cpu" if corpus == "bbc" else "gpu",
             note="" if corpus == "text8" else f"{AS_RELEASED}; {OWN_SPLIT}",
-            own_text=corpus != "text8",
+            training_corpus=corpus != "text8",
         )
         for corpus, models in TABLE_7.items()
         for model, (train, valid, test) in models.items()

@@ -58,7 +58,7 @@ class Row:
     shows: tuple[str, ...] = ()
     """Where the numbers that it shows in place of perplexities stand in the entry, its own or that of the row that it
     is drawn from, as ("measures", "similarity", "input"): those named in `published.values`, or all where none is."""
-    own_text: bool = False
+    training_corpus: bool = False
     """Its text is not the paper's, which is not to be had: the published numbers are shown, and nothing is held against
     them."""
     note: str = ""

@@ -21,7 +21,7 @@ from wordtie.reproduction.render.tables import markdown
 from wordtie.storage.atomic import write_text
 
 DOCUMENTS = (Path("docs", "reproduction.md"), Path("docs", "methods.md"))
-MEND = "run `wordtie reproduce --report`"
+HINT = "run `wordtie reproduce --report`"
 
 
 def markers(section: str) -> tuple[str, str]:
@@ -75,9 +75,9 @@ def check(documents: Sequence[Path], results: Path) -> list[str]:
         for section, (_, between, _) in found.items():
             rows = _rows(section, entries)
             if between != f"\n{SECTIONS[section](rows)}":
-                problems.append(f"{document}: does not say what {results}/ says: {MEND}")
+                problems.append(f"{document}: does not say what {results}/ says: {HINT}")
             files = list(_files(section, rows, document, results))
-            problems += [f"{path}: is not made from {results}/: {MEND}" for path, _, right in files if not right]
+            problems += [f"{path}: is not made from {results}/: {HINT}" for path, _, right in files if not right]
             problems += _figures_of_nothing(section, rows, document)
     return problems
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from wordtie.evaluation.format_perplexity import MEANS_NOTHING, shown
+from wordtie.evaluation.format_perplexity import MEANS_NOTHING, format_perplexity
 
 DISTANCE = "subspace distance"
 LATER_SESSION = "later session"
@@ -81,7 +81,7 @@ def cut_off(figure: Figure) -> Figure:
     top = min(max(to_be_seen, default=MEANS_NOTHING), MEANS_NOTHING)
     if max(values) <= top:
         return figure
-    blown_up = [f"{name} ({shown(end)})" for name, end in ends.items() if end > top]
+    blown_up = [f"{name} ({format_perplexity(end)})" for name, end in ends.items() if end > top]
     title = f"{figure.title}. Out of view, since it blew up: {', '.join(blown_up)}" if blown_up else figure.title
     title += f". Epochs above {top:.0f} are cut off" if figure.x == "epoch" else ""
     return replace(figure, title=title, top=top)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from wordtie.evaluation.format_perplexity import MEANS_NOTHING, shown
+from wordtie.evaluation.format_perplexity import MEANS_NOTHING, format_perplexity
 
 
 def number(value: float | None) -> str:
     """One decimal, or two; a dash where there is none."""
     if value is None:
         return "–"
-    return shown(value).removesuffix("0") if value < MEANS_NOTHING else shown(value)
+    return format_perplexity(value).removesuffix("0") if value < MEANS_NOTHING else format_perplexity(value)
 
 
 def percent(value: float | None) -> str:

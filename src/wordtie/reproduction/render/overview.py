@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from wordtie.evaluation.format_perplexity import shown
+from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.reproduction.ledger.status import TOLERANCE, RowState
 from wordtie.reproduction.render.figure import digest
 from wordtie.reproduction.render.formats import number
@@ -80,7 +80,7 @@ class Overview:
         axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:+.3g} %" if round(share, 9) else "0 %")
         axes.set_xlabel("ours, less the published test perplexity")
         numbers = axes.secondary_yaxis("right")
-        beside = [f"{shown(point.ours)}  ({number(point.published)})" for point in self.points]
+        beside = [f"{format_perplexity(point.ours)}  ({number(point.published)})" for point in self.points]
         numbers.set_yticks(places, beside, fontsize=9)
         numbers.tick_params(length=0)
         numbers.spines["right"].set_visible(False)

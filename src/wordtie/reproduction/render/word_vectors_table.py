@@ -18,7 +18,7 @@ from wordtie.reproduction.render.tables import table_line
 DOCUMENT = Path("docs", "word-vectors.md")
 BEGIN = "<!-- word vectors: begin (made by `python -m wordtie.reproduction.analyses.word_vectors`; do not edit) -->"
 END = "<!-- word vectors: end -->"
-MEND = "take it from a copy, or remove it and run `python -m wordtie.reproduction.analyses.word_vectors`"
+HINT = "take it from a copy, or remove it and run `python -m wordtie.reproduction.analyses.word_vectors`"
 RESULTS = "word-vectors"
 """The folder of these results, in that of the ledger."""
 OF_GULORDAVA = ("SimLex-999", "Rare-Word", "MEN")
@@ -120,4 +120,4 @@ def _more(input_minus: Mapping[str, float]) -> str:
 
 def read(path: Path) -> dict[str, Any]:
     """A result. Raises `LedgerError` where it is not what the program wrote."""
-    return read_sealed(path, MEND)
+    return read_sealed(path, HINT)

@@ -15,7 +15,9 @@ from wordtie.runs.run_folder import read_language_model
 from wordtie.training.schedule import out_of_patience
 
 
-def gone_on_with(folder: Path, settings: Settings, data: PreparedData, started_from: str = "") -> TrainingResult | None:
+def find_reusable_result(
+    folder: Path, settings: Settings, data: PreparedData, started_from: str = ""
+) -> TrainingResult | None:
     """The finished run in the folder; None where the run has not begun, or has more to do.
 
     `started_from` is the SHA-256 of the weights that a later session must have been begun from. Raises
@@ -33,7 +35,7 @@ def _check_begun_alike(folder: Path, settings: Settings, data: PreparedData, sta
     if not path.exists():
         return
     _, record = checkpoint.load(path)
-    with checkpoint.understood(path):
+    with checkpoint.wrap_record_errors(path):
         other = difference(record["identity"], identity(settings, data))
         position = Position(**record["position"])
     if other:

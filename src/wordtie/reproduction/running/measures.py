@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from wordtie.data.prepare import prepared_data
+from wordtie.data.prepare import prepare
 from wordtie.errors import DataError, RunFolderError
 from wordtie.evaluation.sampled import evaluate_sampled
 from wordtie.inference.loading import load
@@ -109,7 +109,7 @@ def sampling(folder: Path) -> dict[str, float]:
     saved = read_language_model(folder)
     settings = saved.settings
     try:
-        data = prepared_data(settings)
+        data = prepare(settings.data)
     except DataError as error:
         print(f"sampling is not measured: {error}", file=sys.stderr)
         return {}

@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 
 from wordtie.config import Settings
 from wordtie.console import tell
-from wordtie.data.prepare import prepared_data
+from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import DivergedError, RunFolderError
 from wordtie.reproduction.ledger import ledger
@@ -25,10 +25,10 @@ from wordtie.reproduction.ledger.entry import about, curve, stage_entry, texts
 from wordtie.reproduction.ledger.ledger import DIVERGED, Entry
 from wordtie.reproduction.papers.row import Changes, Row
 from wordtie.reproduction.running import kneser_ney_row
-from wordtie.reproduction.running.existing_run import gone_on_with
+from wordtie.reproduction.running.existing_run import find_reusable_result
 from wordtie.reproduction.running.measures import MEASURES, is_measured
 from wordtie.runs import checkpoint
-from wordtie.runs.compatibility import begun_with
+from wordtie.runs.compatibility import recorded_settings
 from wordtie.runs.layout import CHECKPOINT, MANIFEST, SETTINGS
 from wordtie.runs.provenance import sessions, versions
 from wordtie.runs.result import TrainingResult
@@ -62,7 +62,7 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
     started = time.monotonic()
     seed = 1 if row.kind == "kneser_ney" else seed  # nothing is drawn where words are counted
     settings = row.settings(seed)
-    data = prepared_data(settings)
+    data = prepare(settings.data)
     entry = entered(row, settings, data, place)
     if entry and not (place.again and set(ledger.ever(entry, "code_version")) != {versions()["code_version"]}):
         return "already"
@@ -172,7 +172,7 @@ def trained(settings: Settings, data: PreparedData, folder: Path, place: Place, 
     try:
         as_begun = _as_begun(settings, folder)
         earlier = sessions(folder)
-        result = gone_on_with(folder, as_begun, data, started_from)
+        result = find_reusable_result(folder, as_begun, data, started_from)
         curve(folder, epochs_of(folder, result))  # what is lost is told of before hours are spent, not after
         by = {call["code_version"] for call in earlier}
         overwrite = place.again and bool(result or earlier) and by != {versions()["code_version"]}
@@ -198,12 +198,12 @@ def epochs_of(folder: Path, result: TrainingResult | None) -> int:
         return result.epochs
     if not (folder / CHECKPOINT).exists():
         return 0
-    with checkpoint.understood(folder / CHECKPOINT):
+    with checkpoint.wrap_record_errors(folder / CHECKPOINT):
         return int(checkpoint.record(folder / CHECKPOINT)["position"]["epoch"]) - 1
 
 
 def _as_begun(settings: Settings, folder: Path) -> Settings:
     """What a later session was begun from goes by the name that it then had: the folders may lie elsewhere by now."""
-    begun = begun_with(folder)
+    begun = recorded_settings(folder)
     name = (settings.training.start_from and begun and begun.training.start_from) or settings.training.start_from
     return dataclasses.replace(settings, training=dataclasses.replace(settings.training, start_from=name))
