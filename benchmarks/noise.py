@@ -26,9 +26,10 @@ from wordtie.models.language_model import LanguageModel
 from wordtie.ngrams.counts import neighbour_counts
 from wordtie.noise.noisy_forward import Noise
 from wordtie.noise.proposals import build_proposal
+from wordtie.training.language_modelling import NextWordLoss, window
 from wordtie.training.optim import build_optimiser
 from wordtie.training.run_state import RunState
-from wordtie.training.step import Step
+from wordtie.training.step import train_step
 
 COUNTED = 930_000
 """Ids that the rates are taken from: as many as Penn Treebank's training text."""
@@ -56,12 +57,9 @@ def contender(setup: Setup, settings: NoiseSettings, windows: Iterator[Window]) 
     model = LanguageModel(setup.model, words).use(training.fused, setup.precision).train()
     optimiser = build_optimiser(training, model.parameters())
     now = RunState(model, optimiser, model.initial_state(training.streams))
-    step = Step(
-        loss=build_loss(setup.loss, training.fused, setup.precision),
-        clip=training.clip,
-        noise=Noise(settings, proposal),
-    )
-    return lambda: step(now, *next(windows))
+    loss = build_loss(setup.loss, training.fused, setup.precision)
+    objective = NextWordLoss(model, Noise(settings, proposal), loss)
+    return lambda: train_step(objective, now, window(*next(windows)), training.clip)
 
 
 def measure(words: int, plain: NoiseSettings, noisy: NoiseSettings, effort: Effort) -> Measurement:

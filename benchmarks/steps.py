@@ -26,10 +26,11 @@ from wordtie.data.batches import batches
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
 from wordtie.noise.noisy_forward import Noise
+from wordtie.training.language_modelling import NextWordLoss, window
 from wordtie.training.optim import build_optimiser
 from wordtie.training.precision import resolve_precision
 from wordtie.training.run_state import RunState
-from wordtie.training.step import Step
+from wordtie.training.step import train_step
 
 Window = tuple[Tensor, Tensor]
 ROUNDS = 4
@@ -128,11 +129,11 @@ def fast_contender(setup: Setup, windows: Iterator[Window]) -> Callable[[], floa
     optimiser = build_optimiser(training, model.parameters())
     now = RunState(model, optimiser, model.initial_state(training.streams))
     loss = build_loss(setup.loss, training.fused, setup.precision)
-    train_on = Step(loss, training.clip, Noise(NoiseSettings()))
+    objective = NextWordLoss(model, Noise(NoiseSettings()), loss)
 
     def step() -> float:
         before = now.position.nats
-        train_on(now, *next(windows))
+        train_step(objective, now, window(*next(windows)), training.clip)
         return now.position.nats - before
 
     return step

@@ -53,7 +53,7 @@ def test_vectors_do_not_replace_a_text_of_the_runs_name(run: Path, capsys: Captu
     assert output(["vectors", str(run), "--out", "novel.vectors.txt"], capsys)
 
 
-RECORDS = ["settings.yaml", "metrics.jsonl", "result.json", "sessions.jsonl", "pace"]
+RECORDS = ["settings.yaml", "metrics.jsonl", "result.json", "sessions.jsonl", "live_progress"]
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json", *RECORDS])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 
 
@@ -17,6 +18,12 @@ def clock(seconds: float) -> str:
     """`1:02:03`, rounded down; what lies behind is 0."""
     minutes, rest = divmod(int(max(0.0, seconds)), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
+def say(notes: Iterable[str]) -> None:
+    """Print notes on stderr: what someone may not have meant."""
+    for note in notes:
+        tell(f"note: {note}")
 
 
 class StageProgress:

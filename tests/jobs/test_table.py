@@ -55,7 +55,7 @@ def test_progress_reads_whole_lines_only(tmp_path: Path) -> None:
 def test_within_an_epoch(written: str, finished: int, state: str, epoch: str, left: str, tmp_path: Path) -> None:
     """What is left, at ten seconds an epoch; at those of the first so far, once that is far enough."""
     (tmp_path / "metrics.jsonl").write_text("".join(line(n, seconds=10.0 * n) for n in range(1, finished + 1)))
-    (tmp_path / "pace").write_text(f"{written}\n")
+    (tmp_path / "live_progress").write_text(f"{written}\n")
     cells = JobProgress.from_folder("row", state, tmp_path, 5).cells()
     assert (cells[2], cells[-1]) == (epoch, left)
 

@@ -11,8 +11,9 @@ from wordtie.config import ModelSettings, NoiseSettings
 from wordtie.losses.cross_entropy import CrossEntropy
 from wordtie.models.language_model import LanguageModel
 from wordtie.noise.noisy_forward import Noise
+from wordtie.training.language_modelling import NextWordLoss, window
 from wordtie.training.run_state import RunState
-from wordtie.training.step import Step
+from wordtie.training.step import train_step
 
 WORDS, T, B = 20, 3, 4
 
@@ -25,7 +26,8 @@ def stepped(settings: ModelSettings, lr: float = 0.5) -> tuple[LanguageModel, La
     after.train()
     now = RunState(after, torch.optim.SGD(after.parameters(), lr=lr), after.initial_state(B))
     inputs, targets = torch.randint(WORDS, (2, T, B))
-    assert Step(CrossEntropy(), 0.0, Noise(NoiseSettings()))(now, inputs, targets)
+    objective = NextWordLoss(after, Noise(NoiseSettings()), CrossEntropy())
+    assert train_step(objective, now, window(inputs, targets), clip=0.0)
     return before, after, now
 
 

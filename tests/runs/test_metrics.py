@@ -14,7 +14,8 @@ EPOCH = {"epoch": 3, "train_perplexity": 20.0, "valid_perplexity": 30.0, "second
 
 
 def written(folder: Path) -> list[dict[str, float]]:
-    metrics = Metrics(folder, 0)
+    metrics = Metrics(folder)
+    metrics.open(0)
     metrics.write(**EPOCH)
     metrics.close()
     return finished_epochs(folder)

@@ -16,7 +16,7 @@ from wordtie import cli
 from wordtie.data.encoding import encode_file
 from wordtie.evaluation.perplexity import evaluate
 from wordtie.runs import checkpoint, layout
-from wordtie.training.validation import VALIDATION_STREAMS
+from wordtie.training.language_modelling import VALIDATION_STREAMS
 
 METHODS = {
     "tied linear": "--model.head tied_linear --model.embedding 5 --model.projection_penalty 0.15",

@@ -16,9 +16,10 @@ from wordtie.config import LossSettings, ModelSettings, NoiseSettings, TrainingS
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
 from wordtie.noise.noisy_forward import Noise
+from wordtie.training.language_modelling import NextWordLoss, window
 from wordtie.training.optim import build_optimiser
 from wordtie.training.run_state import RunState
-from wordtie.training.step import Step
+from wordtie.training.step import train_step
 
 WORDS, UNITS, STREAMS, STEPS, WINDOWS = 30, 8, 4, 5, 3
 
@@ -60,9 +61,10 @@ def test_equals_the_released_code(fused: bool) -> None:
 
     optimiser = build_optimiser(TrainingSettings(lr=1.0), model.parameters())
     loss = build_loss(LossSettings(kind="cross_entropy"), fused, torch.float32)
-    now, step = RunState(model, optimiser, model.initial_state(STREAMS)), Step(loss, 5.0, Noise(NoiseSettings()))
+    state = RunState(model, optimiser, model.initial_state(STREAMS))
+    objective = NextWordLoss(model, Noise(NoiseSettings()), loss)
     for ids in windows:
-        assert step(now, ids[:-1], ids[1:])
+        assert train_step(objective, state, window(ids[:-1], ids[1:]), clip=5.0)
     for name, parameter in zip(names, theirs.parameters(), strict=True):
         torch.testing.assert_close(own[name], parameter.detach(), rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(own["head.projection.weight"], linear.detach(), rtol=1e-4, atol=1e-5)

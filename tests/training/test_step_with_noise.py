@@ -16,8 +16,9 @@ from wordtie.models.language_model import LanguageModel
 from wordtie.noise.noisy_forward import Noise
 from wordtie.noise.proposals import Proposal
 from wordtie.noise.smoothed_l2 import l2_coefficients
+from wordtie.training.language_modelling import NextWordLoss, window
 from wordtie.training.run_state import RunState
-from wordtie.training.step import Step
+from wordtie.training.step import train_step
 
 WORDS, STREAMS, STEPS, CLIP, RATE, L2 = 13, 3, 6, 1.5, 0.3, 0.3
 PROPOSAL = Proposal.from_weights(np.linspace(0.2, 0.9, WORDS), np.arange(1.0, WORDS + 1))
@@ -43,7 +44,7 @@ def test_equals_the_step_written_out(name: str, fused: bool) -> None:
     now = RunState(model, torch.optim.SGD(model.parameters(), lr=RATE), model.initial_state(STREAMS))
     torch.manual_seed(7)
     loss = build_loss(LossSettings("cross_entropy"), fused, torch.float32)
-    assert Step(loss, CLIP, noise)(now, ids[:-1], ids[1:])
+    assert train_step(NextWordLoss(model, noise, loss), now, window(ids[:-1], ids[1:]), CLIP)
 
     torch.manual_seed(7)
     read, _ = noise.forward(before, ids[:-1], ids[1:], before.initial_state(STREAMS))
@@ -87,6 +88,7 @@ def test_a_gradient_that_is_no_number_changes_nothing() -> None:
     before, ids = copy.deepcopy(model.state_dict()), torch.randint(WORDS, (STEPS + 1, STREAMS))
     now = RunState(model, torch.optim.SGD(model.parameters(), lr=RATE), model.initial_state(STREAMS))
     loss = build_loss(LossSettings("cross_entropy"), False, torch.float32)
-    assert not Step(loss, CLIP, Noise(NoiseSettings(l2=3e38)))(now, ids[:-1], ids[1:])
+    objective = NextWordLoss(model, Noise(NoiseSettings(l2=3e38)), loss)
+    assert not train_step(objective, now, window(ids[:-1], ids[1:]), CLIP)
     assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
     assert (now.position.window, now.position.tokens, now.position.nats) == (0, 0, 0.0)

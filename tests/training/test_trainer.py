@@ -24,7 +24,7 @@ from wordtie.runs.provenance import machine
 from wordtie.training.precision import resolve_device, resolve_precision
 from wordtie.training.process import exclusive_training
 from wordtie.training.trainer import train
-from wordtie.training.validation import Measuring
+from wordtie.training.language_modelling import LanguageModelling
 
 TRAINING = TrainingSettings(
     epochs=3, streams=4, steps=7, lr=2.0, decay=0.5, decay_after=1, clip=0.5, precision="fp32", threads=1, patience=0
@@ -187,7 +187,7 @@ def test_what_an_epoch_trained_is_saved_before_it_is_measured(
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr(Measuring, "between_epochs", killed)
+        patch.setattr(LanguageModelling, "validate", killed)
         with pytest.raises(MemoryError):
             train(settings, tmp_path / "killed")
     _, record = checkpoint.load(tmp_path / "killed" / "checkpoints" / "last.safetensors")
@@ -197,7 +197,7 @@ def test_what_an_epoch_trained_is_saved_before_it_is_measured(
     epochs, seconds = live_progress.read(tmp_path / "killed") or (0.0, 0.0)
     assert round(epochs * windows, 1) in range(1, windows + 1)
     assert seconds > 0
-    resumed = train(settings, tmp_path / "killed", resume=True)
+    resumed = train(settings, tmp_path / "killed", mode="resume")
     assert resumed.weights_sha256 == train(settings, tmp_path / "whole").weights_sha256
     assert metrics(tmp_path / "killed", "train_perplexity") == metrics(tmp_path / "whole", "train_perplexity")
     assert live_progress.read(tmp_path / "killed") is None
@@ -244,6 +244,6 @@ def test_one_training_at_a_time_in_a_process(settings: Settings, tmp_path: Path)
 def test_going_on_and_replacing_are_not_asked_for_together(settings: Settings, tmp_path: Path) -> None:
     train(settings, tmp_path / "run")
     before = (tmp_path / "run" / "result.json").read_bytes()
-    with pytest.raises(RunFolderError, match="give one of them"):
-        train(settings, tmp_path / "run", resume=True, overwrite=True)
+    with pytest.raises(RunFolderError, match="mode is one of new, resume, overwrite, got 'both'"):
+        train(settings, tmp_path / "run", mode="both")  # type: ignore[arg-type]
     assert (tmp_path / "run" / "result.json").read_bytes() == before

@@ -43,7 +43,7 @@ def settings(text: Path, epochs: int, **noise: Any) -> Settings:
 def test_a_stop_and_a_resume_change_no_bit(text: Path, tmp_path: Path, noise: dict[str, Any]) -> None:
     whole = train(settings(text, 2, **noise), tmp_path / "whole")
     train(settings(text, 1, **noise), tmp_path / "parts")
-    assert train(settings(text, 2, **noise), tmp_path / "parts", resume=True).weights_sha256 == whole.weights_sha256
+    assert train(settings(text, 2, **noise), tmp_path / "parts", mode="resume").weights_sha256 == whole.weights_sha256
 
 
 def test_the_exported_matrix_is_the_mean_of_the_trained_one(text: Path, tmp_path: Path) -> None:

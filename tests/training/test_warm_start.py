@@ -52,7 +52,7 @@ def test_out_of_time_the_better_model_is_exported_or_the_last(
     run, asked = tmp_path / "run", changed(settings, keep=keep)
     train(asked, run)
     edit(run, best_perplexity=best)
-    result = train(changed(asked, epochs=9, max_time="0.01s"), run, resume=True)
+    result = train(changed(asked, epochs=9, max_time="0.01s"), run, mode="resume")
     assert (result.stopped, result.epochs) == ("max_time", 2)
     assert [exported(run, each) for each in ("model", "best")] == [part == "model", part == "best"]
 
@@ -62,13 +62,13 @@ def test_a_run_that_then_diverges_has_the_model_of_its_best_epoch(settings: Sett
     run, longer = tmp_path / "run", changed(settings, epochs=9)
     train(settings, run)
     edit(run, best_perplexity=1e9)
-    train(changed(longer, max_time="0.01s"), run, resume=True)
+    train(changed(longer, max_time="0.01s"), run, mode="resume")
     assert exported(run, "model")
     tensors, record = checkpoint.load(run / CHECKPOINT)
     tensors["model.embedding.weight"] *= 1e38
     checkpoint.save(run / CHECKPOINT, tensors, record)
     with pytest.raises(DivergedError, match=r"the model of epoch \d is kept"):
-        train(longer, run, resume=True)
+        train(longer, run, mode="resume")
     assert exported(run, "best")
 
 
@@ -76,6 +76,6 @@ def test_the_seconds_are_those_of_all_calls(settings: Settings, tmp_path: Path) 
     run = tmp_path / "run"
     train(settings, run)
     edit(run, seconds=1000.0)
-    assert 1000 < train(changed(settings, epochs=3), run, resume=True).seconds < 1900
+    assert 1000 < train(changed(settings, epochs=3), run, mode="resume").seconds < 1900
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert lines[-1]["seconds"] > 1000 > lines[0]["seconds"]

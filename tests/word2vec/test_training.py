@@ -236,10 +236,10 @@ def test_a_run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads((tmp_path / "run" / "result.json").read_text())["losses"] == list(result.losses)
     with pytest.raises(RunFolderError, match="holds a run already: --overwrite replaces it"):
         train_word2vec(data, settings, tmp_path / "run")
-    again = train_word2vec(data, settings, tmp_path / "run", overwrite=True)
+    again = train_word2vec(data, settings, tmp_path / "run", mode="overwrite")
     assert again.weights_sha256 == result.weights_sha256
     with pytest.raises(DataError, match=r"nothing was predicted.*word2vec\.sample 1e-12"):
-        train_word2vec(data, replace(settings, sample=1e-12), tmp_path / "run", overwrite=True)
+        train_word2vec(data, replace(settings, sample=1e-12), tmp_path / "run", mode="overwrite")
     assert read_model(tmp_path / "run", "word2vec")[0] == config, "what was there is there still"
 
 

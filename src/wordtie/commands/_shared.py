@@ -78,12 +78,6 @@ def read_lines(path: str) -> Iterator[str]:
             yield from decoded(block, name, number, begins=number == 1).removesuffix("\n").split("\n")
 
 
-def say(notes: Iterable[str]) -> None:
-    """Tell, on stderr, what someone may not have meant."""
-    for note in notes:
-        print(f"note: {note}", file=sys.stderr)
-
-
 def print_json(value: object) -> None:
     """One JSON object, with words in any script left readable."""
     print(json.dumps(value, ensure_ascii=False, indent=2))

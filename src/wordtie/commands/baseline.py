@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wordtie.commands._settings import SettingsParser, another_of_its_name
-from wordtie.commands._shared import UsageError, print_json, say
+from wordtie.commands._shared import UsageError, print_json
+from wordtie.console import say
 
 if TYPE_CHECKING:
     from wordtie.data.token_file import PreparedData

@@ -6,8 +6,9 @@ import argparse
 import dataclasses
 from typing import TYPE_CHECKING
 
-from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv, read_lines, say, text_name, whole_number
+from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv, read_lines, text_name, whole_number
 from wordtie.config.paths import path_of
+from wordtie.console import say
 from wordtie.errors import DataError
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ def main(argv: list[str]) -> None:
         show_text(models, arguments)
         return
 
+    from wordtie.data.input_warnings import of_phrases
     from wordtie.inference.compare import lines
-    from wordtie.inference.input_warnings import of_phrases
 
     read = [phrase for _, phrase, _ in phrases]
     say(f"{name}: {note}" for name, loaded in models.items() for note in of_phrases(loaded.tokenizer, read))
@@ -105,8 +106,8 @@ def comparison(
 def show_text(models: dict[str, LoadedModel], arguments: argparse.Namespace) -> None:
     """A row for each model and group of words: the mean probability given, where it was in vain, and what came."""
     from wordtie.data.encoding import encode_file
+    from wordtie.data.input_warnings import beginning, of_text
     from wordtie.evaluation.word_mass import text_mass
-    from wordtie.inference.input_warnings import beginning, of_text
 
     path = path_of(arguments.text)
     if arguments.text == "-" or (path.exists() and not path.is_file() and not path.is_dir()):

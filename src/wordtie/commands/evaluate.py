@@ -8,8 +8,9 @@ import sys
 import termios
 from typing import TYPE_CHECKING
 
-from wordtie.commands._shared import Parser, UsageError, print_json, say, stdin, text_name
+from wordtie.commands._shared import Parser, UsageError, print_json, stdin, text_name
 from wordtie.config.paths import path_of
+from wordtie.console import say
 
 if TYPE_CHECKING:
     from wordtie.inference.evaluate import EvaluationResult
@@ -39,7 +40,7 @@ def main(argv: list[str]) -> None:
     if arguments.file and arguments.split:
         raise UsageError("--split is for the model's own corpus: leave it out, or the FILE")
 
-    from wordtie.inference.input_warnings import beginning, of_text
+    from wordtie.data.input_warnings import beginning, of_text
     from wordtie.inference.loading import load
 
     model = load(arguments.run)

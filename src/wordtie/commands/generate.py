@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from wordtie.commands._shared import Parser, say, seed, whole_number
+from wordtie.commands._shared import Parser, seed, whole_number
+from wordtie.console import say
 
 HELP = """\
 Write text, one sampled word after another.
@@ -25,7 +26,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--seed", type=seed, help="the same seed writes the same text")
     arguments = parser.parse_args(argv)
 
-    from wordtie.inference.input_warnings import of_phrases
+    from wordtie.data.input_warnings import of_phrases
     from wordtie.inference.loading import load
 
     model = load(arguments.run)

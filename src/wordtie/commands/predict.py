@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from wordtie.commands._shared import Parser, print_json, print_tsv, say, whole_number
+from wordtie.commands._shared import Parser, print_json, print_tsv, whole_number
+from wordtie.console import say
 
 HELP = """\
 List the likeliest next words of a phrase.
@@ -30,7 +31,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--json", action="store_true", help="print a JSON list")
     arguments = parser.parse_args(argv)
 
-    from wordtie.inference.input_warnings import of_phrases
+    from wordtie.data.input_warnings import of_phrases
     from wordtie.inference.loading import load
 
     model, phrase = load(arguments.run), " ".join(arguments.phrase)

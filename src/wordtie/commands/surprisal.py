@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Iterator
 from itertools import chain, islice
 
-from wordtie.commands._shared import Parser, UsageError, print_json_list, print_tsv, read_lines, say, text_name
+from wordtie.commands._shared import Parser, UsageError, print_json_list, print_tsv, read_lines, text_name
+from wordtie.console import say
 from wordtie.data.table import column
 from wordtie.errors import DataError
 
@@ -51,7 +52,7 @@ def main(argv: list[str]) -> None:
     if arguments.column and arguments.reset == "blank":
         raise UsageError("rows have no blank lines between: write a passage into one cell, a sentence a line")
 
-    from wordtie.inference.input_warnings import SAMPLE, misread, several_sentences
+    from wordtie.data.input_warnings import SAMPLE, misread, several_sentences
     from wordtie.inference.loading import load
     from wordtie.inference.surprisal import surprisal
 

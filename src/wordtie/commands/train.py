@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wordtie.commands._settings import SettingsParser, another_of_its_name, as_yaml, default_folder
-from wordtie.commands._shared import UsageError, print_json, say
+from wordtie.commands._shared import UsageError, print_json
 from wordtie.config import to_dict
-from wordtie.data.catalogue import CATALOGUE
+from wordtie.console import say
 
 if TYPE_CHECKING:
-    from wordtie.data.token_file import PreparedData
     from wordtie.runs.result import TrainingResult
 
 HELP = """\
@@ -60,71 +58,38 @@ def main(argv: list[str]) -> None:
         return
     out = default_folder(settings.data.corpus) if parsed.out is None else parsed.out
 
-    from wordtie.config.unused_settings import unused_settings
-    from wordtie.data.prepare import prepare
-    from wordtie.runs.layout import CHECKPOINT
-    from wordtie.runs.run_folder import named
-    from wordtie.training.run_writer import check_call
     from wordtie.training.trainer import train
 
-    say([*another_of_its_name(settings.data.corpus), *unused_settings(settings)])
-    check_call(named(out), settings, parsed.resume, parsed.overwrite)
-    goes_on = parsed.resume and (named(out) / CHECKPOINT).exists()
-    data = prepare(settings.data)  # as it is before the training: someone may go on writing
-    if not goes_on:  # then they have been said
-        say([f"{out}: no run is there to go on with, so a new one begins"] if parsed.resume else [])
-        say(notes(data))
-    result = train(settings, out, resume=parsed.resume, overwrite=parsed.overwrite)
+    say(another_of_its_name(settings.data.corpus))
+    result = train(settings, out, mode="resume" if parsed.resume else "overwrite" if parsed.overwrite else "new")
     if result.stopped == "max_time":
-        print("stopped by --training.max_time; the same command with --resume goes on", file=sys.stderr)
+        print("stopped by --training.max_time; the same command with --resume continues", file=sys.stderr)
     if parsed.json:
         print_json(result.as_json())
     else:
-        print(summary(result, data.info))
-        if result.stopped != "max_time" and result.valid_perplexity > data.info["vocabulary_size"]:
+        print(summary(result))
+        if result.stopped != "max_time" and result.valid_perplexity > (result.text or {})["vocabulary_size"]:
             say(["the model is worse than guessing: --training.lr is too high, or the training text is too short"])
 
 
-def summary(result: TrainingResult, info: dict[str, Any]) -> str:
-    """What a person wants to know at the end."""
+def summary(result: TrainingResult) -> str:
+    """The result, for a person: every perplexity with what it was counted over."""
     from wordtie.evaluation.format_perplexity import format_perplexity
 
+    text = result.text or {}
+    measuring = result.measuring_seconds or 0.0
     return "\n".join(
         [
             f"run folder             {result.folder}",
-            f"parameters             {result.parameters:,}, over {info['vocabulary_size']:,} words",
-            f"text                   {TAKEN_AS[info['policy']['tokenisation']]}",
-            f"trained                {result.epochs} epochs, {result.seconds:.0f} s ({result.stopped})",
+            f"parameters             {result.parameters:,}, over {text['vocabulary_size']:,} words",
+            f"text                   {TAKEN_AS[text['tokenisation']]}",
+            f"trained                {result.epochs_trained:.3g} epochs, {result.tokens_seen:,} tokens, in "
+            f"{result.seconds - measuring:.0f} s, and {measuring:.0f} s of measuring ({result.stopped})",
             f"test perplexity        {format_perplexity(result.test_perplexity)} over {result.test_tokens:,} tokens, "
-            f"{info['splits']['test']['oov']:,} of them out of the vocabulary",
+            f"{text['test_oov']:,} of them out of the vocabulary",
             f"validation perplexity  {format_perplexity(result.valid_perplexity)} over {result.valid_tokens:,} tokens, "
-            f"{info['splits']['valid']['oov']:,} of them out of the vocabulary",
-            f"<unk>: {info['policy']['unk']}",
-            f"<eos>: {info['policy']['eos']}",
+            f"{text['valid_oov']:,} of them out of the vocabulary",
+            f"<unk>: {text['unk']}",
+            f"<eos>: {text['eos']}",
         ]
     )
-
-
-def notes(data: PreparedData) -> list[str]:
-    """What of the text someone may not have meant."""
-    from wordtie.inference.input_warnings import beginning, written_ends
-
-    ids, vocabulary = data.train, data.vocabulary
-    found = []
-    if not (ids == vocabulary.unk_id).any():
-        every_word = data.info["made_from"]["settings"]["min_count"] == 1
-        hint = ": --data.min_count 2 has it learnt from rare words" if every_word else ""
-        found.append(f"<unk> never came in training, so what the model says of unknown words means nothing{hint}")
-    if data.info["corpus"] in CATALOGUE:
-        return found
-    paths = map(Path, data.info["made_from"]["files"])
-    if written := [f"{path}: {note}" for path in paths for note in written_ends(data.tokenizer, beginning(path))]:
-        return found + written
-    ends = ids == vocabulary.eos_id
-    blank = int((ends[1:] & ends[:-1]).sum())
-    if blank:
-        found.append(
-            f"{blank:,} of {int(ends.sum()):,} lines of the training text are blank, each a sentence without words: "
-            "take them out where they only part paragraphs"
-        )
-    return found

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from wordtie.commands._settings import SettingsParser, another_of_its_name, as_yaml, default_folder
-from wordtie.commands._shared import print_json, say
+from wordtie.commands._shared import print_json
 from wordtie.config import DataSettings
 from wordtie.config.paths import path_of
+from wordtie.console import say
 from wordtie.data.catalogue import CATALOGUE
 from wordtie.word2vec.settings import MIN_COUNT, Word2VecSettings, recipe, with_min_count
 
@@ -50,7 +51,7 @@ def main(argv: list[str]) -> None:
     say([*another_of_its_name(data.corpus), *settings.unused_settings()])
     if data.corpus not in CATALOGUE and path_of(data.corpus).is_file():
         say([f"{data.split[0]:.0%} of the text are trained on, as by `wordtie train`: --data.split says how much"])
-    result = train_word2vec(data, settings, out, parsed.overwrite)
+    result = train_word2vec(data, settings, out, mode="overwrite" if parsed.overwrite else "new")
     if parsed.json:
         print_json(result.as_json())
         return

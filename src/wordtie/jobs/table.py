@@ -1,5 +1,5 @@
 """The live table of a queue: epoch, validation perplexity, time left of every run, from their `metrics.jsonl` and
-`pace`.
+`live_progress`.
 
 On a terminal it stays in its place and fits into it: running runs first, then failed ones with why, the others counted.
 Elsewhere (a log, a pipe) a run has one line whenever something new is known.

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from wordtie.config import ModelSettings
 from wordtie.heads.build import build_head
 from wordtie.kernels.lstm.layer import FastLayer
+from wordtie.models.trainable import TrainableModel
 from wordtie.nn.build import build_core
 from wordtie.nn.core import State
 from wordtie.nn.dropout import word_mask
@@ -26,7 +27,7 @@ WORD_MATRICES = ("embedding.weight", "head.weight")
 """Parameters with a row a word; the second where the head is untied."""
 
 
-class LanguageModel(nn.Module):
+class LanguageModel(TrainableModel):
     """Next-word model over a vocabulary of `words` words."""
 
     def __init__(self, settings: ModelSettings, words: int) -> None:
@@ -92,7 +93,3 @@ class LanguageModel(nn.Module):
         if isinstance(self.core, LSTM):
             self.core.run_layer = FastLayer(precision) if fused else None
         return self
-
-    def parameter_count(self) -> int:
-        """Trainable numbers, the shared matrix counted once."""
-        return sum(parameter.numel() for parameter in self.parameters())

@@ -17,6 +17,6 @@ MODEL_FILES = (*SEALED, MANIFEST)
 """The model; the last seals the others."""
 CHECKPOINT = Path("checkpoints") / "last.safetensors"
 SETTINGS, METRICS, RESULT, SESSIONS = "settings.yaml", "metrics.jsonl", "result.json", "sessions.jsonl"
-PACE = "pace"
-RECORDS = (SETTINGS, METRICS, RESULT, SESSIONS, PACE)
+LIVE_PROGRESS = "live_progress"
+RECORDS = (SETTINGS, METRICS, RESULT, SESSIONS, LIVE_PROGRESS)
 """Beside the model: how it came about."""

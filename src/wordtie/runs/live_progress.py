@@ -1,7 +1,7 @@
 """How far into its epochs a run is, for whoever looks on from another process: an epoch may take many minutes.
 
-The file `pace` in the run folder has two numbers, epochs and seconds trained so far. It is written about once a second
-while a model trains, and gone when the run is over. The run itself never reads it.
+The file `live_progress` in the run folder has two numbers, epochs and seconds trained so far. It is written about once
+a second while a model trains, and removed when the run ends. The run itself never reads it.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from wordtie.runs.layout import PACE
+from wordtie.runs.layout import LIVE_PROGRESS
 
 
-class Pace:
-    """Writes it."""
+class LiveProgress:
+    """Writes the file."""
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / PACE
+        self.path = folder / LIVE_PROGRESS
         self.written = -math.inf
 
     def __call__(self, epochs: float, seconds: float) -> None:
@@ -30,7 +30,7 @@ class Pace:
         with suppress(OSError):
             self.path.write_text(f"{epochs:.4f} {seconds:.3f}\n", encoding="utf-8")
 
-    def over(self) -> None:
+    def remove(self) -> None:
         """No more is to come."""
         with suppress(OSError):
             self.path.unlink(missing_ok=True)
@@ -39,7 +39,7 @@ class Pace:
 def read(folder: Path) -> tuple[float, float] | None:
     """Epochs and seconds so far; None where no run says, or its line is being written."""
     try:
-        epochs, seconds = map(float, (folder / PACE).read_text(encoding="utf-8").split())
+        epochs, seconds = map(float, (folder / LIVE_PROGRESS).read_text(encoding="utf-8").split())
     except (OSError, ValueError):
         return None
     return (epochs, seconds) if math.isfinite(epochs) and math.isfinite(seconds) else None

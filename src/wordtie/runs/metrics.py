@@ -20,19 +20,19 @@ FIGURES = ("epoch", "train_perplexity", "valid_perplexity", "seconds")
 class Metrics:
     """`metrics.jsonl`, and TensorBoard beside it when that is installed."""
 
-    def __init__(self, folder: Path, length: int) -> None:
-        """Go on after `length` bytes: what a killed run wrote past its last checkpoint is dropped."""
+    def __init__(self, folder: Path) -> None:
         self.path = folder / METRICS
+        self.length = 0
+        """Bytes written so far."""
+        self.board: Any = None
+
+    def open(self, length: int) -> None:
+        """Continue after `length` bytes: what a killed run wrote past its last checkpoint is dropped."""
         with saving(self.path):
             self.path.touch()
-            with self.path.open("r+b") as file:
-                file.truncate(min(length, self.length))
-        self.board = _tensorboard(folder / "tensorboard")
-
-    @property
-    def length(self) -> int:
-        """Bytes written so far."""
-        return self.path.stat().st_size
+            self.length = min(length, self.path.stat().st_size)
+            os.truncate(self.path, self.length)
+        self.board = _tensorboard(self.path.parent / "tensorboard")
 
     def write(self, **values: Any) -> None:
         """One JSON object on a line."""
@@ -40,6 +40,7 @@ class Metrics:
             file.write(json.dumps(values) + "\n")
             file.flush()
             os.fsync(file.fileno())
+            self.length = file.tell()
         if self.board is not None:
             for name, value in values.items():
                 if isinstance(value, float):

@@ -93,7 +93,7 @@ def begin_invocation(folder: Path, fresh: bool, device: torch.device, where: dic
             file.write(f"{json.dumps(line)}\n")
 
 
-def end_session(folder: Path, how: str) -> None:
+def end_invocation(folder: Path, how: str) -> None:
     """Add to the last call how it ended, which is said where nothing more is to be expected. Raises `SaveError`."""
     calls = sessions(folder)
     calls[-1]["ended"] = how

@@ -1,4 +1,4 @@
-"""What a run came to, and where it stands in between."""
+"""The result of a run, and the position of one that is not finished."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Stopped: TypeAlias = Literal["finished", "patience", "max_time"]
 
 @dataclass(frozen=True)
 class RunResult:
-    """What a run came to, of whatever kind it is."""
+    """The result of a run, whatever kind of model it trained."""
 
     folder: Path
 
@@ -32,7 +32,7 @@ class RunResult:
 
 @dataclass(frozen=True)
 class TrainingResult(RunResult):
-    """What a run came to. Perplexities are the exported model's, over one stream, no token dropped."""
+    """The result of a training. Perplexities are the exported model's, over one stream, no token dropped."""
 
     stopped: Stopped
     epochs: int
@@ -47,10 +47,18 @@ class TrainingResult(RunResult):
     test_tokens: int
     weights_sha256: str
     precision: str
+    epochs_trained: float | None = None
+    """As a fraction: 0.48 of a run that time stopped in its first epoch. None in results of before 0.2, as the next."""
+    tokens_seen: int | None = None
+    """Target words that the run was trained on."""
+    measuring_seconds: float | None = None
+    """Of `seconds`, those of validation and of measuring the finished model."""
+    text: dict[str, Any] | None = None
+    """How the text was read: vocabulary size, tokenisation, `<unk>` and `<eos>` policy, out-of-vocabulary tokens."""
 
 
 def read_result(folder: Path) -> TrainingResult | None:
-    """What the run in the folder came to; None where it has not ended. Raises `RunFolderError` for a damaged file."""
+    """The result of the run in the folder; None if it has not ended. Raises `RunFolderError` for a damaged file."""
     path = folder / RESULT
     if not path.exists():
         return None
@@ -73,12 +81,17 @@ class Position:
     nats: float = 0.0
     tokens: int = 0
     seconds: float = 0.0
-    """Of training and validation, over all calls."""
+    """Of training and validation, over all invocations."""
+    measuring_seconds: float = 0.0
+    """Of `seconds`, those of validation."""
+    tokens_seen: int = 0
+    """Target words of all steps so far."""
     best_perplexity: float = math.inf
+    """The best validation objective so far; of a language model, its perplexity."""
     best_epoch: int = 0
     """0: no epoch has been validated yet."""
     history: list[float] = field(default_factory=list)
-    """The validation perplexity of each epoch."""
+    """The validation objective of each epoch."""
     started_from: str = ""
     """SHA-256 of the weights that it started from; empty where these were drawn."""
     precisions: list[str] = field(default_factory=list)
@@ -86,8 +99,15 @@ class Position:
     metrics_length: int = 0
     """Bytes of `metrics.jsonl` that belong to the run so far."""
 
-    def computes_in(self, precision: str) -> None:
-        """Note what the run goes on in."""
+    def count(self, nats: float, tokens: int) -> None:
+        """Count one more window."""
+        self.nats += nats
+        self.tokens += tokens
+        self.tokens_seen += tokens
+        self.window += 1
+
+    def add_precision(self, precision: str) -> None:
+        """Note the precision of this invocation."""
         if precision not in self.precisions:
             self.precisions.append(precision)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from safetensors.torch import load as load_tensors
 from torch import Tensor
@@ -42,6 +42,8 @@ from wordtie.storage.lock import LOCK, hold, is_locked, release
 
 VERSION = 2
 LANGUAGE_MODEL = "language_model"
+Mode: TypeAlias = Literal["new", "resume", "overwrite"]
+"""What to do with a run that is in the folder already: refuse, continue it, replace it."""
 OPENERS = {
     LANGUAGE_MODEL: "`wordtie evaluate`, `wordtie surprisal` or `wordtie predict`",
     "word2vec": "`wordtie vectors` or `wordtie similarity`",
@@ -180,6 +182,25 @@ def locked(folder: Path) -> Iterator[None]:
             release(handle)
 
 
+@contextmanager
+def folder_for_training(name: str | Path, mode: Mode, can_resume: bool = True) -> Iterator[Path]:
+    """Hold the folder of this name, in which a run may be written; one that nothing was written to does not stay.
+
+    Raises `RunFolderError` as `check_free` and `locked` do.
+    """
+    folder = named(name)
+    check_free(folder, mode, can_resume)  # before a folder is made in a place that holds a file
+    found = folder.exists()
+    try:
+        with locked(folder):
+            check_free(folder, mode, can_resume)  # another process may have just finished
+            yield folder
+    finally:
+        if not found and folder.is_dir() and {each.name for each in folder.iterdir()} == {LOCK}:
+            (folder / LOCK).unlink()
+            folder.rmdir()
+
+
 def clear(folder: Path, but: Sequence[str | Path] = ()) -> None:
     """Remove what a run wrote, and nothing else that may lie there; `but`: what has been replaced already."""
     everything: list[str | Path] = [*reversed(MODEL_FILES), *RECORDS, CHECKPOINT]
@@ -200,22 +221,21 @@ def named(folder: str | Path) -> Path:
     return path_of(folder)
 
 
-def check_free(folder: Path, resume: bool | None, overwrite: bool) -> None:
-    """Raise `RunFolderError` where training here would lose something that nobody said may be lost.
-
-    `resume` is None where a training cannot be gone on with.
-    """
+def check_free(folder: Path, mode: Mode, can_resume: bool = True) -> None:
+    """Raise `RunFolderError` if training here would lose something that `mode` does not give up."""
+    if mode not in get_args(Mode):
+        raise RunFolderError(f"{folder}: mode is one of {', '.join(get_args(Mode))}, got {mode!r}")
     if folder.exists() and not folder.is_dir():
         raise RunFolderError(f"{folder}: is a file, not a folder: choose another --out")
     there = [name for name in (CHECKPOINT, MANIFEST, MODEL, CONFIG, TOKENIZER, *RECORDS) if (folder / name).exists()]
-    if overwrite or not there:
+    if mode == "overwrite" or not there:
         return
-    if not resume:
-        again = "--resume goes on with it, " if CHECKPOINT in there and resume is not None else ""
+    if mode == "new":
+        again = "--resume continues it, " if CHECKPOINT in there and can_resume else ""
         trained = any(name in (CHECKPOINT, MANIFEST, MODEL) for name in there)
         what = "holds a run already" if trained else f"has a {there[0]} already"
         raise RunFolderError(f"{folder}: {what}: {again}--overwrite replaces it")
     if CHECKPOINT not in there:  # the first that a run writes
         raise RunFolderError(
-            f"{folder}: has a {there[0]}, but not {CHECKPOINT} to go on from: take it from a copy, or give --overwrite"
+            f"{folder}: has a {there[0]}, but no {CHECKPOINT} to resume from: take it from a copy, or give --overwrite"
         )

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from wordtie.models.language_model import LanguageModel
+from wordtie.models.trainable import TrainableModel
 
 
 class Average:
@@ -37,7 +37,7 @@ class Average:
             self.mean[name].lerp_(parameter, 1 / self.steps)
 
     @contextmanager
-    def applied(self, model: LanguageModel) -> Iterator[None]:
+    def applied(self, model: TrainableModel) -> Iterator[None]:
         """The model with the mean for its parameters, if there is one; afterwards its own are back, to the bit.
 
         Where parameters are held somewhere, as unit rows are, their mean is brought there.

@@ -10,24 +10,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import torch
-from torch import Tensor
 
-from wordtie.models.language_model import LanguageModel
+from wordtie.models.trainable import TrainableModel
 from wordtie.nn.core import State
 from wordtie.runs.result import Position
 from wordtie.training.averaging import Average
-
-Tensors = dict[str, Tensor]
+from wordtie.training.task import Tensors
 
 
 @dataclass
 class RunState:
     """The model, its optimiser, and where in the text they are."""
 
-    model: LanguageModel
+    model: TrainableModel
     optimiser: torch.optim.Optimizer
-    carried: State
-    """The core's state from window to window, each part (B, H)."""
+    hidden_state: State
+    """Carried from batch to batch: each layer's parts, (B, H)."""
     position: Position = field(default_factory=Position)
     kept: Tensors = field(default_factory=dict)
     """What is exported: the parameters of the best epoch, or of the last; empty before there is one."""
@@ -36,7 +34,7 @@ class RunState:
     @property
     def device(self) -> torch.device:
         """The model's."""
-        return self.model.embedding.weight.device
+        return self.model.device
 
     def parameters(self) -> Tensors:
         """A copy of what is measured and exported: the model's parameters as they are now, or their mean."""
@@ -50,7 +48,7 @@ class RunState:
         tensors |= {f"average.{name}": tensor for name, tensor in self.average.mean.items()}
         if self.average.mean:
             tensors["averaged.steps"] = torch.tensor(self.average.steps)
-        for layer, parts in enumerate(self.carried):
+        for layer, parts in enumerate(self.hidden_state):
             tensors |= {f"state.{layer}.{number}": part for number, part in enumerate(parts)}
         tensors["rng.cpu"] = torch.get_rng_state()
         if self.device.type == "cuda":
@@ -66,7 +64,7 @@ class RunState:
             self.kept = {name: tensor.to(self.device) for name, tensor in _part(tensors, "best").items()}
             self.average.mean = {name: tensor.to(self.device) for name, tensor in _part(tensors, "average").items()}
             self.average.steps = int(tensors.get("averaged.steps", 0))
-            self.carried = _carried(_part(tensors, "state"), like=self.carried)
+            self.hidden_state = _hidden_state(_part(tensors, "state"), like=self.hidden_state)
             slots: dict[int, Tensors] = {}
             for name, tensor in _part(tensors, "optimiser").items():
                 number, _, slot = name.partition(".")
@@ -90,7 +88,7 @@ def _part(tensors: Tensors, part: str) -> Tensors:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
-def _carried(tensors: Tensors, like: State) -> State:
+def _hidden_state(tensors: Tensors, like: State) -> State:
     """The state in the shape of `like`, which is where its device and its parts are known from."""
     return [
         tuple(tensors[f"{layer}.{number}"].to(part.device) for number, part in enumerate(parts))

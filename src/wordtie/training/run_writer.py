@@ -1,92 +1,102 @@
-"""What a run keeps in its folder while it trains: settings, metrics, the checkpoint, the best model so far."""
+"""What a run writes into its folder while it trains: settings, metrics, the checkpoint, the best model so far."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from wordtie.config import Settings, from_dict, to_dict
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import RunFolderError, SettingsError
-from wordtie.runs import checkpoint, layout, run_folder
+from wordtie.runs import checkpoint, provenance, run_folder
 from wordtie.runs.compatibility import changed_settings, difference, identity
+from wordtie.runs.layout import CHECKPOINT, MODEL_FILES, RESULT, SETTINGS
 from wordtie.runs.metrics import Metrics
-from wordtie.runs.provenance import begin_invocation
 from wordtie.runs.result import Position
 from wordtie.storage.atomic import write_text
-from wordtie.training.precision import precision_of, resolve_device
-from wordtie.training.run_state import RunState, Tensors
-from wordtie.training.warm_start import check_start
+from wordtie.training.run_state import RunState
+from wordtie.training.task import Tensors
 
 
-def check_call(folder: Path, settings: Settings, resume: bool, overwrite: bool) -> None:
-    """Everything that can be refused before a text is read for nothing. Raises `RunFolderError`, `SettingsError`."""
-    run_folder.check_free(folder, resume, overwrite)
-    precision_of(settings, resolve_device(settings.training.device))
-    if overwrite or not (folder / layout.CHECKPOINT).exists():
-        check_start(settings)
-    if resume:
-        check_same_settings(folder, settings)
+@dataclass(frozen=True)
+class Resumable:
+    """A checkpoint that was opened, and whose settings are those of the run that is to be resumed."""
+
+    path: Path
+    tensors: Tensors
+    record: dict[str, Any]
 
 
-def check_same_settings(folder: Path, settings: Settings) -> None:
-    """Raise `RunFolderError` for settings that are not the run's, before a text is read for nothing.
+def read_resumable(folder: Path, settings: Settings) -> Resumable | None:
+    """The checkpoint of a run with these settings; None if the run has none yet.
 
-    They are those of the checkpoint, from which the run goes on.
+    Checked before a text is read for nothing; the text itself is checked by `RunWriter.begin`. Raises `RunFolderError`
+    for a damaged checkpoint and for other settings.
     """
-    path = folder / layout.CHECKPOINT
+    path = folder / CHECKPOINT
     if not path.exists():
-        return
+        return None
+    tensors, record = checkpoint.load(path)
     with checkpoint.wrap_record_errors(path):
         try:
-            other = changed_settings(from_dict(checkpoint.record(path)["identity"]["settings"]), settings)
+            other = changed_settings(from_dict(record["identity"]["settings"]), settings)
         except SettingsError as error:
             other = [str(error)]
     if other:
         raise incompatible_run(folder, ", ".join(other))
+    return Resumable(path, tensors, record)
 
 
 def incompatible_run(folder: Path, other: str) -> RunFolderError:
-    """What to say of a run that was begun with other settings, or another text."""
+    """The error for a run that was started with other settings, or on another text."""
     back = ""
     if other.startswith(("text of", "data.corpus")):
         back = "give it its text again, or "
     elif not other.startswith("words, "):
-        back = f"go on with --config {folder / layout.SETTINGS} --out {folder} --resume, or "
+        back = f"resume with --config {folder / SETTINGS} --out {folder} --resume, or "
     return RunFolderError(
         f"{folder}: this run was started with other {other}: {back}train another with --out or --overwrite"
     )
 
 
-class SavedRun:
-    """The folder of one run; to be used under its lock."""
+class RunWriter:
+    """Writes one run into its folder: settings, metrics, checkpoints, the model. Used under the folder's lock."""
 
-    def __init__(self, folder: Path, settings: Settings, data: PreparedData, overwrite: bool) -> None:
+    def __init__(
+        self, folder: Path, settings: Settings, data: PreparedData, mode: run_folder.Mode, resumable: Resumable | None
+    ) -> None:
         self.folder = folder
-        self.overwrite = overwrite
-        self.fresh = overwrite or not (folder / layout.CHECKPOINT).exists()
         self.settings = settings
         self.tokenizer = data.tokenizer
         self.identity = identity(settings, data)
+        self.replaces = mode == "overwrite"
+        self.how_to_resume = "" if mode == "resume" else "with --resume "
+        self.resumable = resumable
+        self.metrics = Metrics(folder)
 
-    def begin(self, now: RunState) -> None:
+    def begin(self, state: RunState) -> None:
         """Bring the run to where its checkpoint is, or save its start. Raises `RunFolderError`, `SaveError`."""
-        if self.fresh:
-            self._save(now)
+        if self.resumable:
+            self._restore(self.resumable, state)
         else:
-            self.restore(self.folder / layout.CHECKPOINT, now)
-        if self.overwrite:  # not before there was room for the new run; the model stays until there is another
-            run_folder.clear(self.folder, but=(layout.CHECKPOINT, *layout.MODEL_FILES))
-        (self.folder / layout.RESULT).unlink(missing_ok=True)  # is of what was there
-        write_text(self.folder / layout.SETTINGS, yaml.safe_dump(to_dict(self.settings), sort_keys=False))
-        self.metrics = Metrics(self.folder, now.position.metrics_length)
+            self.checkpoint(state)
+        if self.replaces:  # not before there was room for the new run; the model stays until there is another
+            run_folder.clear(self.folder, but=(CHECKPOINT, *MODEL_FILES))
+        (self.folder / RESULT).unlink(missing_ok=True)  # is of what was there
+        write_text(self.folder / SETTINGS, yaml.safe_dump(to_dict(self.settings), sort_keys=False))
+        self.metrics.open(state.position.metrics_length)
 
-    def begin_invocation(self, now: RunState) -> None:
+    def begin_invocation(self, state: RunState) -> None:
         """Note what computes from here on. Raises `SaveError`."""
-        where = {"epoch": now.position.epoch, "window": now.position.window}
-        begin_invocation(self.folder, self.fresh, now.device, where)
+        where = {"epoch": state.position.epoch, "window": state.position.window}
+        provenance.begin_invocation(self.folder, self.resumable is None, state.device, where)
+
+    def end_invocation(self, how: str) -> None:
+        """Note how it ended, if nothing more is to be expected of the run. Raises `SaveError`."""
+        provenance.end_invocation(self.folder, how)
 
     def __enter__(self) -> None:
         """Begun."""
@@ -94,27 +104,23 @@ class SavedRun:
     def __exit__(self, *error: object) -> None:
         self.metrics.close()
 
-    def checkpoint(self, now: RunState) -> None:
-        """Save everything that decides what comes next."""
-        now.position.metrics_length = self.metrics.length
-        self._save(now)
-
-    def _save(self, now: RunState) -> None:
-        record = {"position": asdict(now.position), "identity": self.identity}
-        checkpoint.save(self.folder / layout.CHECKPOINT, now.tensors(), record)
-
-    def restore(self, path: Path, now: RunState) -> None:
-        """Take everything back. Raises `RunFolderError` where the settings or the text are not the run's."""
-        tensors, record = checkpoint.load(path)
-        with checkpoint.wrap_record_errors(path):
-            other = difference(record["identity"], self.identity)
-            position = Position(**record["position"])
-            if not other:
-                now.restore(tensors, position)
-        if other:
-            raise incompatible_run(self.folder, other)
+    def checkpoint(self, state: RunState) -> None:
+        """Save everything that decides what comes next. Raises `SaveError`."""
+        state.position.metrics_length = self.metrics.length
+        record = {"position": asdict(state.position), "identity": self.identity}
+        checkpoint.save(self.folder / CHECKPOINT, state.tensors(), record)
 
     def export(self, tensors: Tensors) -> None:
-        """Make these parameters the run folder's model."""
+        """Make these parameters the run folder's model. Raises `SaveError`."""
         model = run_folder.SavedModel(self.settings, tensors, self.tokenizer, self.identity["texts"])
         run_folder.write_language_model(self.folder, model)
+
+    def _restore(self, resumable: Resumable, state: RunState) -> None:
+        """Take everything back. Raises `RunFolderError` if the text is not the run's."""
+        with checkpoint.wrap_record_errors(resumable.path):
+            other = difference(resumable.record["identity"], self.identity)
+            if not other:
+                state.restore(resumable.tensors, Position(**resumable.record["position"]))
+        if other:
+            raise incompatible_run(self.folder, other)
+        self.resumable = replace(resumable, tensors={})  # their memory is free again

@@ -31,8 +31,8 @@ def without_gain(history: Sequence[float]) -> int:
     return count
 
 
-def over(training: TrainingSettings, position: Position) -> Stopped | None:
-    """Why nothing more is to be trained; None where something is."""
+def why_finished(training: TrainingSettings, position: Position) -> Stopped | None:
+    """Why nothing more is to be trained; None if something is."""
     if position.epoch > training.epochs:
         return "finished"
     tired = out_of_patience(position.history, training.patience, training.average_patience)

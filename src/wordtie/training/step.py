@@ -1,51 +1,35 @@
-"""One window: words drawn where there is noise, forward, loss and penalty, backward, clip, update.
+"""One step: noise, forward, loss and penalty, backward, clip, update.
 
-The gradient is that of the loss summed over the T steps and averaged over the B streams (Zaremba et al. 2014), so
-that learning rates and clipping mean the same whatever the number of streams.
-
-Shapes: T steps, B streams, N = T * B.
+The gradient is that of the loss summed over the steps of a window and averaged over its streams (Zaremba et al. 2014),
+so that learning rates and clipping mean the same whatever the number of streams.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
-from wordtie.losses.loss import Loss
-from wordtie.noise.noisy_forward import Noise
 from wordtie.training.optim import clip_global_norm
 from wordtie.training.run_state import RunState, detached
+from wordtie.training.task import Batch, Objective
 
 
-@dataclass(frozen=True)
-class Step:
-    """What a window is trained with."""
-
-    loss: Loss
-    clip: float
-    noise: Noise
-
-    def __call__(self, now: RunState, inputs_TB: Tensor, targets_TB: Tensor) -> bool:
-        """Train on the window and count it; False, and no weight changed, where loss or gradient is no number."""
-        model, position = now.model, now.position
-        scoring, state = self.noise.forward(model, inputs_TB, targets_TB, now.carried)
-        loss = self.loss.forward(scoring)
-        torch.autograd.backward((loss.total + model.penalty()) / targets_TB.shape[1])
-        self.noise.add_l2_gradient(model)
-        norm = clip_global_norm(model.parameters(), self.clip)
-        nats = float(loss.cross_entropy.detach())
-        if not math.isfinite(nats) or not math.isfinite(float(norm)):
-            now.optimiser.zero_grad(set_to_none=True)
-            return False
-        now.optimiser.step()
-        model.constrain()
-        now.average.add(model)
-        now.optimiser.zero_grad(set_to_none=True)
-        now.carried = detached(state)
-        position.nats += nats
-        position.tokens += loss.tokens
-        position.window += 1
-        return True
+def train_step(objective: Objective, state: RunState, batch: Batch, clip: float) -> bool:
+    """Train on the batch and count it; False, and no weight changed, if loss or gradient is not finite."""
+    model, position = state.model, state.position
+    loss, hidden_state = objective.forward(batch, state.hidden_state)
+    torch.autograd.backward((loss.total + model.penalty()) / batch.streams)
+    objective.add_gradients()
+    norm = clip_global_norm(model.parameters(), clip)
+    nats = float(loss.cross_entropy.detach())
+    if not math.isfinite(nats) or not math.isfinite(float(norm)):
+        state.optimiser.zero_grad(set_to_none=True)
+        return False
+    state.optimiser.step()
+    model.constrain()
+    state.average.add(model)
+    state.optimiser.zero_grad(set_to_none=True)
+    state.hidden_state = detached(hidden_state)
+    position.count(nats, loss.tokens)
+    return True

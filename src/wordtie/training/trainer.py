@@ -1,10 +1,9 @@
-"""Training: windows of text in, a run folder out.
+"""Training: text in, a run folder out. Read `Trainer.run` from top to bottom.
 
-The loop is truncated back-propagation through time: each window's loss is summed over its T steps and
-averaged over its B streams, gradients are clipped by their global norm, the state is carried over. After
-each epoch the model is validated; the best one so far, or the last, is exported as the run folder's model. Everything
-that decides what comes next (weights, optimiser, carried state, random numbers, position) is in one
-checkpoint file, so that a run that was killed goes on and ends in the same bits.
+Training is truncated back-propagation through time. Gradients are clipped by their global norm, and the recurrent state
+is carried from window to window. After each epoch the model is validated; the best one so far, or the last, becomes the
+run folder's model. One checkpoint file holds everything that decides what comes next: weights, optimiser, recurrent
+state, random numbers, position. A run that was killed therefore resumes with bit-identical results.
 """
 
 from __future__ import annotations
@@ -16,132 +15,132 @@ from typing import NoReturn
 
 import torch
 
-from wordtie.config import Settings, parse_time
-from wordtie.data.batches import batches, window_count
+from wordtie.config import Settings, TrainingSettings, parse_time
+from wordtie.config.unused_settings import unused_settings
+from wordtie.console import say
+from wordtie.data.input_warnings import training_text_warnings
 from wordtie.data.prepare import prepare
-from wordtie.data.token_file import PreparedData
-from wordtie.errors import DivergedError, RunFolderError, require
+from wordtie.errors import DivergedError, require
 from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.evaluation.perplexity import Score
-from wordtie.losses.build import build_loss
-from wordtie.models.language_model import LanguageModel
-from wordtie.noise.noisy_forward import build_noise
-from wordtie.runs import checkpoint, run_folder
-from wordtie.runs.live_progress import Pace
-from wordtie.runs.provenance import end_session
+from wordtie.runs import checkpoint
+from wordtie.runs.live_progress import LiveProgress
 from wordtie.runs.result import Position, Stopped, TrainingResult
+from wordtie.runs.run_folder import Mode, folder_for_training
+from wordtie.training.language_modelling import LanguageModelling
 from wordtie.training.optim import build_optimiser
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
 from wordtie.training.progress import Progress
-from wordtie.training.run_state import RunState, Tensors
-from wordtie.training.run_writer import SavedRun, check_call
-from wordtie.training.schedule import averaging_begins, learning_rate, over
-from wordtie.training.step import Step
+from wordtie.training.run_state import RunState
+from wordtie.training.run_writer import RunWriter, read_resumable
+from wordtie.training.schedule import averaging_begins, learning_rate, why_finished
+from wordtie.training.step import train_step
 from wordtie.training.stop_signals import StopSignals
-from wordtie.training.validation import Measuring
-from wordtie.training.warm_start import start
+from wordtie.training.task import Task, Tensors, Validation
+from wordtie.training.warm_start import load_start, read_start
 
 
-def train(settings: Settings, out: str | Path, resume: bool = False, overwrite: bool = False) -> TrainingResult:
-    """Train, or go on training, in the folder `out`. One training at a time in a process; while it lasts, whatever else
-    draws torch's random numbers there, in another thread, changes what it comes to.
+def train(settings: Settings, out: str | Path, mode: Mode = "new") -> TrainingResult:
+    """Train a language model in the folder `out`.
 
-    Raises `RunFolderError` where a run is there already and neither `resume` nor `overwrite` is given, or both are,
-    `SettingsError` for what are no settings, `DataError` for a text that cannot be used, `DivergedError` where the loss
-    stops being a number, `SaveError` where something cannot be written. Ctrl-C, SIGTERM and SIGHUP save a checkpoint,
-    then raise `KeyboardInterrupt`, `SystemExit(143)` and `SystemExit(129)`.
+    `mode` says what to do with a run that is there: `new` refuses, `resume` continues it, `overwrite` replaces it. Only
+    one training runs in a process at a time. While it lasts, other threads must not draw torch's random numbers, or the
+    result changes.
+
+    Raises `RunFolderError` if `out` holds a run that `mode` does not allow for or cannot resume, `SettingsError` for
+    invalid settings, `DataError` for a text that cannot be used, `DivergedError` if the loss stops being a number,
+    `SaveError` if something cannot be written. Ctrl-C, SIGTERM and SIGHUP save a checkpoint, then raise
+    `KeyboardInterrupt`, `SystemExit(143)` and `SystemExit(129)`.
     """
     require(isinstance(settings, Settings), f"train takes Settings(data=..., ...), got a {type(settings).__name__}")
-    out = run_folder.named(out)
-    if resume and overwrite:
-        raise RunFolderError(f"{out}: resume goes on with a run, overwrite replaces it: give one of them")
-    check_call(out, settings, resume, overwrite)
-    data = prepare(settings.data)
     device = resolve_device(settings.training.device)
-    with exclusive_training(settings.training.threads, device), run_folder.locked(out):
-        run_folder.check_free(out, resume, overwrite)
-        return _Run(settings, out, data, device, overwrite, resume).run()
+    precision = precision_of(settings, device)
+    with exclusive_training(settings.training.threads, device), folder_for_training(out, mode) as folder:
+        resumable = read_resumable(folder, settings) if mode == "resume" else None
+        start = None if resumable else read_start(settings)
+        data = prepare(settings.data)
+        if not resumable:  # of a resumed run they have been said
+            say([f"{folder}: no run to resume, so a new one starts"] if mode == "resume" else [])
+            say([*unused_settings(settings), *training_text_warnings(data)])
+        torch.manual_seed(settings.training.seed)
+        task = LanguageModelling(settings, data, device, precision)
+        started_from = load_start(start, settings, task.model, data) if start else ""
+        optimiser = build_optimiser(settings.training, task.model.parameters())
+        state = RunState(task.model, optimiser, task.initial_state(), Position(started_from=started_from))
+        writer = RunWriter(folder, settings, data, mode, resumable)
+        return Trainer(task, settings.training, state, writer, str(precision).removeprefix("torch.")).run()
 
 
-class _Run:
-    """One call of `train`: the run's state, and what it writes."""
+class Trainer:
+    """One invocation: from where the run is to its end, or to a stop by time or signal."""
 
     def __init__(
-        self, settings: Settings, out: Path, data: PreparedData, device: torch.device, overwrite: bool, resume: bool
+        self, task: Task, training: TrainingSettings, state: RunState, writer: RunWriter, precision: str
     ) -> None:
-        self.settings = settings
-        self.data = data
-        self.to_go_on = "" if resume else "with --resume "
-        self.saved = SavedRun(out, settings, data, overwrite)
-        self.pace = Pace(out)
-        training = settings.training
-        self.precision = precision_of(settings, device)
-        self.noise = build_noise(settings.noise, data, device)
-        self.measuring = Measuring(settings, data, self.noise)
-        self.step = Step(build_loss(settings.loss, training.fused, self.precision), training.clip, self.noise)
-        self.windows = window_count(len(data.train), training.streams, training.steps)
-        self.max_seconds = parse_time(training.max_time) if training.max_time else math.inf
-        torch.manual_seed(training.seed)
-        model = LanguageModel(settings.model, len(data.vocabulary)).to(device)
-        position = Position(started_from=start(settings, model, data) if self.saved.fresh else "")
-        optimiser = build_optimiser(training, model.parameters())
-        self.now = RunState(model, optimiser, model.initial_state(training.streams), position)
+        self.task = task
+        self.training = training
+        self.state = state
+        self.writer = writer
+        self.precision = precision
         self.signals = StopSignals()
-        """Obeyed after the window in which they come; while validating, after that."""
+        """Obeyed after the batch in which they come; while validating, after that."""
+        self.max_seconds = parse_time(training.max_time) if training.max_time else math.inf
+        self.progress = Progress(training.epochs, task.batches_per_epoch, self.max_seconds)
+        self.live = LiveProgress(writer.folder)
+        self.started = time.monotonic()
+        self.seconds_before = 0.0
+        """Of earlier invocations; known once the run is resumed."""
+        self.reserve = 0.0
+        """Of `max_seconds`, what measuring in the end will take."""
 
     def run(self) -> TrainingResult:
-        """Epoch after epoch, until the last, the patience or the time is at an end."""
-        self.started = time.monotonic()
-        self.saved.begin(self.now)
-        self.seconds_before = self.now.position.seconds
-        training = self.settings.training
-        if not over(training, self.now.position):
-            self.now.position.computes_in(str(self.precision).removeprefix("torch."))
-            self.saved.begin_invocation(self.now)
-        with self.saved, Progress(training.epochs, self.windows, self.max_seconds) as self.progress:
+        """Epoch after epoch, until the last, or until patience or time runs out; then measure the model."""
+        state = self.state
+        self.writer.begin(state)
+        self.seconds_before = state.position.seconds
+        if not why_finished(self.training, state.position):
+            state.position.add_precision(self.precision)
+            self.writer.begin_invocation(state)
+        if self.training.max_time:
+            self.reserve = min(self.task.seconds_to_measure(), self.max_seconds / 2)
+        with self.writer, self.progress:
             with self.signals:
-                stopped = self.epochs()
+                stopped = self.train_epochs()
             if self.signals.heard:
                 self.checkpoint()
-                self.progress.say(f"interrupted; the same command {self.to_go_on}goes on")
+                self.progress.say(f"interrupted; the same command {self.writer.how_to_resume}resumes")
                 self.signals.leave()
-            exported = self.now.kept
+            exported = state.kept
             if stopped == "max_time":
                 self.checkpoint()
                 exported = self.provisional()
-            self.saved.export(exported)
+            self.writer.export(exported)
             self.progress.say(f"stopped: {stopped}; measuring the model on the validation and the test text")
-            self.progress.measuring("test")
-            return self.result(stopped, exported)
+            return self.finish(stopped, exported)
 
-    def epochs(self) -> Stopped:
+    def train_epochs(self) -> Stopped:
         """Train until there is a reason to stop."""
-        first = self.now.position.epoch
-        while not (why := over(self.settings.training, self.now.position)) and not self.signals.heard:
-            if (self.now.position.epoch > first and self.out_of_time()) or not self.epoch():
+        first = self.state.position.epoch
+        while not (why := why_finished(self.training, self.state.position)) and not self.signals.heard:
+            if (self.state.position.epoch > first and self.out_of_time()) or not self.train_epoch():
                 return "max_time"
         return why or "finished"
 
-    def out_of_time(self) -> bool:
-        """Whether this call has taken as long as it may."""
-        return time.monotonic() - self.started >= self.max_seconds
-
-    def epoch(self) -> bool:
-        """The rest of the current epoch, then validation; False where time or a signal ended it before."""
-        training, position = self.settings.training, self.now.position
+    def train_epoch(self) -> bool:
+        """The rest of the current epoch, then validation; False if time or a signal ended it early."""
+        task, state, training = self.task, self.state, self.training
+        position = state.position
         lr = learning_rate(training, position.epoch, position.history)
-        for group in self.now.optimiser.param_groups:
+        for group in state.optimiser.param_groups:
             group["lr"] = lr
-        self.now.model.use(training.fused, self.precision).train()
-        eos_id, device = self.data.vocabulary.eos_id, self.now.device
-        windows = batches(self.data.train, training.streams, training.steps, eos_id=eos_id, start=position.window)
-        for inputs_TB, targets_TB in windows:
-            if not self.step(self.now, torch.from_numpy(inputs_TB).to(device), torch.from_numpy(targets_TB).to(device)):
+        task.prepare_for_training()
+        for batch in task.batches(start=position.window):
+            if not train_step(task.objective, state, batch, training.clip):
                 self.diverged(f"window {position.window + 1}")
-            self.progress.window(position.epoch, position.window, position.nats, position.tokens, targets_TB.size)
-            self.pace(position.epoch - 1 + position.window / self.windows, self.seconds())
-            if position.window < self.windows:
+            self.progress.window(position.epoch, position.window, position.nats, position.tokens, batch.words)
+            self.live(position.epoch - 1 + position.window / task.batches_per_epoch, self.seconds())
+            if position.window < task.batches_per_epoch:
                 if self.signals.heard or self.out_of_time():
                     return False
                 if position.window % training.checkpoint_every == 0:
@@ -149,99 +148,110 @@ class _Run:
         self.finish_epoch(lr)
         return True
 
-    def diverged(self, where: str) -> NoReturn:
-        """Stop, and say what was kept and what to try."""
-        position, training = self.now.position, self.settings.training
-        epoch = position.best_epoch if training.keep == "best" else position.epoch - 1
-        if epoch:
-            self.saved.export(self.now.kept)  # the folder may have a provisional one, of a stop by time
-        end_session(self.saved.folder, f"diverged at epoch {position.epoch}, {where}")
-        kept = f"the model of epoch {epoch} is kept" if epoch else "no epoch was finished"
-        clip = f"--training.clip {training.clip / 2:g}" if training.clip else "--training.clip 5"
-        raise DivergedError(
-            f"{self.saved.folder}: the loss is not a number at epoch {position.epoch}, {where}; {kept}. "
-            f"Try --training.lr {training.lr / 2:g} or {clip}, in another --out or with --overwrite"
-        )
-
     def finish_epoch(self, lr: float) -> None:
         """Validate, keep the model if it is to be kept, write it all down."""
-        self.checkpoint()  # measuring takes long, and a kill in it would cost what was trained since the last one
-        now, position = self.now, self.now.position
-        valid = self.validate()
+        self.checkpoint()  # a kill during validation must not cost what was trained since the last one
+        state, position = self.state, self.state.position
+        validation = self.validate()
         position.seconds = self.seconds()
         train_perplexity = Score(position.nats, position.tokens).perplexity
-        self.saved.metrics.write(
+        self.writer.metrics.write(
             epoch=position.epoch,
             lr=lr,
             train_perplexity=train_perplexity,
-            valid_perplexity=valid.perplexity,
+            **validation.figures,
             seconds=round(position.seconds, 3),
         )
         self.progress.say(
             f"epoch {position.epoch}  lr {lr:.4g}  training perplexity {format_perplexity(train_perplexity)}  "
-            f"validation perplexity {format_perplexity(valid.perplexity)}  {position.seconds:.0f} s"
+            f"{validation.summary}  {position.seconds:.0f} s"
         )
-        better = valid.perplexity < position.best_perplexity
+        better = validation.objective < position.best_perplexity
         if better:
-            position.best_perplexity, position.best_epoch = valid.perplexity, position.epoch
-        if better or self.settings.training.keep == "last":
-            now.kept = self.noise.for_prediction(now.parameters())
-            self.saved.export(now.kept)
-        position.history.append(valid.perplexity)
-        if not now.average.mean and averaging_begins(position.history, self.settings.training.average_patience):
-            now.average.begin(now.model)
-            self.progress.say("from here on the mean of the weights is what is measured")
+            position.best_perplexity, position.best_epoch = validation.objective, position.epoch
+        if better or self.training.keep == "last":
+            state.kept = self.task.for_export(state.parameters())
+            self.writer.export(state.kept)
+        position.history.append(validation.objective)
+        if not state.average.mean and averaging_begins(position.history, self.training.average_patience):
+            state.average.begin(state.model)
+            self.progress.say("from here on the mean of the weights is validated and exported")
         position.next_epoch()
-        now.carried = now.model.initial_state(self.settings.training.streams)
+        state.hidden_state = self.task.initial_state()
         self.checkpoint()
 
-    def seconds(self) -> float:
-        """Of training and validation so far, earlier calls counted in."""
-        return self.seconds_before + time.monotonic() - self.started
-
-    def validate(self) -> Score:
-        """The score to choose between epochs by. Raises `DivergedError` where it is not a number."""
+    def validate(self) -> Validation:
+        """Measure the model on the validation text. Raises `DivergedError` if the result is not a number."""
         self.progress.measuring("validation")
-        valid = self.measuring.between_epochs(self.now)
-        if not math.isfinite(valid.nats):
+        started = time.monotonic()
+        with self.state.average.applied(self.state.model):
+            validation = self.task.validate()
+        self.state.position.measuring_seconds += time.monotonic() - started
+        if not math.isfinite(validation.objective):
             self.diverged("on the validation text")
-        return valid
-
-    def checkpoint(self) -> None:
-        """Save everything that decides what comes next."""
-        self.now.position.seconds = self.seconds()
-        self.saved.checkpoint(self.now)
+        return validation
 
     def provisional(self) -> Tensors:
-        """Where time ran out: the current parameters, unless those of a finished epoch are kept as better.
+        """What to export when time ran out: the current parameters, unless those of a finished epoch are better.
 
-        The checkpoint knows nothing of it, so that stopping changes nothing of what the whole run comes to.
+        The checkpoint does not record this, so that a stop does not change what the whole run ends with.
         """
-        valid, best = self.validate(), self.now.position.best_perplexity
-        if valid.perplexity >= best and self.settings.training.keep == "best":
-            return self.now.kept
-        return self.noise.for_prediction(self.now.parameters())
+        state = self.state
+        if state.position.window == 0 and state.kept:  # nothing was trained since the last validation
+            return state.kept
+        validation = self.validate()
+        if self.training.keep == "best" and validation.objective >= state.position.best_perplexity:
+            return state.kept
+        return self.task.for_export(state.parameters())
 
-    def result(self, stopped: Stopped, exported: Tensors) -> TrainingResult:
-        """Measure the exported model over one stream, and write result.json."""
-        model, position = self.now.model, self.now.position
-        valid, test = self.measuring.exported(model, exported)
+    def finish(self, stopped: Stopped, exported: Tensors) -> TrainingResult:
+        """Measure the exported model, and write result.json."""
+        position = self.state.position
+        self.progress.measuring("test")
+        started = time.monotonic()
+        figures = self.task.measure(exported)
+        measuring_seconds = position.measuring_seconds + time.monotonic() - started
         result = TrainingResult(
-            folder=self.saved.folder,
+            folder=self.writer.folder,
             stopped=stopped,
             epochs=position.epoch - 1,
             best_epoch=position.best_epoch,
             seconds=round(self.seconds(), 1),
-            parameters=model.parameter_count(),
-            valid_perplexity=valid.perplexity,
-            valid_nats=valid.nats,
-            valid_tokens=valid.tokens,
-            test_perplexity=test.perplexity,
-            test_nats=test.nats,
-            test_tokens=test.tokens,
+            parameters=self.state.model.parameter_count(),
             weights_sha256=checkpoint.tensors_sha256(exported),
             precision=", ".join(position.precisions),
+            epochs_trained=round(position.epoch - 1 + position.window / self.task.batches_per_epoch, 4),
+            tokens_seen=position.tokens_seen,
+            measuring_seconds=round(measuring_seconds, 1),
+            **figures,
         )
         result.save()
-        self.pace.over()
+        self.live.remove()
         return result
+
+    def checkpoint(self) -> None:
+        """Save everything that decides what comes next."""
+        self.state.position.seconds = self.seconds()
+        self.writer.checkpoint(self.state)
+
+    def seconds(self) -> float:
+        """Of training and validation so far, earlier invocations included."""
+        return self.seconds_before + time.monotonic() - self.started
+
+    def out_of_time(self) -> bool:
+        """Whether this invocation has to stop training now to be measured in time."""
+        return time.monotonic() - self.started >= self.max_seconds - self.reserve
+
+    def diverged(self, where: str) -> NoReturn:
+        """Stop, and say what was kept and what to try."""
+        position, training, folder = self.state.position, self.training, self.writer.folder
+        epoch = position.best_epoch if training.keep == "best" else position.epoch - 1
+        if epoch:
+            self.writer.export(self.state.kept)  # the folder may have a provisional one, of a stop by time
+        self.writer.end_invocation(f"diverged at epoch {position.epoch}, {where}")
+        kept = f"the model of epoch {epoch} is kept" if epoch else "no epoch was finished"
+        clip = f"--training.clip {training.clip / 2:g}" if training.clip else "--training.clip 5"
+        raise DivergedError(
+            f"{folder}: the loss is not a number at epoch {position.epoch}, {where}; {kept}. "
+            f"Try --training.lr {training.lr / 2:g} or {clip}, in another --out or with --overwrite"
+        )

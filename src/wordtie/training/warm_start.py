@@ -1,4 +1,7 @@
-"""Start from a finished run's weights with the schedule anew (footnote 4 of Inan, Khosravi & Socher 2017)."""
+"""A later stage of training: start from a finished run's weights, with the schedule from its beginning.
+
+Inan, Khosravi & Socher (2017), footnote 4, train their small models in two such stages.
+"""
 
 from __future__ import annotations
 
@@ -15,35 +18,45 @@ from wordtie.models.language_model import LanguageModel
 from wordtie.noise.noisy_forward import build_noise
 from wordtie.runs import checkpoint
 from wordtie.runs.run_folder import SavedModel, read_language_model
-from wordtie.training.run_state import Tensors
+from wordtie.training.task import Tensors
 
 
-def check_start(settings: Settings) -> None:
-    """Raise `RunFolderError` where `training.start_from` is not a whole run folder of such a model."""
-    if settings.training.start_from is not None:
-        _read(settings)
+def read_start(settings: Settings) -> SavedModel | None:
+    """The model that `training.start_from` names, if it names one: of the same model settings.
 
-
-def start(settings: Settings, model: LanguageModel, data: PreparedData) -> str:
-    """Give the model the weights of `training.start_from`, if there is one; returns their SHA-256, or nothing.
-
-    A run whose own export will be a mean, or that draws word vectors, starts from the vectors that the earlier run
-    trained; any other from what that run exported. Raises `RunFolderError` where it is not such a model, has other
-    words, or was exported as a mean that cannot be undone.
+    Raises `RunFolderError` for what is not a whole run folder of such a model.
     """
     if settings.training.start_from is None:
-        return ""
-    saved = _read(settings)
-    tensors, before = saved.tensors, saved.settings.noise
+        return None
+    folder = path_of(settings.training.start_from)
+    saved = read_language_model(folder)
+    with torch.device("meta"):
+        model = LanguageModel(settings.model, len(saved.tokenizer.vocabulary))
+    try:
+        model.load_state_dict(saved.tensors, assign=True)
+    except RuntimeError as error:
+        raise RunFolderError(
+            f"{folder}: training.start_from holds a model of other model settings: give those of its settings.yaml"
+        ) from error
+    return saved
+
+
+def load_start(saved: SavedModel, settings: Settings, model: LanguageModel, data: PreparedData) -> str:
+    """Give the model the weights of an earlier run; returns their SHA-256.
+
+    A run whose own export will be a mean, or that draws word vectors, starts from the vectors that the earlier run
+    trained; any other from what that run exported. Raises `RunFolderError` if the earlier run has other words, or was
+    exported as a mean that cannot be undone.
+    """
+    tensors, before, noise = saved.tensors, saved.settings.noise, settings.noise
     exported = checkpoint.tensors_sha256(tensors)
     if saved.tokenizer.vocabulary != data.tokenizer.vocabulary:
         raise RunFolderError(
             f"{settings.training.start_from}: training.start_from has another vocabulary than {settings.data.corpus}: "
             "start from a run on the same text"
         )
-    noise = settings.noise
     if before.predicts_with == "mean" and (noise.smooths or noise.predicts_with == "mean"):
-        tensors = _before_the_mean(saved, path_of(settings.training.start_from))
+        tensors = _before_the_mean(saved, path_of(settings.training.start_from or ""))
     model.load_state_dict(tensors)
     model.constrain()
     return exported
@@ -61,18 +74,3 @@ def _before_the_mean(saved: SavedModel, folder: Path) -> Tensors:
             f"{folder}: training.start_from was exported as the mean of its noise, which cannot be undone ({error}): "
             "start with --noise.kind none, or from another run"
         ) from error
-
-
-def _read(settings: Settings) -> SavedModel:
-    """What the run exported, whose parameters are those of a model of these settings."""
-    folder = path_of(settings.training.start_from or "")
-    saved = read_language_model(folder)
-    with torch.device("meta"):
-        model = LanguageModel(settings.model, len(saved.tokenizer.vocabulary))
-    try:
-        model.load_state_dict(saved.tensors, assign=True)
-    except RuntimeError as error:
-        raise RunFolderError(
-            f"{folder}: training.start_from holds a model of other model settings: give those of its settings.yaml"
-        ) from error
-    return saved

@@ -21,7 +21,7 @@ from wordtie.console import tell
 from wordtie.data.batches import Ids
 from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
-from wordtie.errors import DataError
+from wordtie.errors import DataError, require
 from wordtie.runs import checkpoint, layout, run_folder
 from wordtie.runs.result import RunResult
 from wordtie.storage.atomic import write_text
@@ -50,19 +50,17 @@ class Word2VecResult(RunResult):
 
 
 def train_word2vec(
-    data_settings: DataSettings, settings: Word2VecSettings, out: str | Path, overwrite: bool = False
+    data_settings: DataSettings, settings: Word2VecSettings, out: str | Path, mode: run_folder.Mode = "new"
 ) -> Word2VecResult:
     """Train and write the run folder. A `data.min_count` of None is 5 here.
 
-    Raises `RunFolderError` where a run is there already and `overwrite` is not given, `DataError` for a text that
-    cannot be used, `DivergedError` where the vectors stop being numbers.
+    `mode` is `new` or `overwrite`: word2vec cannot resume. Raises `RunFolderError` if a run is there already and `mode`
+    is `new`, `DataError` for a text that cannot be used, `DivergedError` if the vectors stop being numbers.
     """
-    out = run_folder.named(out)
-    run_folder.check_free(out, resume=None, overwrite=overwrite)
+    require(mode != "resume", "word2vec cannot resume: train again with mode overwrite")
     data_settings = with_min_count(data_settings)
-    data = prepare(data_settings)
-    with run_folder.locked(out):
-        run_folder.check_free(out, resume=None, overwrite=overwrite)
+    with run_folder.folder_for_training(out, mode, can_resume=False) as folder:
+        data = prepare(data_settings)
         model = Word2Vec(settings, trained_counts(data.train, data))
         started = time.monotonic()
         losses = fit(model, data.train, data.vocabulary.eos_id, _Lines(settings.epochs, len(data.train)))
@@ -73,7 +71,7 @@ def train_word2vec(
             )
         tensors = model.tensors()
         result = Word2VecResult(
-            folder=out,
+            folder=folder,
             losses=[nats / max(predictions, 1) for nats, predictions in losses],
             predictions=losses[-1][1],
             words_read=settings.epochs * len(data.train),
@@ -84,10 +82,10 @@ def train_word2vec(
         )
         kept = recipe(data_settings, settings)
         config = {"words": len(data.vocabulary), "settings": kept, "texts": data.texts}
-        run_folder.write_model(out, KIND, config, tensors, data.tokenizer)
-        if overwrite:
-            run_folder.clear(out, but=layout.MODEL_FILES)
-        write_text(out / layout.SETTINGS, yaml.safe_dump(kept, sort_keys=False))
+        run_folder.write_model(folder, KIND, config, tensors, data.tokenizer)
+        if mode == "overwrite":
+            run_folder.clear(folder, but=layout.MODEL_FILES)
+        write_text(folder / layout.SETTINGS, yaml.safe_dump(kept, sort_keys=False))
         result.save()
     return result
 

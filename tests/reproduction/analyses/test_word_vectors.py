@@ -34,11 +34,11 @@ def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         Path("data/wordsim", file).write_text("".join(f"w{n} w{n + 1} {n % 7}\n" for n in range(1, 20)))
     begun: list[str] = []
 
-    def noted(data: Any, settings: Any, out: Path, overwrite: bool) -> Any:
+    def noted(data: Any, settings: Any, out: Path, mode: Any) -> Any:
         if Path("STOP").exists() and Path("STOP").read_text() == out.name:
             raise KeyboardInterrupt
         begun.append(out.name)
-        return train_word2vec(data, settings, out, overwrite)
+        return train_word2vec(data, settings, out, mode)
 
     monkeypatch.setattr(word_vectors, "train_word2vec", noted)
     return begun
@@ -144,7 +144,7 @@ def test_models_that_are_not_those_of_the_rows_are_not_compared(trained: list[st
     before = compared.read_bytes()
     data, folder = replace(word_vectors.DATA, corpus="text.txt"), Path("try/runs/cbow-tied")
     settings = replace(word_vectors.ROWS["cbow-tied"], vector_size=8, epochs=1, seed=2)
-    train_word2vec(data, settings, folder, overwrite=True)
+    train_word2vec(data, settings, folder, mode="overwrite")
     with pytest.raises(RunFolderError, match=r"runs/cbow-tied: has other weights than try/cbow-tied\.json .*remove"):
         word_vectors.main([*TRIAL, *only])
     assert compared.read_bytes() == before

@@ -140,7 +140,7 @@ def test_a_run_that_has_begun_is_running_while_its_folder_is_held(row: Row, plac
     (state,) = states([], place.runs, [row])
     assert (state.status, state.why) == ("stopped", "epoch 1, best validation 31.50, 0:01:02 trained")
     with run_folder.locked(folder):
-        (folder / "pace").write_text("1.4567 90.5\n")
+        (folder / "live_progress").write_text("1.4567 90.5\n")
         (state,) = states([], place.runs, [row])
     assert (state.status, state.why) == ("running", "epoch 1.45, best validation 31.50, 0:01:30 trained")
 

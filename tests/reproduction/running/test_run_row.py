@@ -294,7 +294,7 @@ def killed_in_its_first_epoch(row: Row, place: Place, monkeypatch: pytest.Monkey
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(trainer._Run, "validate", kill)
+        patch.setattr(trainer.Trainer, "validate", kill)
         with pytest.raises(KeyboardInterrupt):
             run_row.run_row(row, 1, place)
 

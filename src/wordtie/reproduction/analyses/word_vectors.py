@@ -116,7 +116,7 @@ def run_row(name: str, data: DataSettings, settings: Word2VecSettings, folder: P
         print(f"{name}: already there", file=sys.stderr)
         return
     print(f"{name}: training", file=sys.stderr)
-    trained = train_word2vec(data, settings, folder, overwrite=True)
+    trained = train_word2vec(data, settings, folder, mode="overwrite")
     training = {key: value for key, value in asdict(trained).items() if key != "folder"}
     content = {"row": name, "settings": asked_of(data, settings), "texts": texts_of(folder), "training": training}
     write(result, {**content, "similarity": judged(sides(folder))})

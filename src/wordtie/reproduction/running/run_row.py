@@ -186,7 +186,7 @@ def trained(settings: Settings, data: PreparedData, folder: Path, place: Place, 
     limit = None if math.isinf(place.max_seconds) else f"{max(0.01, place.max_seconds):.2f}s"
     limited = dataclasses.replace(whole.training, threads=place.threads, max_time=limit)
     try:
-        return train(dataclasses.replace(whole, training=limited), folder, resume=not overwrite, overwrite=overwrite)
+        return train(dataclasses.replace(whole, training=limited), folder, mode="overwrite" if overwrite else "resume")
     except DivergedError as error:
         with_others = f"`wordtie train --config {folder / SETTINGS}` takes these options, a row has its settings"
         raise DivergedError(f"{error}: {with_others}") from error

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wordtie.data.tokenisation import Kind, Tokenisation
-from wordtie.data.tokenizer import Tokenizer
-from wordtie.data.vocabulary import Vocabulary
-from wordtie.inference.input_warnings import (
+from wordtie.data.input_warnings import (
     blank_lines,
     misread,
     of_phrases,
@@ -15,6 +12,9 @@ from wordtie.inference.input_warnings import (
     unknown_forms,
     written_ends,
 )
+from wordtie.data.tokenisation import Kind, Tokenisation
+from wordtie.data.tokenizer import Tokenizer
+from wordtie.data.vocabulary import Vocabulary
 
 WORDS = ["<unk>", "<eos>", "the", "u.s.", "cat", "sat", ".", "Cat", ","]
 

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from wordtie.data.catalogue import CATALOGUE
 from wordtie.data.reading import BLOCK, Source, opened
 from wordtie.data.sentences import go_on
+from wordtie.data.token_file import PreparedData
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import EOS, UNK
 
@@ -122,3 +124,28 @@ def written_ends(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
         f"{ends:,} of the first {len(lines):,} lines have {EOS} in them, beside the one that each line end is: take it "
         "out, or the perplexity is lower than that of the text"
     ] if ends else []  # fmt: skip
+
+
+def training_text_warnings(data: PreparedData) -> list[str]:
+    """What of a training text someone may not have meant."""
+    ids, vocabulary = data.train, data.vocabulary
+    found = []
+    if not (ids == vocabulary.unk_id).any():
+        every_word = data.info["made_from"]["settings"]["min_count"] == 1
+        hint = ": with --data.min_count 2 it is learnt from rare words" if every_word else ""
+        found.append(
+            f"<unk> does not occur in the training text, so the model's scores of unknown words mean nothing{hint}"
+        )
+    if data.info["corpus"] in CATALOGUE:
+        return found
+    paths = map(Path, data.info["made_from"]["files"])
+    if written := [f"{path}: {note}" for path in paths for note in written_ends(data.tokenizer, beginning(path))]:
+        return found + written
+    ends = ids == vocabulary.eos_id
+    blank = int((ends[1:] & ends[:-1]).sum())
+    if blank:
+        found.append(
+            f"{blank:,} of {int(ends.sum()):,} lines of the training text are blank, each a sentence without words: "
+            "remove them if they only separate paragraphs"
+        )
+    return found

@@ -1,0 +1,33 @@
+"""What the trainer asks of a model, whatever it predicts."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import torch
+from torch import Tensor, nn
+
+
+class TrainableModel(nn.Module):
+    """A module with a penalty, constraints and a choice of kernels; the language model is one."""
+
+    def penalty(self) -> Tensor | float:
+        """What the model adds to the loss summed over a batch's tokens, in nats."""
+        return 0.0
+
+    @torch.no_grad()
+    def constrain(self) -> None:
+        """Bring parameters back to where they are held, after a step of the optimiser."""
+
+    @abstractmethod
+    def use(self, fused: bool, precision: torch.dtype = torch.float32) -> TrainableModel:
+        """Choose the fast kernels and the precision of their large products; returns itself."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return next(self.parameters()).device
+
+    def parameter_count(self) -> int:
+        """Trainable numbers, a shared matrix counted once."""
+        return sum(parameter.numel() for parameter in self.parameters())

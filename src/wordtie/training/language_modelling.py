@@ -1,0 +1,146 @@
+"""Language modelling as a task of the trainer: windows of a text, the noisy forward pass, perplexity.
+
+A batch is a window of T steps of B contiguous streams; the recurrent state is carried from window to window. Epochs are
+chosen by the perplexity of the validation text, read as 10 streams. The figures of a result are over one stream, so
+that no token is dropped. Both are always computed in float32.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from wordtie.config import Settings
+from wordtie.data.batches import Ids, batches, window_count
+from wordtie.data.token_file import PreparedData
+from wordtie.evaluation.format_perplexity import format_perplexity
+from wordtie.evaluation.perplexity import Score, evaluate
+from wordtie.evaluation.sampled import evaluate_sampled
+from wordtie.losses.build import build_loss
+from wordtie.losses.loss import Loss, LossSum
+from wordtie.models.language_model import LanguageModel
+from wordtie.nn.core import State
+from wordtie.noise.noisy_forward import Noise, build_noise
+from wordtie.training.task import Batch, Tensors, Validation
+
+VALIDATION_STREAMS = 10
+"""Streams while choosing between epochs."""
+SAMPLE_WORDS = 2_000
+"""Words read to estimate how long a measurement takes."""
+
+
+def window(inputs_TB: Tensor, targets_TB: Tensor) -> Batch:
+    """T steps of B streams as a batch."""
+    return Batch(inputs_TB, targets_TB, streams=targets_TB.shape[1], words=targets_TB.numel())
+
+
+@dataclass(frozen=True)
+class NextWordLoss:
+    """The `Objective`: the loss of each next word, read with noise."""
+
+    model: LanguageModel
+    noise: Noise
+    loss: Loss
+
+    def forward(self, batch: Batch, state: State) -> tuple[LossSum, State]:
+        """The loss summed over the window's tokens, and the state after it."""
+        scoring, state = self.noise.forward(self.model, batch.inputs, batch.targets, state)
+        return self.loss.forward(scoring), state
+
+    def add_gradients(self) -> None:
+        """Of the L2 term, which variational smoothing weighs by word (Kong et al. 2019, equation 3)."""
+        self.noise.add_l2_gradient(self.model)
+
+
+class LanguageModelling:
+    """A `Task`: predict each word of a text from the words before it.
+
+    The model's parameters are drawn here, so the caller seeds torch first.
+    """
+
+    def __init__(self, settings: Settings, data: PreparedData, device: torch.device, precision: torch.dtype) -> None:
+        training = settings.training
+        self.settings = settings
+        self.data = data
+        self.precision = precision
+        self.noise = build_noise(settings.noise, data, device)
+        self.batches_per_epoch = window_count(len(data.train), training.streams, training.steps)
+        self.model = LanguageModel(settings.model, len(data.vocabulary)).to(device)
+        self.objective = NextWordLoss(self.model, self.noise, build_loss(settings.loss, training.fused, precision))
+
+    def initial_state(self) -> State:
+        """Each layer's parts, (B, H): an epoch starts from zeros."""
+        return self.model.initial_state(self.settings.training.streams)
+
+    def batches(self, start: int) -> Iterator[Batch]:
+        """The windows of the training text from number `start` on."""
+        training, device = self.settings.training, self.model.device
+        eos_id = self.data.vocabulary.eos_id
+        for inputs_TB, targets_TB in batches(
+            self.data.train, training.streams, training.steps, eos_id=eos_id, start=start
+        ):
+            yield window(torch.from_numpy(inputs_TB).to(device), torch.from_numpy(targets_TB).to(device))
+
+    def prepare_for_training(self) -> None:
+        """Fast kernels in the run's precision, and dropout on."""
+        self.model.use(self.settings.training.fused, self.precision).train()
+
+    def validate(self) -> Validation:
+        """The perplexity of the validation text, by the mean of the noisy word vectors if that is what predicts."""
+        self.model.use(self.settings.training.fused)
+        with self.noise.frozen(self.model):
+            perplexity = self._score(self.data.valid, VALIDATION_STREAMS).perplexity
+        return Validation(
+            perplexity, {"valid_perplexity": perplexity}, f"validation perplexity {format_perplexity(perplexity)}"
+        )
+
+    def for_export(self, parameters: Tensors) -> Tensors:
+        """With the mean of the noise folded in, where that is what predicts."""
+        return self.noise.for_prediction(parameters)
+
+    def measure(self, exported: Tensors) -> dict[str, Any]:
+        """Perplexity, nats and tokens of validation and test text, and how they were read.
+
+        The model has these tensors afterwards.
+        """
+        self.model.load_state_dict(exported)
+        self.model.use(self.settings.training.fused)
+        splits = self.data.info["splits"]
+        text = {"vocabulary_size": self.data.info["vocabulary_size"], **self.data.info["policy"]}
+        found: dict[str, Any] = {"text": text | {f"{split}_oov": splits[split]["oov"] for split in ("valid", "test")}}
+        for split, ids in (("valid", self.data.valid), ("test", self.data.test)):
+            score = self._final(ids)
+            found |= {
+                f"{split}_perplexity": score.perplexity,
+                f"{split}_nats": score.nats,
+                f"{split}_tokens": score.tokens,
+            }
+        return found
+
+    def seconds_to_measure(self) -> float:
+        """Of validating once and measuring both texts over one stream, by the time a few words take."""
+        self.model.use(self.settings.training.fused)
+        valid, test = self.data.valid, self.data.test
+        total = 0.0
+        for streams, words in ((VALIDATION_STREAMS, len(valid)), (1, len(valid) + len(test))):
+            sample = valid[:SAMPLE_WORDS]
+            started = time.monotonic()
+            self._score(sample, streams)
+            total += (time.monotonic() - started) * words / len(sample)
+        return total
+
+    def _score(self, ids: Ids, streams: int = 1) -> Score:
+        return evaluate(self.model, ids, self.data.vocabulary.eos_id, streams)
+
+    def _final(self, ids: Ids) -> Score:
+        """Over one stream, or over draws of the noise where `noise.prediction` is sampling."""
+        noise = self.settings.noise
+        if noise.predicts_with != "sampling":
+            return self._score(ids)
+        eos_id, steps = self.data.vocabulary.eos_id, self.settings.training.steps
+        return evaluate_sampled(self.model, self.noise, ids, eos_id, steps, noise.samples)
