@@ -21,10 +21,10 @@ from wordtie.errors import RunFolderError, SettingsError
 from wordtie.models.language_model import LanguageModel
 from wordtie.runs import checkpoint, live_progress
 from wordtie.runs.provenance import machine
+from wordtie.training.language_modelling import LanguageModelling
 from wordtie.training.precision import resolve_device, resolve_precision
 from wordtie.training.process import exclusive_training
 from wordtie.training.trainer import train
-from wordtie.training.language_modelling import LanguageModelling
 
 TRAINING = TrainingSettings(
     epochs=3, streams=4, steps=7, lr=2.0, decay=0.5, decay_after=1, clip=0.5, precision="fp32", threads=1, patience=0

@@ -62,7 +62,7 @@ FORMS = (
     Form(
         lambda word: [word.lower()],
         "their capitals",
-        "the model knows them in lower case: write them so, or train with --data.lowercase true",
+        "the model knows them in lower case: write them so, or train with --lowercase true",
     ),
     Form(
         lambda word: [unicodedata.normalize(form, word) for form in ("NFC", "NFD")],
@@ -132,7 +132,7 @@ def training_text_warnings(data: PreparedData) -> list[str]:
     found = []
     if not (ids == vocabulary.unk_id).any():
         every_word = data.info["made_from"]["settings"]["min_count"] == 1
-        hint = ": with --data.min_count 2 it is learnt from rare words" if every_word else ""
+        hint = ": with --min-count 2 it is learnt from rare words" if every_word else ""
         found.append(
             f"<unk> does not occur in the training text, so the model's scores of unknown words mean nothing{hint}"
         )

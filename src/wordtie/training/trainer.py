@@ -11,16 +11,17 @@ from __future__ import annotations
 import math
 import time
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import torch
 
 from wordtie.config import Settings, TrainingSettings, parse_time
+from wordtie.config.keywords import settings_from
 from wordtie.config.unused_settings import unused_settings
 from wordtie.console import say
 from wordtie.data.input_warnings import training_text_warnings
 from wordtie.data.prepare import prepare
-from wordtie.errors import DivergedError, require
+from wordtie.errors import DivergedError
 from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.evaluation.perplexity import Score
 from wordtie.runs import checkpoint
@@ -41,8 +42,11 @@ from wordtie.training.task import Task, Tensors, Validation
 from wordtie.training.warm_start import load_start, read_start
 
 
-def train(settings: Settings, out: str | Path, mode: Mode = "new") -> TrainingResult:
+def train(settings: Settings | str | Path, out: str | Path, mode: Mode = "new", **named: Any) -> TrainingResult:
     """Train a language model in the folder `out`.
+
+    `settings` may be the name or path of a text. Keyword arguments change single settings, by the names that the
+    command line takes: `train("novel.txt", "runs/novel", hidden=400)`.
 
     `mode` says what to do with a run that is there: `new` refuses, `resume` continues it, `overwrite` replaces it. Only
     one training runs in a process at a time. While it lasts, other threads must not draw torch's random numbers, or the
@@ -53,7 +57,7 @@ def train(settings: Settings, out: str | Path, mode: Mode = "new") -> TrainingRe
     `SaveError` if something cannot be written. Ctrl-C, SIGTERM and SIGHUP save a checkpoint, then raise
     `KeyboardInterrupt`, `SystemExit(143)` and `SystemExit(129)`.
     """
-    require(isinstance(settings, Settings), f"train takes Settings(data=..., ...), got a {type(settings).__name__}")
+    settings = settings_from(settings, **named)
     device = resolve_device(settings.training.device)
     precision = precision_of(settings, device)
     with exclusive_training(settings.training.threads, device), folder_for_training(out, mode) as folder:
@@ -250,8 +254,8 @@ class Trainer:
             self.writer.export(self.state.kept)  # the folder may have a provisional one, of a stop by time
         self.writer.end_invocation(f"diverged at epoch {position.epoch}, {where}")
         kept = f"the model of epoch {epoch} is kept" if epoch else "no epoch was finished"
-        clip = f"--training.clip {training.clip / 2:g}" if training.clip else "--training.clip 5"
+        clip = f"--clip {training.clip / 2:g}" if training.clip else "--clip 5"
         raise DivergedError(
             f"{folder}: the loss is not a number at epoch {position.epoch}, {where}; {kept}. "
-            f"Try --training.lr {training.lr / 2:g} or {clip}, in another --out or with --overwrite"
+            f"Try --lr {training.lr / 2:g} or {clip}, in another --out or with --overwrite"
         )
