@@ -36,9 +36,10 @@ class NoiseSettings:
     """`exact`: what the variational distribution of the word matrix gives, counted once where the matrix is shared.
     `printed`: the formula of kong-2019, its sign mended."""
     prediction: Literal["mean", "mode", "sampling"] | None = None
-    """`mean`: word vectors are the means of their distributions, folded into the exported model. `mode`: the clean
-    model. `sampling`: the clean model, and the figures at the end average `samples` draws.
-    None: mean where what is read and what is predicted are both smoothed, mode else."""
+    """`mean`: word vectors are the means of their distributions, folded into the exported model: into the word matrix,
+    or into the first layer if only what is read is noised and the matrix is shared, which takes a kind with one gamma
+    for all words. `mode`: the clean model. `sampling`: the clean model, and the figures at the end average `samples`
+    draws. None: mean if what is read and what is predicted are both smoothed, mode else."""
     samples: int = 20
     """Draws that `sampling` averages the log-likelihood of."""
     input_dropout: float = 0.0
@@ -90,6 +91,11 @@ class NoiseSettings:
         if self.smooths:
             return self.output_draw == "none"
         return self.kind not in ("none", "kneser_ney")
+
+    @property
+    def replaces_all_words_alike(self) -> bool:
+        """Whether gamma_i is gamma for every word."""
+        return self.kind in ("blank", "linear_interpolation")
 
     @property
     def predicts_with(self) -> Literal["mean", "mode", "sampling"]:
