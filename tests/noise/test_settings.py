@@ -68,11 +68,14 @@ def test_the_first_layer_holds_the_mean_of_inputs_alone_with_one_gamma(noise: di
     assert Settings(noise=NoiseSettings(**noise, prediction="mean")).noise.predicts_with == "mean"
 
 
+PREDICTIONS: tuple[dict[str, Any], ...] = ({}, {"prediction": "mode"}, {"prediction": "mean"})
+
+
 def test_a_prediction_left_out_is_the_same_configuration_as_the_one_it_stands_for() -> None:
     alone: dict[str, Any] = {"kind": "linear_interpolation", "output_draw": "none"}
     left_out, mode, mean = (
         resolved(Settings(noise=NoiseSettings(**alone, **more)))
-        for more in ({}, {"prediction": "mode"}, {"prediction": "mean"})
+        for more in PREDICTIONS
     )
     assert left_out == mode != mean
 

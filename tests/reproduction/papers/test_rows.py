@@ -96,6 +96,13 @@ def test_no_configuration_is_trained_under_two_names() -> None:
     assert len(trained) == len(set(trained))
 
 
+def test_how_many_sessions_a_row_may_have() -> None:
+    """As docs/reproduction.md says: the small models on PTB of inan-2017, and no other row."""
+    several = {name: len(row.sessions) for name, row in ROWS.items() if len(row.sessions) > 1}
+    small = "inan-2017/table-1/ptb-small"
+    assert several == {f"{small}-al": 2, f"{small}-re": 2, f"{small}-real": 3}
+
+
 def test_a_group_is_what_begins_so_and_a_name_in_full_is_one_row() -> None:
     assert [row.name for row in select(["inan-2017/table-1/ptb-small"])] == NAMED[:4]
     assert [row.name for row in select(["press-wolf-2017/table-6/wt"])] == ["press-wolf-2017/table-6/wt"]
