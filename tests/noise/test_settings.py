@@ -73,10 +73,7 @@ PREDICTIONS: tuple[dict[str, Any], ...] = ({}, {"prediction": "mode"}, {"predict
 
 def test_a_prediction_left_out_is_the_same_configuration_as_the_one_it_stands_for() -> None:
     alone: dict[str, Any] = {"kind": "linear_interpolation", "output_draw": "none"}
-    left_out, mode, mean = (
-        resolved(Settings(noise=NoiseSettings(**alone, **more)))
-        for more in PREDICTIONS
-    )
+    left_out, mode, mean = (resolved(Settings(noise=NoiseSettings(**alone, **more))) for more in PREDICTIONS)
     assert left_out == mode != mean
 
 

@@ -20,7 +20,7 @@ def with_earlier(entry: dict[str, Any], before: dict[str, Any], content: bytes) 
     A result of another text is not comparable and is dropped.
     """
     kept = {name: value for name, value in entry.items() if name != EARLIER}
-    if before["data"] != entry["data"]:
+    if before.get("data") != entry.get("data"):
         return kept
     earlier = list(before.get(EARLIER, []))
     if before["weights_sha256"] != entry["weights_sha256"]:
