@@ -30,6 +30,7 @@ from wordtie.reproduction.ledger.status import Mean, states
 from wordtie.reproduction.papers.registry import ROWS
 from wordtie.reproduction.papers.row import Published, Row
 from wordtie.reproduction.render import document
+from wordtie.reproduction.render.overview import overview
 from wordtie.reproduction.render.tables import listing, markdown
 from wordtie.reproduction.running.run_row import Place
 from wordtie.runs import run_folder
@@ -186,10 +187,14 @@ def test_beside_a_result_another_seed_is_told_of(row: Row, place: Place) -> None
     with run_folder.locked(place.folder(row, 2)):
         (state,) = states(read_all(place.results), place.runs, [row])
     assert (state.status, state.ours("test"), state.why.partition(",")[0]) == (
-        "running",
+        "reached",
         Mean.from_values([20.0]),
-        "seed 2",
+        "running: seed 2",
     )
+    figure = overview([state])
+    assert figure is not None
+    assert [point.reached for point in figure.points] == [True]
+    assert "1 of the 1 rows that were run come within 2 %" in figure.title
 
 
 def test_tables(row: Row, place: Place) -> None:

@@ -105,8 +105,8 @@ class RowState:
 
 
 def states(entries: Iterable[Entry], runs: Path | None = None, rows: Iterable[Row] | None = None) -> list[RowState]:
-    """Every row's state; with `runs`, those that have been begun are `running` or `stopped`, and of those with a result
-    it is told how another seed stands.
+    """Every row's state; with `runs`, those that have been begun are `running` or `stopped`. A row with a result keeps
+    its status while another seed is trained, and `why` says how that one stands.
 
     Entries of other settings than the row's are not counted as the row's.
     """
@@ -129,8 +129,6 @@ def _state(row: Row, of_row: dict[str, list[Entry]], runs: Path | None) -> RowSt
         if not found:
             return RowState(row, (), "not run", f"{sources[0]} was run without measuring it")
     begun = _begun_state(row, runs, found) if runs is not None and row.kind == "train" else None
-    if found and begun and begun[0] == "running":
-        return RowState(row, tuple(found), *begun)
     if found:
         return RowState(row, tuple(found), _verdict(row, found), ": ".join(begun or ()))
     return RowState(row, (), *(begun or ("not run", why_not(row))))
