@@ -29,8 +29,9 @@ with; `diverged`: it would end in the same way again."""
 SEED_AND_SESSION = re.compile(r"\.seed-(\d+)(?:\.session-(\d+))?$")
 """What the name of a run folder ends in, unless it was moved away; a later session goes on from the one before it."""
 TOLERANCE = 0.02
-"""Within so much of the published number, as a share of it, or better, is reached. Of a number below 1, a correlation,
-it is the difference, to the two decimals that are printed."""
+"""Within so much of the published number, or better, is reached: as a share of it, or, below 1, as a difference.
+Correlations and distances are below 1. They are printed to two decimals, and 2 % of 0.13 is less than half of the last
+one, so their share is of the whole scale, whose length is 1. Ours are not rounded first."""
 
 
 @dataclass(frozen=True)
@@ -180,15 +181,19 @@ def _verdict(row: Row, entries: Sequence[Entry]) -> Status:
     apart = RowState(row, tuple(entries), "run").difference
     if apart is None:
         return "run"
-    return "reached" if apart <= TOLERANCE else "not reached"
+    return "reached" if _within(apart, TOLERANCE) else "not reached"
 
 
 def _near(published: Published, name: str, ours: float) -> bool:
     """Whether one of the numbers of another kind has been reached."""
     wanted = published.values[name]
-    ours = round(ours, 2) if abs(wanted) < 1 else ours
     worse = {"more": wanted - ours, "less": ours - wanted, "neither": abs(ours - wanted)}[published.better]
-    return round(worse, 9) <= TOLERANCE * max(1.0, abs(wanted))
+    return _within(worse, TOLERANCE * max(1.0, abs(wanted)))
+
+
+def _within(apart: float, allowed: float) -> bool:
+    """Up to the rounding of float64."""
+    return round(apart - allowed, 9) <= 0
 
 
 def why_not(row: Row) -> str:
