@@ -49,11 +49,8 @@ class Mean:
         return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None, len(values))
 
     def __str__(self) -> str:
-        return (
-            format_perplexity(self.mean)
-            if self.spread is None
-            else f"{format_perplexity(self.mean)} ± {format_perplexity(self.spread)}"
-        )
+        mean = format_perplexity(self.mean)
+        return mean if self.spread is None else f"{mean} ± {format_perplexity(self.spread)}"
 
 
 @dataclass(frozen=True)
