@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from wordtie.commands._shared import Parser, print_json, print_tsv, say, whole_number
+from wordtie.commands._shared import Parser, print_json, print_tsv, read_lines, say, whole_number
+from wordtie.errors import DataError
 
 HELP = """\
 List the likeliest next words of a phrase.
@@ -13,6 +14,7 @@ a line end within it, or <eos> anywhere, ends one.
 examples:
   wordtie predict runs/ptb "the federal reserve"
   wordtie predict runs/ptb "the federal reserve" --top 3 --json
+  echo "the federal reserve" | wordtie predict runs/ptb -
 """
 
 
@@ -20,7 +22,7 @@ def main(argv: list[str]) -> None:
     """Print word and probability."""
     parser = Parser("predict", HELP)
     parser.add_argument("run", metavar="RUN", help="the run folder of a trained model")
-    parser.add_argument("phrase", metavar="PHRASE", nargs="+", help="the words so far: together one phrase")
+    parser.add_argument("phrase", metavar="PHRASE", nargs="+", help="the words so far: together one phrase (-: stdin)")
     parser.add_argument("--top", type=whole_number, default=10, help="how many words (10)")
     parser.add_argument(
         "--words_only",
@@ -33,7 +35,8 @@ def main(argv: list[str]) -> None:
     from wordtie.inference.input_warnings import of_phrases
     from wordtie.inference.loading import load
 
-    model, phrase = load(arguments.run), " ".join(arguments.phrase)
+    model = load(arguments.run)
+    phrase = phrase_of_stdin() if arguments.phrase == ["-"] else " ".join(arguments.phrase)
     say(of_phrases(model.tokenizer, [phrase]))
     rows: list[dict[str, object]] = [
         {"word": word, "probability": probability}
@@ -43,3 +46,11 @@ def main(argv: list[str]) -> None:
         print_json(rows)
     else:
         print_tsv(["word", "probability"], rows)
+
+
+def phrase_of_stdin() -> str:
+    """All of it, without the line end that closes it. Raises `DataError` if it has no word."""
+    phrase = "\n".join(read_lines("-"))
+    if not phrase.strip():
+        raise DataError("stdin: has no words in it; give a phrase")
+    return phrase
