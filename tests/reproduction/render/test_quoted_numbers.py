@@ -1,9 +1,9 @@
-"""Every perplexity that a page quotes is that of the result, trial or paper that `quoted_numbers.tsv` names for it.
+"""Every perplexity and loss that a page quotes is that of the source that `quoted_numbers.tsv` names for it.
 
 The file has a line for each quoted number, in the order of the page. A source is a result of the ledger (`ROW.seed-N`),
 a trial (`search/FILE:TRIAL`) or what a paper prints (`published:ROW`). A field is a path in it, lists counted from 1,
-or a trial's column. Tables that a command writes are left out, and so is what is below `LEAST`: shares, differences and
-correlations.
+or a trial's column. Losses in nats are above one and have three decimals. Tables that a command writes are left out,
+and so are shares, differences and correlations, all of them below `LEAST`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def references() -> list[Reference]:
 def quoted(text: str) -> list[str]:
     """Numbers with a point in what a person wrote, code left out."""
     prose = re.sub(r"<!-- ([\w ]+): begin.*?<!-- \1: end -->|```.*?```", "", text, flags=re.DOTALL)
-    return [number for number in re.findall(r"(?<![\w.±])\d+\.\d+(?!\.?\w)", prose) if float(number) >= LEAST]
+    numbers = re.findall(r"(?<![\w.±])\d+\.\d+(?!\.?\w)", prose)
+    return [number for number in numbers if float(number) >= LEAST or re.fullmatch(r"[1-9]\d*\.\d{3,}", number)]
 
 
 @cache
@@ -107,5 +108,5 @@ def test_a_page_with_another_number_or_one_more_is_found() -> None:
     numbers = quoted(text)
     assert len(numbers) > 40
     assert quoted(text.replace("88.95", "88.94")) != numbers
-    assert quoted(f"{text}\nIt is 77.7 there.\n") == [*numbers, "77.7"]
+    assert quoted(f"{text}\nIt is 77.7 there, and 2.849 nats at a rate of 0.025.\n") == [*numbers, "77.7", "2.849"]
     assert quoted("<!-- results: begin (x) -->\n| 77.7 |\n<!-- results: end -->\n`` ` ``\n```\n88.8\n```\n") == []
