@@ -119,6 +119,49 @@ def test_generate_repeats_itself_with_the_same_seed(run: Path, capsys: Capture) 
     assert first.startswith("the cat")
 
 
+@pytest.mark.parametrize("name", ["words.csv", "words.jsonl"])
+def test_surprisal_of_a_word_a_row_is_that_of_its_sentences(
+    name: str, run: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    words = [("a", "the"), ("a", "cat"), ("a", "sat"), ("b", "the"), ("b", "dog")]
+    table, text = tmp_path / name, tmp_path / "text.txt"
+    lines = [json.dumps({"item": item, "word": word}) for item, word in words]
+    lines = lines if name.endswith(".jsonl") else ["item,word", *(",".join(each) for each in words)]
+    table.write_text("\n".join(lines) + "\n")
+    text.write_text("the cat sat\nthe dog\n")
+    asked = ["surprisal", str(run), str(table), "--column", "word"]
+    assert output([*asked, "--sentence", "item"], capsys) == output(["surprisal", str(run), str(text)], capsys)
+    for reset in ("line", "never"):
+        assert cli.main([*asked, "--reset", reset]) == DataError.exit_code
+        assert "column word has one word a row, and each would be scored as a sentence" in capsys.readouterr().err
+    assert cli.main(["surprisal", str(run), str(table), "--sentence", "item"]) == 2
+    assert "name the column of the words with --column" in capsys.readouterr().err
+
+
+def test_a_column_of_one_word_in_one_row_is_a_sentence(run: Path, tmp_path: Path, capsys: Capture) -> None:
+    table = tmp_path / "items.csv"
+    table.write_text("item,sentence\n1,cat\n")
+    asked = ["surprisal", str(run), str(table), "--column", "sentence"]
+    assert [row["word"] for row in rows(output(asked, capsys))] == ["cat", "<eos>"]
+
+
+def test_surprisal_of_a_column_of_json_lines(run: Path, tmp_path: Path, capsys: Capture) -> None:
+    table, text = tmp_path / "items.jsonl", tmp_path / "text.txt"
+    table.write_text('{"id": 1, "text": "the cat, sat"}\n\n{"id": 2, "text": "the dog"}\n')
+    text.write_text("the cat, sat\nthe dog\n")
+    asked = ["surprisal", str(run), str(table), "--column", "text"]
+    assert output(asked, capsys) == output(["surprisal", str(run), str(text)], capsys)
+
+
+def test_predict_reads_the_phrase_from_stdin(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    for given, phrase in ((b"the cat\n", "the cat"), (b"the cat\nthe", "the cat\nthe")):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
+        assert output(["predict", str(run), "-"], capsys) == output(["predict", str(run), phrase], capsys)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\n")))
+    assert cli.main(["predict", str(run), "-"]) == DataError.exit_code
+    assert "stdin: has no words in it" in capsys.readouterr().err
+
+
 def test_surprisal_of_a_column(run: Path, tmp_path: Path, capsys: Capture) -> None:
     table = tmp_path / "items.csv"
     table.write_text('item,sentence\n1,"the cat, sat"\n2,a dog\n')

@@ -8,6 +8,7 @@ from wordtie.data.input_warnings import (
     blank_lines,
     misread,
     of_phrases,
+    refuse_single_words,
     several_sentences,
     unknown_forms,
     written_ends,
@@ -15,6 +16,7 @@ from wordtie.data.input_warnings import (
 from wordtie.data.tokenisation import Kind, Tokenisation
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import Vocabulary
+from wordtie.errors import DataError
 
 WORDS = ["<unk>", "<eos>", "the", "u.s.", "cat", "sat", ".", "Cat", ","]
 
@@ -116,3 +118,15 @@ def test_ends_that_a_text_writes_itself() -> None:
     assert written_ends(tokenizer("space"), lines)[0].startswith("2 of the first 3 lines have <eos> in them")
     assert written_ends(tokenizer("space"), lines[1:2]) == []
     assert written_ends(tokenizer("space", sentences=False), lines) == []
+
+
+@pytest.mark.parametrize("cells", [["the", "cat", "sat."], ["cat,", "-", "don't,he"], ["the"] * 2])
+def test_a_column_of_single_words_is_refused(cells: list[str]) -> None:
+    with pytest.raises(DataError, match="items: column word has one word a row"):
+        refuse_single_words(tokenizer("words"), cells, "items", "word")
+
+
+@pytest.mark.parametrize("cells", [["the"], [], ["the", "the cat"], ["the", ""], ["the,cat.sat", "the,cat"]])
+def test_a_column_of_sentences_is_not(cells: list[str]) -> None:
+    """Not the last ones either, which have no blanks and several words."""
+    refuse_single_words(tokenizer("words"), cells, "items", "word")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wordtie.data.table import column
+from wordtie.data.table import column, sentences
 from wordtie.errors import DataError
 
 
@@ -57,3 +57,47 @@ def test_a_cell_may_be_long() -> None:
 def test_a_bad_table_is_said_by_line(lines: list[str], says: str) -> None:
     with pytest.raises(DataError, match=says):
         list(column(lines, "sentence", "items"))
+
+
+def test_json_lines_are_a_table_too() -> None:
+    lines = ['{"id": 1, "text": "The cat, \\"sat\\"."}', "", '{"text": "one\\n\\ntwo", "id": 2}']
+    assert list(column(lines, "text", "items")) == ['The cat, "sat".', "one\ntwo"]
+    assert list(column(lines, "id", "items")) == ["1", "2"]
+
+
+def test_a_header_with_a_brace_is_a_header() -> None:
+    assert list(column(["{id},text", "1,a"], "text", "items")) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("a dog", "items, line 2: is no JSON object as line 1 is"),
+        ('["a dog"]', "items, line 2: is no JSON object"),
+        ("{" * 100_000, "items, line 2: is no JSON object"),
+        ('{"id": 2}', "items, line 2: has no text, only id: name one of these"),
+        ('{"text": ["a"]}', "items, line 2: text is no string"),
+        ('{"text": null}', "items, line 2: text is no string"),
+        ('{"text": true}', "items, line 2: text is no string"),
+    ],
+)
+def test_bad_json_lines_are_said_by_line(line: str, says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        list(column(['{"text": "a cat"}', line], "text", "items"))
+
+
+def test_words_of_a_row_each_are_sentences_by_another_column() -> None:
+    lines = ["word,item", "The,1", "cat.,1", "A,2", " dog,2", "Again,1"]
+    assert list(sentences(lines, "word", "item", "items")) == ["The cat.", "A dog", "Again"]
+
+
+@pytest.mark.parametrize(("cell", "count"), [("a dog", 2), ("", 0)])
+def test_a_row_that_is_not_one_word_is_refused(cell: str, count: int) -> None:
+    with pytest.raises(DataError, match=f"items, line 3: has {count} words in column word; .* every row is one word"):
+        list(sentences(["word,item", "The,1", f"{cell},1"], "word", "item", "items"))
+
+
+def test_a_sentence_that_does_not_end_is_refused() -> None:
+    word = "a" * 1_000_000
+    with pytest.raises(DataError, match="items, line 11: sentence '1' is longer than 10 MB: does column item tell"):
+        list(sentences(["word,item", *[f"{word},1"] * 10], "word", "item", "items"))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from wordtie.config import ModelSettings, NoiseSettings, Settings, from_dict, to_dict
+from wordtie.config import ModelSettings, NoiseSettings, Settings, from_dict, resolved, to_dict
 from wordtie.errors import SettingsError
 
 
@@ -44,16 +44,37 @@ def test_smoothing_needs_one_matrix() -> None:
 @pytest.mark.parametrize(
     "noise",
     [
+        {"kind": "absolute_discounting", "scheme": "data_noising"},
+        {"kind": "absolute_discounting", "output_draw": "none"},
+        {"kind": "kneser_ney", "output_draw": "none"},
+    ],
+)
+def test_nothing_holds_the_mean_of_inputs_alone_where_each_word_has_its_own_gamma(noise: dict[str, Any]) -> None:
+    mean = NoiseSettings(**noise, prediction="mean")
+    with pytest.raises(SettingsError, match="neither a shared matrix nor the first layer can hold the mean"):
+        Settings(noise=mean)
+    Settings(model=ModelSettings(head="untied"), noise=mean)
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
         {"kind": "blank", "scheme": "data_noising"},
         {"kind": "linear_interpolation", "scheme": "data_noising"},
         {"kind": "linear_interpolation", "output_draw": "none"},
     ],
 )
-def test_a_shared_matrix_has_one_mean(noise: dict[str, Any]) -> None:
-    mean = NoiseSettings(**noise, prediction="mean")
-    with pytest.raises(SettingsError, match="a shared matrix has one mean for both"):
-        Settings(noise=mean)
-    Settings(model=ModelSettings(head="untied"), noise=mean)
+def test_the_first_layer_holds_the_mean_of_inputs_alone_with_one_gamma(noise: dict[str, Any]) -> None:
+    assert Settings(noise=NoiseSettings(**noise, prediction="mean")).noise.predicts_with == "mean"
+
+
+PREDICTIONS: tuple[dict[str, Any], ...] = ({}, {"prediction": "mode"}, {"prediction": "mean"})
+
+
+def test_a_prediction_left_out_is_the_same_configuration_as_the_one_it_stands_for() -> None:
+    alone: dict[str, Any] = {"kind": "linear_interpolation", "output_draw": "none"}
+    left_out, mode, mean = (resolved(Settings(noise=NoiseSettings(**alone, **more))) for more in PREDICTIONS)
+    assert left_out == mode != mean
 
 
 @pytest.mark.parametrize(

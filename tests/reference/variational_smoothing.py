@@ -66,3 +66,22 @@ def exact_coefficient(word: int, gamma: list[float], proposal: list[float]) -> f
 def printed_coefficient(word: int, gamma: list[float], proposal: list[float]) -> float:
     """The left side of equation 3, whose right side has the sign slip."""
     return (len(gamma) - 1) * gamma[word] + (1 - gamma[word] + gamma[word] * proposal[word])
+
+
+def mean_scores(
+    weight: list[list[float]],
+    bias: list[float],
+    base: list[list[float]],
+    word: int,
+    gamma: float,
+    proposal: list[float],
+) -> list[float]:
+    """`weight @ x + bias` averaged over the vectors x that `word` may be read as: its own, or that of each word v."""
+    scores = []
+    for row, shift in zip(weight, bias, strict=True):
+        products = [sum(w * x for w, x in zip(row, vector, strict=True)) for vector in base]
+        average = (1 - gamma) * products[word]
+        for v, product in enumerate(products):
+            average += gamma * proposal[v] * product
+        scores.append(average + shift)
+    return scores

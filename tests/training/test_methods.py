@@ -190,8 +190,8 @@ def test_rows_are_held_at_norm_one(worsening: Path, more: str) -> None:
     [
         ("--model.embedding 5", "set model.head to tied_linear"),
         (
-            "--noise.scheme data_noising --noise.kind blank --noise.prediction mean",
-            "a shared matrix has one mean for both",
+            "--noise.scheme data_noising --noise.kind absolute_discounting --noise.prediction mean",
+            "neither a shared matrix nor the first layer can hold the mean",
         ),
         (
             "--model.head untied --noise.scheme data_noising --noise.kind kneser_ney --noise.prediction mean",

@@ -98,6 +98,19 @@ def test_a_start_undoes_the_mean_of_the_earlier_run(text: Path, tmp_path: Path, 
     torch.testing.assert_close(started(text, first, **noise), trained, rtol=1e-5, atol=1e-6)
 
 
+def test_a_mean_in_the_first_layer_is_exported_and_undone_by_a_start(text: Path, tmp_path: Path) -> None:
+    first, alone = tmp_path / "first", {**SMOOTHED, "output_draw": "none", "prediction": "mean"}
+    train(settings(text, 1, **alone), first)
+    trained = load_file(first / "checkpoints" / "last.safetensors")
+    exported = load_file(first / "model.safetensors")
+    moved = [name for name, tensor in exported.items() if not torch.equal(tensor, trained[f"model.{name}"])]
+    assert sorted(moved) == ["core.layers.0.bias", "core.layers.0.input_weight"]
+    started(text, first, **alone)
+    second = load_file(tmp_path / "second" / "checkpoints" / "last.safetensors")
+    for name in exported:
+        torch.testing.assert_close(second[f"model.{name}"], trained[f"model.{name}"], rtol=1e-5, atol=1e-6)
+
+
 def test_a_start_counts_the_earlier_runs_own_text(text: Path, tmp_path: Path) -> None:
     first, other = tmp_path / "first", write_text(tmp_path / "other")
     train(settings(text, 1, **SMOOTHED), first)

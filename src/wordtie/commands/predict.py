@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from wordtie.commands._shared import Parser, print_json, print_tsv, whole_number
+from wordtie.commands._shared import Parser, print_json, print_tsv, read_lines, whole_number
 from wordtie.console import say
+from wordtie.errors import DataError
 
 HELP = """\
 List the likeliest next words of a phrase.
@@ -14,6 +15,7 @@ a line end within it, or <eos> anywhere, ends one.
 examples:
   wordtie predict runs/ptb "the federal reserve"
   wordtie predict runs/ptb "the federal reserve" --top 3 --json
+  echo "the federal reserve" | wordtie predict runs/ptb -
 """
 
 
@@ -21,7 +23,7 @@ def main(argv: list[str]) -> None:
     """Print word and probability."""
     parser = Parser("predict", HELP)
     parser.add_argument("run", metavar="RUN", help="the run folder of a trained model")
-    parser.add_argument("phrase", metavar="PHRASE", nargs="+", help="the words so far: together one phrase")
+    parser.add_argument("phrase", metavar="PHRASE", nargs="+", help="the words so far: together one phrase (-: stdin)")
     parser.add_argument("--top", type=whole_number, default=10, help="how many words (10)")
     parser.add_argument(
         "--words-only",
@@ -34,7 +36,8 @@ def main(argv: list[str]) -> None:
     from wordtie.data.input_warnings import of_phrases
     from wordtie.inference.loading import load
 
-    model, phrase = load(arguments.run), " ".join(arguments.phrase)
+    model = load(arguments.run)
+    phrase = phrase_of_stdin() if arguments.phrase == ["-"] else " ".join(arguments.phrase)
     say(of_phrases(model.tokenizer, [phrase]))
     rows: list[dict[str, object]] = [
         {"word": word, "probability": probability}
@@ -44,3 +47,11 @@ def main(argv: list[str]) -> None:
         print_json(rows)
     else:
         print_tsv(["word", "probability"], rows)
+
+
+def phrase_of_stdin() -> str:
+    """All of it, without the line end that closes it. Raises `DataError` if it has no word."""
+    phrase = "\n".join(read_lines("-"))
+    if not phrase.strip():
+        raise DataError("stdin: has no words in it; give a phrase")
+    return phrase

@@ -8,7 +8,7 @@ from itertools import chain, islice
 
 from wordtie.commands._shared import Parser, UsageError, print_json_list, print_tsv, read_lines, text_name
 from wordtie.console import say
-from wordtie.data.table import column
+from wordtie.data.table import column, sentences
 from wordtie.errors import DataError
 
 HELP = """\
@@ -29,6 +29,9 @@ examples:
   wordtie surprisal runs/ptb passages.txt --reset blank      one sentence a line, a blank line between passages
   wordtie surprisal runs/ptb items.csv --column sentence     a table with a header; `line` is the row below it, and
                                                              a cell of several lines is a passage
+  wordtie surprisal runs/ptb words.csv --column word --sentence item
+                                                             a table with a word a row: rows with the same `item` are
+                                                             a sentence; `line` counts sentences, `region` their rows
 """
 
 COLUMNS = ["line", "position", "region", "word", "id", "oov", "surprisal_bits", "entropy_bits"]
@@ -46,19 +49,26 @@ def main(argv: list[str]) -> None:
         help="line: every line starts afresh; blank: context is kept up to the next blank line; never: to the end of "
         "the file (line)",
     )
-    parser.add_argument("--column", metavar="NAME", help="FILE is a table, CSV or with tabs: read this column of it")
+    parser.add_argument(
+        "--column", metavar="NAME", help="FILE is a table, CSV, with tabs or JSON Lines: read this column of it"
+    )
+    parser.add_argument("--sentence", metavar="NAME", help="a row is one word: the column that tells sentences apart")
     parser.add_argument("--json", action="store_true", help="print a JSON list")
     arguments = parser.parse_args(argv)
     if arguments.column and arguments.reset == "blank":
         raise UsageError("rows have no blank lines between: write a passage into one cell, a sentence a line")
+    if arguments.sentence and not arguments.column:
+        raise UsageError("--sentence is for a table with a word a row: name the column of the words with --column")
 
-    from wordtie.data.input_warnings import SAMPLE, misread, several_sentences
+    from wordtie.data.input_warnings import SAMPLE, misread, refuse_single_words, several_sentences
     from wordtie.inference.loading import load
     from wordtie.inference.surprisal import surprisal
 
     model = load(arguments.run)
-    lines = lines_with_words(arguments.file, arguments.column)
+    lines = lines_with_words(arguments.file, arguments.column, arguments.sentence)
     first = list(islice(lines, SAMPLE))
+    if arguments.column and not arguments.sentence:
+        refuse_single_words(model.tokenizer, first, text_name(arguments.file), arguments.column)
     looked_at = [sentence for line in first for sentence in line.split("\n")]
     say([*misread(model.tokenizer, looked_at), *several_sentences(model.tokenizer, looked_at)])
     records = surprisal(model.model, model.tokenizer, chain(first, lines), arguments.reset)
@@ -69,12 +79,13 @@ def main(argv: list[str]) -> None:
         print_tsv(COLUMNS, rows)
 
 
-def lines_with_words(path: str, name: str | None = None) -> Iterator[str]:
-    """As `read_lines`, or the cells of a column of that name. Raises `DataError` at once where no line has a word, as
-    `wordtie evaluate` does."""
+def lines_with_words(path: str, name: str | None = None, sentence: str | None = None) -> Iterator[str]:
+    """As `read_lines`, or the cells of a column of that name, or the sentences of its words. Raises `DataError` at once
+    where no line has a word, as `wordtie evaluate` does."""
     lines, first = read_lines(path), []
     if name is not None:
-        lines = column(lines, name, text_name(path))
+        where = text_name(path)
+        lines = column(lines, name, where) if sentence is None else sentences(lines, name, sentence, where)
     for line in lines:
         first.append(line)
         if line.strip():

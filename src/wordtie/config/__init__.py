@@ -51,9 +51,13 @@ class Settings:
             "noise.output_draw to none, or noise.scheme to data_noising",
         )
         require(
-            not self.noise.noises_inputs_alone or self.noise.predicts_with != "mean" or self.model.head == "untied",
-            "noise.prediction mean: what is read is noised and what is predicted is not, and a shared matrix has one "
-            "mean for both: leave it out, or noise both sides",
+            not self.noise.noises_inputs_alone
+            or self.noise.replaces_all_words_alike
+            or self.noise.predicts_with != "mean"
+            or self.model.head == "untied",
+            "noise.prediction mean: only what is read is noised, each word at its own gamma, and then neither a shared "
+            "matrix nor the first layer can hold the mean: leave it out, noise both sides, or set noise.kind to "
+            "linear_interpolation",
         )
         require(
             self.noise.noises_inputs_alone or self.noise.predicts_with != "mean" or self.model.head != "untied",
@@ -68,9 +72,10 @@ def to_dict(settings: Settings) -> dict[str, dict[str, Any]]:
 
 
 def resolved(settings: Settings) -> dict[str, dict[str, Any]]:
-    """As `to_dict`, with the gamma that stands where none was given: what computes alike is alike."""
+    """As `to_dict`, with defaults that depend on other settings filled in: what computes alike is alike."""
     values = to_dict(settings)
     values["loss"]["gamma"] = settings.loss.weight
+    values["noise"]["prediction"] = settings.noise.predicts_with
     return values
 
 

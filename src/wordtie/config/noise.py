@@ -40,8 +40,9 @@ class NoiseSettings:
     matrix gives, counted once if the matrix is shared. `printed`: the formula of kong-2019, with its sign corrected."""
     prediction: Literal["mean", "mode", "sampling"] | None = None
     """Word vectors that predict: `mean`, `mode` or `sampling`. `mean`: the means of their distributions, folded into
-    the exported model. `mode`: the clean model. `sampling`: the clean model, and the figures at the end average
-    `samples` draws. None: mean if input and output are both smoothed, else mode."""
+    the exported model: into the word matrix, or into the first layer if only the input is noised and the matrix is
+    shared, which takes a kind with one gamma for all words. `mode`: the clean model. `sampling`: the clean model, and
+    the figures at the end average `samples` draws. None: mean if input and output are both smoothed, else mode."""
     samples: int = 20
     """Draws over which `sampling` averages the log-likelihood."""
     input_vector_dropout: float = 0.0
@@ -93,6 +94,11 @@ class NoiseSettings:
         if self.smooths:
             return self.output_draw == "none"
         return self.kind not in ("none", "kneser_ney")
+
+    @property
+    def replaces_all_words_alike(self) -> bool:
+        """Whether gamma_i is gamma for every word."""
+        return self.kind in ("blank", "linear_interpolation")
 
     @property
     def predicts_with(self) -> Literal["mean", "mode", "sampling"]:

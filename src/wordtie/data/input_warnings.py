@@ -13,6 +13,7 @@ from wordtie.data.sentences import go_on
 from wordtie.data.token_file import PreparedData
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import EOS, UNK
+from wordtie.errors import DataError
 
 SAMPLE = 200
 """Lines of a text that are looked at."""
@@ -106,6 +107,21 @@ def several_sentences(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
         "a line, it expects <eos> where they go on: put each on a line of its own (`wordtie surprisal --help` says how "
         "context is kept)"
     ] if several else []  # fmt: skip
+
+
+def refuse_single_words(tokenizer: Tokenizer, cells: Sequence[str], where: str, column: str) -> None:
+    """Raise `DataError` if several cells of a column are a single word each: scored as lines, each is a sentence.
+
+    A cell without white space may be a sentence all the same, in Chinese say, so the tokenizer's words count, too.
+    """
+    if len(cells) < 2 or any(len(cell.split()) != 1 for cell in cells):
+        return
+    words = [sum(any(map(str.isalnum, word)) for word in tokenizer.words(cell)) for cell in cells]
+    if sum(count < 2 for count in words) > len(cells) / 2:
+        raise DataError(
+            f"{where}: column {column} has one word a row, and each would be scored as a sentence: name the column "
+            "that tells sentences apart with --sentence"
+        )
 
 
 def blank_lines(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:

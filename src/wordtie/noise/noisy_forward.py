@@ -31,11 +31,20 @@ from wordtie.nn.dropout import element_mask
 from wordtie.noise.data_noising import noised_window
 from wordtie.noise.proposals import Proposal, build_proposal
 from wordtie.noise.smoothed_l2 import l2_coefficients
-from wordtie.noise.smoothed_prediction import fold_mean, unfold_mean
+from wordtie.noise.smoothed_prediction import (
+    fold_mean,
+    fold_mean_into_layer,
+    unfold_mean,
+    unfold_mean_from_layer,
+)
 from wordtie.noise.variational_smoothing import smooth_element_pairs, smooth_elements, smooth_pairs, smooth_words
 
 MATRIX = "embedding.weight"
 """The word matrix among the model's parameters."""
+FIRST_LAYER = ("core.layers.0.input_weight", "core.layers.0.bias")
+"""What reads word vectors, in every core: affine in its input."""
+OUTPUT_MATRIX = "head.weight"
+"""Of an untied head; the others score with the word matrix."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +129,16 @@ class Noise:
     def _folded(self, tensors: dict[str, Tensor], reads_with: str) -> dict[str, Tensor]:
         if self.proposal is None or reads_with != "mean":
             return tensors
-        return {**tensors, MATRIX: fold_mean(tensors[MATRIX], self.proposal)}
+        matrix_VE = tensors[MATRIX]
+        if not self._matrix_must_stay(tensors):
+            return {**tensors, MATRIX: fold_mean(matrix_VE, self.proposal)}
+        weight, bias = (tensors[name] for name in FIRST_LAYER)
+        folded = fold_mean_into_layer(weight, bias, matrix_VE, self.proposal)
+        return {**tensors, **dict(zip(FIRST_LAYER, folded, strict=True))}
+
+    def _matrix_must_stay(self, tensors: dict[str, Tensor]) -> bool:
+        """Whether the word matrix scores words without noise, so that the mean of what is read goes elsewhere."""
+        return self.settings.noises_inputs_alone and OUTPUT_MATRIX not in tensors
 
     def for_training(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
         """The inverse of `for_prediction`, up to rounding: what to start from where an exported model is trained on.
@@ -129,17 +147,25 @@ class Noise:
         """
         if self.proposal is None or self.settings.predicts_with != "mean":
             return tensors
-        return {**tensors, MATRIX: unfold_mean(tensors[MATRIX], self.proposal)}
+        matrix_VE = tensors[MATRIX]
+        if not self._matrix_must_stay(tensors):
+            return {**tensors, MATRIX: unfold_mean(matrix_VE, self.proposal)}
+        weight, bias = (tensors[name] for name in FIRST_LAYER)
+        trained = unfold_mean_from_layer(weight, bias, matrix_VE, self.proposal)
+        return {**tensors, **dict(zip(FIRST_LAYER, trained, strict=True))}
 
     @contextmanager
     def frozen(self, model: LanguageModel) -> Iterator[None]:
-        """Read as epochs are chosen by; afterwards the word matrix is back, to the bit, for further training."""
-        matrix_VE = model.embedding.weight.data
+        """Read as epochs are chosen by; afterwards the parameters are back, to the bit, for further training."""
+        parameters = dict(model.named_parameters())
+        trained = {name: parameter.data for name, parameter in parameters.items()}
         try:
-            model.embedding.weight.data = self._folded({MATRIX: matrix_VE}, self.settings.chooses_with)[MATRIX]
+            for name, tensor in self._folded(trained, self.settings.chooses_with).items():
+                parameters[name].data = tensor
             yield
         finally:
-            model.embedding.weight.data = matrix_VE
+            for name, tensor in trained.items():
+                parameters[name].data = tensor
 
 
 def build_noise(settings: NoiseSettings, data: PreparedData, device: torch.device) -> Noise:

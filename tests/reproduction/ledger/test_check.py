@@ -55,6 +55,36 @@ def test_vectors_that_were_measured_beside_others_than_the_ledger_has(
     ]
 
 
+def test_vectors_that_were_measured_beside_the_other_reading_of_small(
+    row: Row, place: Place, page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which the table of agreements says."""
+    zaremba, tied = (
+        Row(f"tests/table-1/{name}", name, Published(), {**row.changes, "model.layers": layers})
+        for name, layers in (("small-zaremba", 1), ("wt", 3))
+    )
+    shown = Published(values={"rho": 0.5}, better="neither")
+    own, beside = (
+        Row(f"tests/table-4/{name}", name, shown, kind="drawn", drawn_from=(source,), shows=("measures", *shows))
+        for name, source, shows in (
+            ("input-output", row.name, ("agreement",)),
+            ("input-tied", tied.name, ("agreement_with_small", "input~tied")),
+        )
+    )
+    for each in (zaremba, tied, own, beside):
+        monkeypatch.setitem(ROWS, each.name, each)
+    measures = {"agreement_with_small": {"input~tied": {"rho": 0.5}, "small_weights_sha256": "zaremba's"}}
+    write_entry(place.results, {**made_up(row), "weights_sha256": "small's", "measures": {"agreement": {"rho": 0.5}}})
+    write_entry(place.results, {**made_up(zaremba), "weights_sha256": "zaremba's"})
+    write_entry(place.results, {**made_up(tied), "measures": measures})
+    document.update(page, place.results)
+    assert document.check([page], place.results) == []
+    assert "\n\ninput-tied: beside the vectors of `small-zaremba` in table 6" in page.read_text()
+    write_entry(place.results, {**made_up(row), "weights_sha256": "zaremba's", "measures": {"agreement": {"rho": 0.5}}})
+    document.update(page, place.results)
+    assert "beside the vectors" not in page.read_text()
+
+
 def test_results_of_one_corpus_that_are_of_different_texts(row: Row, place: Place, page: Path) -> None:
     for seed, train in ((1, "a"), (2, "another"), (3, "a")):
         data = {"corpus": "novel.txt", "train": train, "valid": "b", "test": "c"}

@@ -30,6 +30,7 @@ from wordtie.reproduction.ledger.status import Mean, states
 from wordtie.reproduction.papers.registry import ROWS
 from wordtie.reproduction.papers.row import Published, Row
 from wordtie.reproduction.render import document
+from wordtie.reproduction.render.overview import overview
 from wordtie.reproduction.render.tables import listing, markdown
 from wordtie.reproduction.running.run_row import Place
 from wordtie.runs import run_folder
@@ -186,10 +187,14 @@ def test_beside_a_result_another_seed_is_told_of(row: Row, place: Place) -> None
     with run_folder.locked(place.folder(row, 2)):
         (state,) = states(read_all(place.results), place.runs, [row])
     assert (state.status, state.ours("test"), state.why.partition(",")[0]) == (
-        "running",
+        "reached",
         Mean.from_values([20.0]),
-        "seed 2",
+        "running: seed 2",
     )
+    figure = overview([state])
+    assert figure is not None
+    assert [point.reached for point in figure.points] == [True]
+    assert "1 of the 1 rows that were run come within 2 %" in figure.title
 
 
 def test_tables(row: Row, place: Place) -> None:
@@ -359,10 +364,42 @@ def test_other_numbers_are_judged_by_what_is_better(
 ) -> None:
     published = Published(values={"rho": 0.5}, better=better)  # type: ignore[arg-type]
     shows = Row("tests/table-2/rho", "rho", published, kind="drawn", drawn_from=(row.name,), shows=("measures",))
-    for rho, reached in zip((0.3, 0.476 if better == "more" else 0.524, 0.7), values, strict=True):
+    for rho, reached in zip((0.3, 0.48 if better == "more" else 0.52, 0.7), values, strict=True):
         write_entry(place.results, {**made_up(row), "measures": {"rho": rho}})
         (state,) = states(read_all(place.results), None, [shows])
         assert (state.status == "reached") == reached
+
+
+@pytest.mark.parametrize("wanted", [0.13, 0.5, 0.02, -0.1])
+@pytest.mark.parametrize("better", ["more", "less", "neither"])
+def test_a_correlation_is_reached_within_two_hundredths_and_not_rounded_first(
+    better: str, wanted: float, row: Row, place: Place
+) -> None:
+    published = Published(values={"rho": wanted}, better=better)  # type: ignore[arg-type]
+    shows = Row("tests/table-2/rho", "rho", published, kind="drawn", drawn_from=(row.name,), shows=("measures",))
+    for difference, within in ((0.02, True), (0.0201, False), (-0.02, True), (-0.0201, False)):
+        write_entry(place.results, {**made_up(row), "measures": {"rho": wanted + difference}})
+        (state,) = states(read_all(place.results), None, [shows])
+        beyond_is_better = (better == "more" and difference > 0) or (better == "less" and difference < 0)
+        assert (state.status == "reached") == (within or beyond_is_better)
+
+
+@pytest.mark.parametrize(("test", "status"), [(102.0, "reached"), (102.01, "not reached")])
+def test_a_perplexity_is_reached_within_two_percent(test: float, status: str, row: Row, place: Place) -> None:
+    write_entry(place.results, made_up(row, test=test))
+    (state,) = states(read_all(place.results), None, [replace(row, published=Published(test=100.0))])
+    assert state.status == status
+
+
+@pytest.mark.parametrize(("ours", "status"), [(91.8, "reached"), (91.81, "not reached")])
+def test_a_number_above_one_of_another_kind_is_reached_within_two_percent(
+    ours: float, status: str, row: Row, place: Place
+) -> None:
+    published = Published(values={"valid perplexity": 90.0}, better="less")
+    shows = Row("tests/table-2/p", "p", published, kind="drawn", drawn_from=(row.name,), shows=("measures",))
+    write_entry(place.results, {**made_up(row), "measures": {"valid perplexity": ours}})
+    (state,) = states(read_all(place.results), None, [shows])
+    assert state.status == status
 
 
 def test_a_folder_begun_otherwise_is_not_said_to_go_on(row: Row, place: Place) -> None:

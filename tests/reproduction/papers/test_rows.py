@@ -96,6 +96,26 @@ def test_no_configuration_is_trained_under_two_names() -> None:
     assert len(trained) == len(set(trained))
 
 
+@pytest.mark.parametrize(("model", "full_rate"), [("small", 5), ("wt", 5), ("wt-pr", 5), ("small-zaremba", 4)])
+def test_the_rate_falls_as_in_the_code_of_zaremba_or_as_they_write(model: str, full_rate: int) -> None:
+    """Their main.lua and the code of Press & Wolf have a `max_epoch` of 4 and count from 0."""
+    training = ROWS[f"press-wolf-2017/table-6/{model}"].settings().training
+    rates = [learning_rate(training, epoch) for epoch in range(1, 14)]
+    assert rates == [1.0] * full_rate + [0.5**n for n in range(1, 14 - full_rate)]
+
+
+def test_the_codes_schedule_decides_whether_small_is_reached() -> None:
+    published = {name: ROWS[f"press-wolf-2017/table-6/{name}"].published.test for name in ("small", "small-zaremba")}
+    assert published == {"small": 114.5, "small-zaremba": None}
+
+
+def test_how_many_sessions_a_row_may_have() -> None:
+    """As docs/reproduction.md says: the small models on PTB of inan-2017, and no other row."""
+    several = {name: len(row.sessions) for name, row in ROWS.items() if len(row.sessions) > 1}
+    small = "inan-2017/table-1/ptb-small"
+    assert several == {f"{small}-al": 2, f"{small}-re": 2, f"{small}-real": 3}
+
+
 def test_a_group_is_what_begins_so_and_a_name_in_full_is_one_row() -> None:
     assert [row.name for row in select(["inan-2017/table-1/ptb-small"])] == NAMED[:4]
     assert [row.name for row in select(["press-wolf-2017/table-6/wt"])] == ["press-wolf-2017/table-6/wt"]

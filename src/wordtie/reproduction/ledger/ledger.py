@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from wordtie.config import RUNTIME_ONLY, Settings, from_dict, resolved
 from wordtie.errors import DataError, SettingsError
+from wordtie.reproduction.ledger.earlier import with_earlier
 from wordtie.reproduction.papers.row import Row
 from wordtie.storage.atomic import write_text
 
@@ -66,11 +67,25 @@ def _text(content: Entry) -> str:
 
 
 def write_entry(results: Path, entry: Entry) -> Path:
-    """Seal an entry and write it to its place. Raises `SaveError`, and `LedgerError` for scores that do not fit."""
+    """Seal an entry and write it to its place, with the numbers of what it replaces there.
+
+    Raises `SaveError`, and `LedgerError` for scores that do not fit.
+    """
     path = entry_path(results, entry["row"], entry["seed"])
     _check_scores(path, entry)
-    write_sealed(path, {"version": VERSION, **entry})
+    write_sealed(path, {"version": VERSION, **_after_another(path, entry)})
     return path
+
+
+def _after_another(path: Path, entry: Entry) -> Entry:
+    """The entry with what it replaces; one that was counted has no weights to replace, a damaged one says nothing."""
+    if "weights_sha256" not in entry or not path.exists():
+        return entry
+    try:
+        before = read_entry(path)
+    except LedgerError:
+        return entry
+    return with_earlier(entry, before, path.read_bytes()) if "weights_sha256" in before else entry
 
 
 def read_entry(path: Path) -> Entry:

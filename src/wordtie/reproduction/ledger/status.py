@@ -29,8 +29,9 @@ with; `diverged`: it would end in the same way again."""
 SEED_AND_SESSION = re.compile(r"\.seed-(\d+)(?:\.session-(\d+))?$")
 """What the name of a run folder ends in, unless it was moved away; a later session goes on from the one before it."""
 TOLERANCE = 0.02
-"""Within so much of the published number, as a share of it, or better, is reached. Of a number below 1, a correlation,
-it is the difference, to the two decimals that are printed."""
+"""Within so much of the published number, or better, is reached: as a share of it, or, below 1, as a difference.
+Correlations and distances are below 1. They are printed to two decimals, and 2 % of 0.13 is less than half of the last
+one, so their share is of the whole scale, whose length is 1. Ours are not rounded first."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,8 @@ class Mean:
         return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None, len(values))
 
     def __str__(self) -> str:
-        return (
-            format_perplexity(self.mean)
-            if self.spread is None
-            else f"{format_perplexity(self.mean)} ± {format_perplexity(self.spread)}"
-        )
+        mean = format_perplexity(self.mean)
+        return mean if self.spread is None else f"{mean} ± {format_perplexity(self.spread)}"
 
 
 @dataclass(frozen=True)
@@ -105,8 +103,8 @@ class RowState:
 
 
 def states(entries: Iterable[Entry], runs: Path | None = None, rows: Iterable[Row] | None = None) -> list[RowState]:
-    """Every row's state; with `runs`, those that have been begun are `running` or `stopped`, and of those with a result
-    it is told how another seed stands.
+    """Every row's state; with `runs`, those that have been begun are `running` or `stopped`. A row with a result keeps
+    its status while another seed is trained, and `why` says how that one stands.
 
     Entries of other settings than the row's are not counted as the row's.
     """
@@ -129,8 +127,6 @@ def _state(row: Row, of_row: dict[str, list[Entry]], runs: Path | None) -> RowSt
         if not found:
             return RowState(row, (), "not run", f"{sources[0]} was run without measuring it")
     begun = _begun_state(row, runs, found) if runs is not None and row.kind == "train" else None
-    if found and begun and begun[0] == "running":
-        return RowState(row, tuple(found), *begun)
     if found:
         return RowState(row, tuple(found), _verdict(row, found), ": ".join(begun or ()))
     return RowState(row, (), *(begun or ("not run", why_not(row))))
@@ -182,15 +178,19 @@ def _verdict(row: Row, entries: Sequence[Entry]) -> Status:
     apart = RowState(row, tuple(entries), "run").difference
     if apart is None:
         return "run"
-    return "reached" if apart <= TOLERANCE else "not reached"
+    return "reached" if _within(apart, TOLERANCE) else "not reached"
 
 
 def _near(published: Published, name: str, ours: float) -> bool:
     """Whether one of the numbers of another kind has been reached."""
     wanted = published.values[name]
-    ours = round(ours, 2) if abs(wanted) < 1 else ours
     worse = {"more": wanted - ours, "less": ours - wanted, "neither": abs(ours - wanted)}[published.better]
-    return round(worse, 9) <= TOLERANCE * max(1.0, abs(wanted))
+    return _within(worse, TOLERANCE * max(1.0, abs(wanted)))
+
+
+def _within(apart: float, allowed: float) -> bool:
+    """Up to the rounding of float64."""
+    return round(apart - allowed, 9) <= 0
 
 
 def why_not(row: Row) -> str:

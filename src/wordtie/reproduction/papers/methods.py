@@ -74,8 +74,12 @@ NOISE: dict[str, tuple[str, Changes]] = {
     "dn-kn": ("data noising: Kneser-Ney", replaced("kneser_ney")),
     "vs-li": ("variational smoothing: linear interpolation", {"noise.kind": "linear_interpolation"}),
     "vs-li-inputs": (
-        "the same, of what is read alone",
-        {"noise.kind": "linear_interpolation", "noise.output_draw": "none"},
+        "the same, of what is read alone, predicting with the mean",
+        {"noise.kind": "linear_interpolation", "noise.output_draw": "none", "noise.prediction": "mean"},
+    ),
+    "vs-li-inputs-mode": (
+        "the same, predicting with the mode in place of the mean",
+        {"noise.kind": "linear_interpolation", "noise.output_draw": "none", "noise.prediction": "mode"},
     ),
     "vs-kn": ("variational smoothing: Kneser-Ney", {"noise.kind": "kneser_ney"}),
     "vs-kn-pairs": (

@@ -49,8 +49,9 @@ class Row:
     """Why nothing here could run it: another paper's number, a text that is not public, a part not built yet."""
     later_sessions: tuple[Changes, ...] = ()
     """What changes where the row is trained once more from its result, with the schedule started anew, because that
-    fell short of the published validation perplexity (inan-2017, footnote 4); and once more from there. The best of all
-    on validation stands. Empty: one session is all."""
+    fell short of the published validation perplexity (inan-2017, footnote 4); and once more from there. There are no
+    more than these, even if the last one falls short. The best of all on validation stands. Empty: one session is
+    all."""
     measures: tuple[str, ...] = ()
     """What else is measured of the trained model: names in `wordtie.reproduction.running.measures`."""
     drawn_from: tuple[str, ...] = ()

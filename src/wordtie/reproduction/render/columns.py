@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from wordtie.evaluation.format_perplexity import format_perplexity
+from wordtie.reproduction.ledger.earlier import EARLIER
 from wordtie.reproduction.ledger.status import Mean, RowState
 from wordtie.reproduction.render.formats import count, number, percent, printed_count
 
 SHOWN_ELSEWHERE = {"inan-2017/table-4": "on the HTML page", "inan-2017/figure-2": "in the figure"}
 """Tables whose rows come to no number, by paper/table; where there is something to see."""
+TRAINED_AGAIN = "before"
+"""How the numbers that a result replaced are introduced."""
+PERPLEXITY = ("valid_perplexity", "test_perplexity")
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,17 @@ def _label(state: RowState) -> str:
 
 
 def _status(state: RowState) -> str:
-    return f"{state.status}: {state.why}" if state.why else state.status
+    said = f"{state.status}: {state.why}" if state.why else state.status
+    return "; ".join([said, *earlier(state)])
+
+
+def earlier(state: RowState) -> Iterator[str]:
+    """`before: 98.36 / 95.49` for each seed of perplexities that was trained again, oldest first."""
+    for entry in () if state.row.shows else state.entries:
+        if replaced := entry.get(EARLIER):
+            pairs = ", ".join(" / ".join(format_perplexity(each[name]) for name in PERPLEXITY) for each in replaced)
+            which = f" (seed {entry['seed']})" if len(state.entries) > 1 else ""
+            yield f"{TRAINED_AGAIN}{which}: {pairs}"
 
 
 def _published_pair(state: RowState) -> str:

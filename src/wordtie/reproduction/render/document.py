@@ -83,13 +83,14 @@ def check(documents: Sequence[Path], results: Path) -> list[str]:
 
 
 def _beside_another(entries: Sequence[Entry]) -> list[str]:
-    """Agreements with vectors that the ledger no longer has."""
+    """Agreements with vectors that the ledger no longer has, by neither reading of `small`."""
     weights = {(entry["row"], entry["seed"]): entry.get("weights_sha256") for entry in entries}
     problems = []
     for entry in entries:
         measured = entry.get("measures", {}).get("agreement_with_small") or {}
-        small = weights.get((f"{entry['row'].rpartition('/')[0]}/small", entry["seed"]))
-        if measured and small not in (None, measured["small_weights_sha256"]):
+        table = entry["row"].rpartition("/")[0]
+        small = {weights.get((f"{table}/{name}", entry["seed"])) for name in ("small", "small-zaremba")} - {None}
+        if measured and small and measured["small_weights_sha256"] not in small:
             name = f"{entry['row']}.seed-{entry['seed']}"
             problems.append(f"{name}: was measured beside another `small` than the ledger has: run it again")
     return problems

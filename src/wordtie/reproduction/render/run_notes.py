@@ -72,6 +72,11 @@ def notes(rows: Sequence[RowState]) -> Iterator[str]:
             found.setdefault(state.row.note, []).append(state.row.short_name)
     for note, names in found.items():
         yield f"{', '.join(names) if len(names) < len(rows) else 'All'}: {note}."
+    if names := _beside_another(rows):
+        yield (
+            f"{', '.join(names)}: beside the vectors of `small-zaremba` in table 6, whose rate falls one epoch earlier "
+            "than that of `small`."
+        )
     trained = [
         f"{state.row.short_name} {number(state.row.published.train)} / {number(ours)}"
         for state in rows
@@ -79,6 +84,17 @@ def notes(rows: Sequence[RowState]) -> Iterator[str]:
     ]
     if trained:
         yield f"Training perplexity of the last epoch, published / ours: {'; '.join(trained)}."
+
+
+def _beside_another(rows: Sequence[RowState]) -> list[str]:
+    """Rows that show an agreement with other vectors than those of `small`, whose own agreement is in this table."""
+    small = {entry["weights_sha256"] for state in rows if "agreement" in state.row.shows for entry in state.entries}
+    return [
+        state.row.short_name
+        for state in rows
+        if "agreement_with_small" in state.row.shows
+        and {entry["measures"]["agreement_with_small"]["small_weights_sha256"] for entry in state.entries} - small
+    ]
 
 
 def _last_training_perplexity(state: RowState) -> float | None:

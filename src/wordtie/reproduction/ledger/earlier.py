@@ -1,0 +1,39 @@
+"""What an entry replaced: earlier results of its row, seed and text, from other weights.
+
+Whoever trains a row again has seen how the first training came out, its test perplexity included. So an entry keeps the
+numbers that it replaced, and the tables show them beside its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+EARLIER = "earlier"
+"""Where an entry keeps them, oldest first."""
+KEPT = ("valid_perplexity", "test_perplexity", "weights_sha256", "code_version")
+
+
+def with_earlier(entry: dict[str, Any], before: dict[str, Any], content: bytes) -> dict[str, Any]:
+    """The entry with what `before`, the entry in its place with this file content, has of it.
+
+    A result of another text is not comparable and is dropped.
+    """
+    kept = {name: value for name, value in entry.items() if name != EARLIER}
+    if before.get("data") != entry.get("data"):
+        return kept
+    earlier = list(before.get(EARLIER, []))
+    if before["weights_sha256"] != entry["weights_sha256"]:
+        earlier.append(numbers(before, content))
+    return {**kept, EARLIER: earlier} if earlier else kept
+
+
+def numbers(entry: dict[str, Any], content: bytes) -> dict[str, Any]:
+    """What is kept of a result that is replaced; `blob` is the name that git has for its file."""
+    stages = [stage["epochs"] for stage in entry.get("sessions", [entry])]
+    return {**{name: entry[name] for name in KEPT}, "epochs": stages, "blob": git_blob(content)}
+
+
+def git_blob(content: bytes) -> str:
+    """The object name of a file with this content, in a repository with SHA-1."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
