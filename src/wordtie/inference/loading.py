@@ -7,7 +7,7 @@ model.predict("the federal reserve")
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -15,29 +15,47 @@ from typing import IO, Any
 import torch
 
 from wordtie.config import Settings
+from wordtie.config.ngram import NgramSettings
 from wordtie.config.paths import path_of
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import RunFolderError
 from wordtie.inference import generate, predict, surprisal
 from wordtie.inference.evaluate import EvaluationResult, evaluate_file
 from wordtie.models.language_model import LanguageModel
-from wordtie.runs.layout import MODEL
-from wordtie.runs.run_folder import read_language_model
+from wordtie.models.network import Network
+from wordtie.models.next_word import NextWordModel
+from wordtie.ngrams.model import NgramModel
+from wordtie.runs.layout import CONFIG, MODEL
+from wordtie.runs.ngram_run import understand_ngrams
+from wordtie.runs.run_folder import LANGUAGE_MODEL, NGRAM, StoredModel, open_stored, understand_language_model
 
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A language model with its tokenizer, in evaluation mode, fp32."""
+    """A model with its tokenizer, ready for use."""
 
-    model: LanguageModel
+    model: NextWordModel[Any]
     tokenizer: Tokenizer
-    settings: Settings
+    settings: Settings | NgramSettings
     texts: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of the text of each split that it was trained and measured with, as far as the folder says."""
+    folder: Path | None = None
+    """The run folder that it is from."""
 
     def __repr__(self) -> str:
-        kind, size = f"{self.settings.model.head} {self.settings.model.core}", self.model.parameter_count()
-        return f"LoadedModel({kind}, {size:,} parameters, {len(self.tokenizer.vocabulary):,} words)"
+        words = f"{len(self.tokenizer.vocabulary):,} words"
+        if isinstance(self.model, NgramModel):
+            return f"LoadedModel({self.model.trie.order}-gram, {self.model.trie.ngrams:,} n-grams, {words})"
+        model = self.network.settings
+        return f"LoadedModel({model.head} {model.core}, {self.network.parameter_count():,} parameters, {words})"
+
+    @property
+    def network(self) -> LanguageModel:
+        """The network itself, in evaluation mode and fp32. Raises `RunFolderError` if the model is none."""
+        if not isinstance(self.model, Network):
+            where = "" if self.folder is None else f"{self.folder / CONFIG}: "
+            raise RunFolderError(f"{where}holds no network, which is needed here: take the run of a language model")
+        return self.model.network
 
     def surprisal(self, text: str, reset: surprisal.Reset = "line") -> list[surprisal.WordSurprisal]:
         """One record a word: see `wordtie.inference.surprisal`."""
@@ -58,13 +76,28 @@ class LoadedModel:
 
 def load(run: str | Path) -> LoadedModel:
     """Open a run folder. Raises `RunFolderError` where it is incomplete, damaged or from a newer version."""
-    folder = path_of(run)
-    saved = read_language_model(folder)
+    stored = open_stored(path_of(run), *_LOADERS)
+    return _LOADERS[stored.kind](stored)
+
+
+def _network(stored: StoredModel) -> LoadedModel:
+    saved = understand_language_model(stored)
     with torch.device("meta"):
         model = LanguageModel(saved.settings.model, len(saved.tokenizer.vocabulary))
     try:
         model.load_state_dict(saved.tensors, assign=True)
     except RuntimeError as error:
-        raise RunFolderError(f"{folder / MODEL}: does not fit config.json: take both from a copy") from error
+        raise RunFolderError(f"{stored.folder / MODEL}: does not fit config.json: take both from a copy") from error
     model.requires_grad_(False)
-    return LoadedModel(model.use(fused=True).eval(), saved.tokenizer, saved.settings, saved.texts)
+    network = Network(model.use(fused=True).eval(), saved.tokenizer.vocabulary)
+    return LoadedModel(network, saved.tokenizer, saved.settings, saved.texts, stored.folder)
+
+
+def _ngrams(stored: StoredModel) -> LoadedModel:
+    saved = understand_ngrams(stored)
+    model = NgramModel(saved.tokenizer.vocabulary, saved.trie)
+    return LoadedModel(model, saved.tokenizer, saved.settings, saved.texts, stored.folder)
+
+
+_LOADERS: dict[str, Callable[[StoredModel], LoadedModel]] = {LANGUAGE_MODEL: _network, NGRAM: _ngrams}
+"""Kind of model to what opens it."""

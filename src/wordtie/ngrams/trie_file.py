@@ -14,21 +14,27 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
 from wordtie.ngrams.trie import Level, NgramTrie
+from wordtie.storage.atomic import apply_umask, mapped
 
 DTYPES = {"U8": np.uint8, "U16": np.uint16, "U32": np.uint32, "U64": np.uint64, "F64": np.float64}
 NAMES = tuple(field.name for field in fields(Level))
 
 
 def write_trie(trie: NgramTrie, path: Path) -> None:
-    """Write the file. Raises `OSError` or safetensors' error where it cannot be written."""
+    """Write the file. Raises `OSError`, also for what safetensors makes of a full disk."""
     arrays = {"unigram": trie.unigram}
     for order, level in enumerate(trie.levels, start=2):
         arrays |= {f"{order}.{name}": np.ascontiguousarray(getattr(level, name)) for name in NAMES}
     about = {"format": "wordtie n-grams", "order": str(trie.order), "eos_id": json.dumps(trie.eos_id)}
-    save_file(arrays, path, about)
+    try:
+        save_file(arrays, path, about)
+        apply_umask(path)
+    except SafetensorError as error:
+        raise OSError(str(error)) from error
 
 
 def trie_from_bytes(content: bytes | mmap.mmap) -> NgramTrie:
@@ -46,12 +52,6 @@ def trie_from_bytes(content: bytes | mmap.mmap) -> NgramTrie:
 def open_trie(path: Path) -> NgramTrie:
     """The model in a file, mapped into memory. Raises `OSError`, and as `trie_from_bytes` does."""
     return trie_from_bytes(mapped(path))
-
-
-def mapped(path: Path) -> mmap.mmap:
-    """A file's content, mapped into memory; it stays what it is when another file takes its place."""
-    with path.open("rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def _arrays(content: bytes | mmap.mmap) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
