@@ -7,7 +7,7 @@ model.predict("the federal reserve")
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -18,16 +18,25 @@ from wordtie.config import Settings
 from wordtie.config.ngram import NgramSettings
 from wordtie.config.paths import path_of
 from wordtie.data.tokenizer import Tokenizer
-from wordtie.errors import RunFolderError
+from wordtie.errors import RunFolderError, SettingsError
 from wordtie.inference import generate, predict, surprisal
 from wordtie.inference.evaluate import EvaluationResult, evaluate_file
 from wordtie.models.language_model import LanguageModel
+from wordtie.models.mixture import Mixture
 from wordtie.models.network import Network
 from wordtie.models.next_word import NextWordModel
 from wordtie.ngrams.model import NgramModel
 from wordtie.runs.layout import CONFIG, MODEL
+from wordtie.runs.mixture_run import understand_mixture
 from wordtie.runs.ngram_run import understand_ngrams
-from wordtie.runs.run_folder import LANGUAGE_MODEL, NGRAM, StoredModel, open_stored, understand_language_model
+from wordtie.runs.run_folder import (
+    LANGUAGE_MODEL,
+    MIXTURE,
+    NGRAM,
+    StoredModel,
+    open_stored,
+    understand_language_model,
+)
 
 
 @dataclass(frozen=True)
@@ -43,11 +52,7 @@ class LoadedModel:
     """The run folder that it is from."""
 
     def __repr__(self) -> str:
-        words = f"{len(self.tokenizer.vocabulary):,} words"
-        if isinstance(self.model, NgramModel):
-            return f"LoadedModel({self.model.trie.order}-gram, {self.model.trie.ngrams:,} n-grams, {words})"
-        model = self.network.settings
-        return f"LoadedModel({model.head} {model.core}, {self.network.parameter_count():,} parameters, {words})"
+        return f"LoadedModel({_about(self.model)}, {len(self.tokenizer.vocabulary):,} words)"
 
     @property
     def network(self) -> LanguageModel:
@@ -74,9 +79,26 @@ class LoadedModel:
         return evaluate_file(self.model, self.tokenizer, file)
 
 
-def load(run: str | Path) -> LoadedModel:
-    """Open a run folder. Raises `RunFolderError` where it is incomplete, damaged or from a newer version."""
-    stored = open_stored(path_of(run), *_LOADERS)
+def _about(model: NextWordModel[Any]) -> str:
+    if isinstance(model, Network):
+        settings = model.network.settings
+        return f"{settings.head} {settings.core}, {model.network.parameter_count():,} parameters"
+    if isinstance(model, NgramModel):
+        return f"{model.trie.order}-gram, {model.trie.ngrams:,} n-grams"
+    if isinstance(model, Mixture):
+        return f"mixture of {' and '.join(map(_about, model.parts))}"
+    return type(model).__name__
+
+
+def load(run: str | Path, kinds: Sequence[str] = ()) -> LoadedModel:
+    """Open a run folder, of one of these kinds or of any.
+
+    Raises `RunFolderError` where it is incomplete, damaged, from a newer version or of another kind.
+    """
+    return _loaded(open_stored(path_of(run), *(kinds or _LOADERS)))
+
+
+def _loaded(stored: StoredModel) -> LoadedModel:
     return _LOADERS[stored.kind](stored)
 
 
@@ -99,5 +121,20 @@ def _ngrams(stored: StoredModel) -> LoadedModel:
     return LoadedModel(model, saved.tokenizer, saved.settings, saved.texts, stored.folder)
 
 
-_LOADERS: dict[str, Callable[[StoredModel], LoadedModel]] = {LANGUAGE_MODEL: _network, NGRAM: _ngrams}
+def _mixture(stored: StoredModel) -> LoadedModel:
+    """With the settings and texts of its first part."""
+    saved = understand_mixture(stored)
+    parts = [_loaded(part) for part in saved.parts]
+    try:
+        model = Mixture([part.model for part in parts], saved.weights_RP)
+    except SettingsError as error:
+        raise RunFolderError(f"{stored.folder / MODEL}: {error}: take it from a copy") from error
+    return LoadedModel(model, stored.tokenizer, parts[0].settings, parts[0].texts, stored.folder)
+
+
+_LOADERS: dict[str, Callable[[StoredModel], LoadedModel]] = {
+    LANGUAGE_MODEL: _network,
+    NGRAM: _ngrams,
+    MIXTURE: _mixture,
+}
 """Kind of model to what opens it."""

@@ -17,6 +17,8 @@ MODEL_FILES = (*SEALED, MANIFEST)
 """The model; the last seals the others."""
 CHECKPOINT = Path("checkpoints") / "last.safetensors"
 SETTINGS, METRICS, RESULT, SESSIONS = "settings.yaml", "metrics.jsonl", "result.json", "sessions.jsonl"
+PARTS = "parts"
+"""Folder of the models that a mixture is made of, each named by the SHA-256 of its manifest."""
 PACE = "pace"
 RECORDS = (SETTINGS, METRICS, RESULT, SESSIONS, PACE)
 """Beside the model: how it came about."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import mmap
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,6 +33,7 @@ from wordtie.runs.layout import (
     MANIFEST,
     MODEL,
     MODEL_FILES,
+    PARTS,
     RECORDS,
     RESULT,
     SEALED,
@@ -45,9 +47,11 @@ from wordtie.storage.lock import LOCK, hold, is_locked, release
 VERSION = 2
 LANGUAGE_MODEL = "language_model"
 NGRAM = "ngram"
+MIXTURE = "mixture"
 OPENERS = {
     LANGUAGE_MODEL: "`wordtie evaluate`, `wordtie surprisal` or `wordtie predict`",
     NGRAM: "`wordtie evaluate`, `wordtie surprisal` or `wordtie predict`",
+    MIXTURE: "`wordtie evaluate`, `wordtie surprisal` or `wordtie predict`",
     "word2vec": "`wordtie vectors` or `wordtie similarity`",
 }
 """Kind of model to the commands for it."""
@@ -226,9 +230,18 @@ def clear(folder: Path, but: Sequence[str | Path] = ()) -> None:
             (folder / name).unlink(missing_ok=True)
     for events in (folder / "tensorboard").glob("events.out.tfevents.*"):
         events.unlink()
-    for emptied in (folder / CHECKPOINT.parent, folder / "tensorboard"):
+    if PARTS not in but:
+        remove_parts(folder)
+    for emptied in (folder / PARTS, folder / CHECKPOINT.parent, folder / "tensorboard"):
         with suppress(OSError):  # what holds something else stays
             emptied.rmdir()
+
+
+def remove_parts(folder: Path, but: Sequence[str] = ()) -> None:
+    """Remove the models that a mixture was made of, except those of these names."""
+    for part in (folder / PARTS).glob("[0-9a-f]" * 64):
+        if part.name not in but:
+            shutil.rmtree(part)
 
 
 def named(folder: str | Path) -> Path:
