@@ -53,7 +53,7 @@ def test_equals_the_definition(weights: np.ndarray) -> None:
     model = Mixture(parts, weights)
     judge = parts[1]
     assert isinstance(judge, NgramModel)
-    log_p_TBV, after = model.distributions(ids[:, None], model.initial_state(1))
+    p_TBV, after = model.distributions(ids[:, None], model.initial_state(1))
     found, entropy, also_after = model.score(ids[:, None], model.initial_state(1), entropy=True)
     alone, none, _ = model.score(ids[:, None], model.initial_state(1))
     assert none is None
@@ -68,8 +68,8 @@ def test_equals_the_definition(weights: np.ndarray) -> None:
             for weight, part, of_part in zip(weights[known], parts, states, strict=True)
         )
         assert p_V.sum() == pytest.approx(1, abs=1e-9)
-        for log_p_V in (log_p_TBV[position, 0], model.next(state)[0]):
-            np.testing.assert_allclose(np.exp(log_p_V), p_V, rtol=1e-9)
+        for found_V in (p_TBV[position, 0], np.exp(model.next(state)[0])):
+            np.testing.assert_allclose(found_V, p_V, rtol=1e-9)
         assert found[position, 0] == pytest.approx(math.log(p_V[word]), rel=1e-9)
         assert alone[position, 0] == pytest.approx(found[position, 0], rel=1e-9)
         assert entropy[position, 0] == pytest.approx(-(p_V @ np.log(p_V)), rel=1e-9)

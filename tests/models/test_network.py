@@ -42,14 +42,14 @@ def test_equals_the_definition() -> None:
 def test_all_ways_to_ask_agree(model: Network) -> None:
     score, none, after = model.score(TEXT[:, None], model.initial_state(1))
     _, entropy, _ = model.score(TEXT[:, None], model.initial_state(1), entropy=True)
-    log_p_TBV, also_after = model.distributions(TEXT[:, None], model.initial_state(1))
+    p_TBV, also_after = model.distributions(TEXT[:, None], model.initial_state(1))
     assert none is None
     assert entropy is not None
     asked = passed = model.initial_state(1)
     for position, word in enumerate(TEXT):
         log_p_V = model.next(asked)[0]
         assert np.exp(log_p_V).sum() == pytest.approx(1, abs=1e-5)
-        np.testing.assert_allclose(log_p_TBV[position, 0], log_p_V, atol=1e-5)
+        np.testing.assert_allclose(np.log(p_TBV[position, 0]), log_p_V, atol=1e-5)
         assert score[position, 0] == pytest.approx(log_p_V[word], abs=1e-5)
         assert entropy[position, 0] == pytest.approx(-(np.exp(log_p_V) @ log_p_V), abs=1e-5)
         asked = model.advance(np.array([[word]]), asked)  # after `next`, and without it
@@ -68,8 +68,8 @@ def test_goes_on_after_next_as_without_it(model: Network) -> None:
     np.testing.assert_allclose(
         model.next(end), model.next(model.advance(TEXT[:, None], model.initial_state(1))), atol=1e-5
     )
-    log_p_T1V, _ = model.distributions(TEXT[5:, None], state)
-    np.testing.assert_allclose(np.take_along_axis(log_p_T1V[:, 0], TEXT[5:, None], 1), expected, atol=1e-5)
+    p_T1V, _ = model.distributions(TEXT[5:, None], state)
+    np.testing.assert_allclose(np.log(np.take_along_axis(p_T1V[:, 0], TEXT[5:, None], 1)), expected, atol=1e-5)
 
 
 def test_streams_of_unequal_length(model: Network) -> None:
@@ -111,3 +111,14 @@ def test_a_model_in_training_keeps_its_mode_and_is_read_without_dropout() -> Non
     assert first.tolist() == second.tolist()
     assert made.training
     assert torch.is_grad_enabled()
+
+
+def test_a_probability_too_small_for_float32_is_not_zero() -> None:
+    made = LanguageModel(ModelSettings(hidden=4, output_bias=True), WORDS).requires_grad_(False)
+    assert made.head.bias is not None
+    made.head.bias[3] = -200.0
+    network = Network(made, VOCABULARY)
+    p_T1V, _ = network.distributions(np.array([[3]]), network.initial_state(1))
+    log_p_T1, _, _ = network.score(np.array([[3]]), network.initial_state(1))
+    assert np.log(p_T1V[0, 0, 3]) == pytest.approx(log_p_T1[0, 0], rel=1e-6)
+    assert p_T1V.sum() == pytest.approx(1, abs=1e-6)

@@ -27,13 +27,13 @@ def test_all_ways_to_ask_agree(model: NgramModel) -> None:
     next_word: NextWordModel[Any] = model  # mypy sees that it is one
     score, none, after = next_word.score(TEXT[:, None], next_word.initial_state(1))
     _, entropy, _ = next_word.score(TEXT[:, None], next_word.initial_state(1), entropy=True)
-    log_p_TBV, also_after = next_word.distributions(TEXT[:, None], next_word.initial_state(1))
+    p_TBV, also_after = next_word.distributions(TEXT[:, None], next_word.initial_state(1))
     assert none is None
     assert entropy is not None
     state = next_word.initial_state(1)
     for position, word in enumerate(TEXT):
         log_p_V = next_word.next(state)[0]
-        np.testing.assert_allclose(log_p_TBV[position, 0], log_p_V, rtol=1e-12)
+        np.testing.assert_allclose(np.log(p_TBV[position, 0]), log_p_V, rtol=1e-12)
         assert score[position, 0] == pytest.approx(log_p_V[word], rel=1e-12)
         assert entropy[position, 0] == pytest.approx(-(np.exp(log_p_V) @ log_p_V), rel=1e-10)
         state = next_word.advance(np.array([[word]]), state)

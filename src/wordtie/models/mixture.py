@@ -35,7 +35,9 @@ SMALLEST_GAIN = 1e-9
 PRIOR_TOKENS = 20.0
 """Tokens that each class of contexts is given with the weights of the whole text."""
 TOKENS_AT_ONCE = 1024
-VALUES_AT_ONCE = 4_000_000
+TINY = float(np.finfo(np.float64).tiny)
+"""Changes no p, and makes 0 log 0 a 0."""
+VALUES_AT_ONCE = 500_000
 """Numbers of a distribution (tokens x words) in memory at a time."""
 
 
@@ -90,14 +92,14 @@ class Mixture:
         return np.log(p_TB), None, after
 
     def distributions(self, ids_TB: Ids, state: States) -> tuple[Floats, States]:
-        """(log p of every word before each id is read, (T, B, V); the state after them)."""
+        """(p of every word before each id is read, (T, B, V); the state after them)."""
         weights_TBP = self._weights(ids_TB, state)
         p_TBV, after = np.zeros((*ids_TB.shape, len(self.vocabulary))), []
         for number, (part, of_part) in enumerate(zip(self.parts, state, strict=True)):
-            log_p_TBV, new = part.distributions(ids_TB, of_part)
-            p_TBV += weights_TBP[..., number, None] * np.exp(log_p_TBV)
+            part_TBV, new = part.distributions(ids_TB, of_part)
+            p_TBV += part_TBV * weights_TBP[..., number, None].astype(part_TBV.dtype)
             after.append(new)
-        return np.log(p_TBV, out=p_TBV), tuple(after)
+        return p_TBV, tuple(after)
 
     def next(self, state: States) -> Floats:
         """log p of every word, (B, V)."""
@@ -120,12 +122,12 @@ class Mixture:
         log_p_TB, entropy_TB = np.zeros(ids_TB.shape), np.zeros(ids_TB.shape)
         steps = max(1, VALUES_AT_ONCE // (ids_TB.shape[1] * len(self.vocabulary)))
         for first in range(0, len(ids_TB), steps):
-            piece = slice(first, first + steps)
-            log_p_TBV, state = self.distributions(ids_TB[piece], state)
-            there = ids_TB[piece] != PADDING
-            log_p_NV = log_p_TBV[there]
-            log_p_TB[piece][there] = log_p_NV[np.arange(len(log_p_NV)), ids_TB[piece][there]]
-            entropy_TB[piece][there] = -(np.exp(log_p_NV) * log_p_NV).sum(1)
+            ids, here = ids_TB[first : first + steps], slice(first, first + steps)
+            p_TBV, state = self.distributions(ids, state)
+            there = ids != PADDING
+            p_NV = p_TBV[there]
+            log_p_TB[here][there] = np.log(p_NV[np.arange(len(p_NV)), ids[there]])
+            entropy_TB[here][there] = -np.einsum("nv,nv->n", p_NV, np.log(p_NV + TINY))
         return log_p_TB, entropy_TB, state
 
     def _weights(self, ids_TB: Ids, state: States) -> Nats:

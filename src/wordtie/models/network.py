@@ -27,6 +27,8 @@ SCORES_AT_ONCE = 5_500_000
 """Scores (tokens x vocabulary) of a matrix product, so that memory does not grow with the text."""
 FEWEST_ROWS = 64
 """Tokens of a product at least: with fewer, a vocabulary that is large would be read too often."""
+SMALLEST_LOG_P = -87.0
+"""Below it, float32 has no normal number for p."""
 SCORES_IN_CACHE = 250_000
 """Of these, how many the softmax passes over at a time: 1 MB."""
 
@@ -80,11 +82,14 @@ class Network:
         return log_p_TB, entropy_TB, state
 
     def distributions(self, ids_TB: Ids, state: NetworkState) -> tuple[Floats, NetworkState]:
-        """(log p of every word before each id is read, (T, B, V); the state after them)."""
+        """(p of every word before each id is read, (T, B, V); the state after them)."""
         with evaluating(self.network) as device:
             query_NE, state = self._read(ids_TB, state, device)
-            log_p_NV = self.network.logits(query_NE).log_softmax(1).cpu().numpy()
-        return log_p_NV.reshape(*ids_TB.shape, self.network.words), state
+            log_p_NV = self.network.logits(query_NE).log_softmax(1)
+            if len(log_p_NV) and float(log_p_NV.min()) < SMALLEST_LOG_P:
+                log_p_NV = log_p_NV.double()
+            p_NV = log_p_NV.exp_().cpu().numpy()
+        return p_NV.reshape(*ids_TB.shape, self.network.words), state
 
     def next(self, state: NetworkState) -> Floats:
         """log p of every word, (B, V)."""

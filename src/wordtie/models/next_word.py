@@ -50,7 +50,7 @@ class NextWordModel(Protocol[S]):
         """
 
     def distributions(self, ids_TB: Ids, state: S) -> tuple[Floats, S]:
-        """(log p of every word before each id is read, (T, B, V); the state after them).
+        """(p of every word before each id is read, (T, B, V); the state after them).
 
         This is large: hand in a few ids at a time. Where the id is `PADDING`, the values are not defined.
         """

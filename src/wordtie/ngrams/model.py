@@ -38,10 +38,10 @@ class NgramModel:
         return log_p_TB, entropy_TB, rows_TBK[-1]
 
     def distributions(self, ids_TB: Ids, state: Rows) -> tuple[Doubles, Rows]:
-        """(log p of every word before each id is read, (T, B, V); the state after them)."""
+        """(p of every word before each id is read, (T, B, V); the state after them)."""
         _, rows_TBK, _ = self._read(ids_TB, state)
-        log_p_NV = self.next(rows_TBK[:-1].reshape(ids_TB.size, -1))
-        return log_p_NV.reshape(*ids_TB.shape, len(self.vocabulary)), rows_TBK[-1]
+        p_NV = self.trie.probabilities(rows_TBK[:-1].reshape(ids_TB.size, -1))
+        return p_NV.reshape(*ids_TB.shape, len(self.vocabulary)), rows_TBK[-1]
 
     def next(self, state: Rows) -> Doubles:
         """log p of every word, (B, V)."""

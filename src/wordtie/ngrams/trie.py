@@ -196,14 +196,15 @@ class NgramTrie:
 
     def probabilities(self, rows_NK: Rows) -> Doubles:
         """p of every word in each state: (N, V)."""
-        p_NV = np.repeat(self.unigram[None], len(rows_NK), 0)
-        for number, level in enumerate(self.levels):
+        factor_N, parts = np.ones(len(rows_NK)), []
+        for number in reversed(range(len(self.levels))):
             known = np.flatnonzero(rows_NK[:, number] >= 0)
-            if not len(known):
-                continue
-            times, word_M, weight_M, backoff = level.extensions(rows_NK[known, number])
-            p_NV[known] *= backoff[:, None]
-            p_NV[np.repeat(known, times), word_M] += weight_M
+            times, word_M, weight_M, backoff = self.levels[number].extensions(rows_NK[known, number])
+            parts.append((np.repeat(known, times), word_M, weight_M * np.repeat(factor_N[known], times)))
+            factor_N[known] *= backoff
+        p_NV = self.unigram * factor_N[:, None]
+        for state_M, word_M, weight_M in reversed(parts):
+            p_NV[state_M, word_M] += weight_M
         return p_NV
 
     def of_words(self, word_M: Rows, rows_NK: Rows, times_N: NDArray[np.intp], levels: int) -> Doubles:
