@@ -32,8 +32,10 @@ from wordtie.data.vocabulary import EOS, UNK, Vocabulary
 from wordtie.evaluation.perplexity import TOKENS_AT_ONCE, Reader, evaluate
 from wordtie.inference.surprisal import surprisal
 from wordtie.models.language_model import LanguageModel
+from wordtie.models.network import Network
 
 WORDS, UNITS, LAYERS = 10_000, 200, 2
+VOCABULARY = Vocabulary([EOS, UNK, *(f"w{n}" for n in range(WORDS - 2))])
 STEPS = 35
 LONGER = 8
 LINE = 20
@@ -111,7 +113,7 @@ def measure_lines(effort: Effort) -> Measurement:
     count = 50 if effort.quick else 400
     ids = zipf_ids(count * LINE, WORDS).reshape(count, LINE)
     model = fast_model()
-    reader = Reader(model, 0)
+    reader = Reader(Network(model, VOCABULARY))
 
     def alone() -> None:
         for line in ids:
@@ -127,16 +129,15 @@ def measure_lines(effort: Effort) -> Measurement:
 
 def surprisal_extra(tokens: int, folder: str) -> int:
     """Bytes that `surprisal` needs at its peak for lines that come one by one and rows that nobody keeps."""
-    vocabulary = Vocabulary([EOS, UNK, *(f"w{n}" for n in range(WORDS - 2))])
-    tokenizer = Tokenizer(Tokenisation("space", lowercase=False, sentences=True), vocabulary)
+    tokenizer = Tokenizer(Tokenisation("space", lowercase=False, sentences=True), VOCABULARY)
     model = fast_model()
 
     def lines(count: int) -> Iterator[str]:
         for number in range(count):
-            yield " ".join(vocabulary.words[word] for word in zipf_ids(LINE, WORDS, seed=number))
+            yield " ".join(VOCABULARY.words[word] for word in zipf_ids(LINE, WORDS, seed=number))
 
     def run(count: int) -> None:
-        for _ in surprisal(model, tokenizer, lines(count), reset="never"):
+        for _ in surprisal(Network(model, VOCABULARY), tokenizer, lines(count), reset="never"):
             pass
 
     run(1)
@@ -180,7 +181,7 @@ CLAIMS = (
         3.0,
         lambda effort: measure(
             lambda ids: naive_contender(ids, naive_surprisal),
-            lambda model, ids: list(Reader(model, 0)(ids)),
+            lambda model, ids: list(Reader(Network(model, VOCABULARY))(ids)),
             effort,
         ),
     ),

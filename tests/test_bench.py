@@ -23,9 +23,11 @@ from tests.reference.naive import NaiveLoss, NaiveMasks, NaiveModel, naive_score
 from wordtie import cli
 from wordtie.config import LossSettings, ModelSettings, TrainingSettings
 from wordtie.data.batches import batches
+from wordtie.data.vocabulary import EOS, UNK, Vocabulary
 from wordtie.evaluation.perplexity import Reader, evaluate
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
+from wordtie.models.network import Network
 from wordtie.nn.masks import LayerMasks, Masks
 from wordtie.training.optim import build_optimiser, clip_global_norm
 
@@ -96,6 +98,7 @@ def as_masks(masks: NaiveMasks) -> Masks:
 def test_naive_scoring_is_our_scoring() -> None:
     naive, fast = models(tied=True)
     ids = zipf_ids(50, WORDS)
+    vocabulary = Vocabulary([EOS, UNK, *(f"w{number}" for number in range(WORDS - 2))])
     state = surprisal_state = naive.initial_state(1)
     nats, pieces = 0.0, []
     for inputs_TB, targets_TB in batches(ids, 1, 7, eos_id=0, drop=False):
@@ -105,7 +108,10 @@ def test_naive_scoring_is_our_scoring() -> None:
         nats += found
         pieces.append(piece)
     assert evaluate(fast, ids, 0).nats == pytest.approx(nats, rel=1e-5)
-    bits = [torch.cat([torch.from_numpy(part) for part in parts]) for parts in zip(*Reader(fast, 0)(ids), strict=True)]
+    bits = [
+        torch.cat([torch.from_numpy(part) for part in parts])
+        for parts in zip(*Reader(Network(fast, vocabulary))(ids), strict=True)
+    ]
     torch.testing.assert_close(torch.stack(bits).float(), torch.cat(pieces, dim=1), rtol=1e-4, atol=1e-5)
 
 

@@ -21,7 +21,7 @@ from tests.commands import SMALL, Capture, output, small_text
 from wordtie import cli
 from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, WordtieError
 from wordtie.inference.loading import load
-from wordtie.ngrams.kneser_ney import KneserNey
+from wordtie.ngrams import kneser_ney
 from wordtie.runs import layout, run_folder
 from wordtie.storage.atomic import saving
 from wordtie.vectors.files import write_vectors
@@ -338,7 +338,7 @@ def test_a_command_that_is_stopped_leaves_no_files(tmp_path: Path, monkeypatch: 
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    monkeypatch.setattr(KneserNey, "fit", lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM))
+    monkeypatch.setattr(kneser_ney, "fit_kneser_ney", lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM))
     try:
         assert cli.main(["baseline", "novel"]) == 128 + signal.SIGTERM
     finally:

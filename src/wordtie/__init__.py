@@ -18,13 +18,11 @@ if TYPE_CHECKING:
     from wordtie.config import DataSettings, LossSettings, ModelSettings, NoiseSettings, Settings, TrainingSettings
     from wordtie.errors import WordtieError
     from wordtie.inference.loading import LoadedModel, load
-    from wordtie.ngrams.kneser_ney import KneserNey
     from wordtie.runs.result import TrainingResult
     from wordtie.training.trainer import train
 
 _HOME = {
     "DataSettings": "wordtie.config",
-    "KneserNey": "wordtie.ngrams.kneser_ney",
     "LoadedModel": "wordtie.inference.loading",
     "LossSettings": "wordtie.config",
     "ModelSettings": "wordtie.config",
@@ -39,7 +37,6 @@ _HOME = {
 
 __all__ = [
     "DataSettings",
-    "KneserNey",
     "LoadedModel",
     "LossSettings",
     "ModelSettings",

@@ -76,7 +76,7 @@ def test_a_model_is_trained_in_one_line(tmp_path: Path) -> None:
     text.write_text("the cat sat on the mat\nthe dog sat on the cat\n" * 60)
     result = wordtie.train(text, tmp_path / "run", hidden=6, epochs=1, batch_size=2, bptt=5, threads=1)
     assert result.epochs == 1
-    assert wordtie.load(tmp_path / "run").settings.model.hidden == 6
+    assert wordtie.load(tmp_path / "run").network.settings.hidden == 6
     with pytest.raises(SettingsError, match="unknown setting hiden; did you mean hidden"):
         wordtie.train(text, tmp_path / "other", hiden=6)
     assert not (tmp_path / "other").exists()

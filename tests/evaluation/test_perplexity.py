@@ -14,12 +14,20 @@ from hypothesis import strategies as st
 from tests.reference.perplexity import surprisals
 from wordtie.config import DataSettings, ModelSettings
 from wordtie.data.corpus import SplitReader, find_corpus
+from wordtie.data.vocabulary import Vocabulary
 from wordtie.errors import DataError
 from wordtie.evaluation import perplexity
-from wordtie.evaluation.perplexity import LogProbabilities, Reader, evaluate, evaluate_blocks
+from wordtie.evaluation.perplexity import Reader, evaluate, evaluate_blocks
+from wordtie.models import network
 from wordtie.models.language_model import LanguageModel
+from wordtie.models.network import LogProbabilities, Network
 
 WORDS, EOS = 23, 1
+VOCABULARY = Vocabulary(["<unk>", "<eos>", *(f"w{number}" for number in range(2, WORDS))])
+
+
+def reader_of(model: LanguageModel) -> Reader:
+    return Reader(Network(model, VOCABULARY))
 
 
 @pytest.fixture(scope="module", params=["tied", "untied"])
@@ -43,7 +51,7 @@ def test_one_stream_is_one_word_after_another(model: LanguageModel, length: int)
     assert score.tokens == length
     assert score.nats == pytest.approx(sum(nats for nats, _ in slow), rel=1e-5)
     assert score.perplexity == pytest.approx(math.exp(sum(nats for nats, _ in slow) / length), rel=1e-5)
-    bits, entropies = (np.concatenate(parts) for parts in zip(*Reader(model, EOS)(ids), strict=True))
+    bits, entropies = (np.concatenate(parts) for parts in zip(*reader_of(model)(ids), strict=True))
     np.testing.assert_allclose(bits, [nats / math.log(2) for nats, _ in slow], rtol=1e-4)
     np.testing.assert_allclose(entropies, [entropy for _, entropy in slow], rtol=1e-4)
 
@@ -52,12 +60,12 @@ def test_one_stream_is_one_word_after_another(model: LanguageModel, length: int)
 def test_windows_do_not_matter(model: LanguageModel, tokens: int, scores: int, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = text(50)
     whole = evaluate(model, ids, EOS)
-    pieces = np.concatenate([bits for bits, _ in Reader(model, EOS)(ids)])
+    pieces = np.concatenate([bits for bits, _ in reader_of(model)(ids)])
     monkeypatch.setattr(perplexity, "TOKENS_AT_ONCE", tokens)
-    monkeypatch.setattr(perplexity, "SCORES_AT_ONCE", scores)
-    monkeypatch.setattr(perplexity, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(network, "SCORES_AT_ONCE", scores)
+    monkeypatch.setattr(network, "FEWEST_ROWS", 1)
     assert evaluate(model, ids, EOS).nats == pytest.approx(whole.nats, rel=1e-5)
-    np.testing.assert_allclose(np.concatenate([b for b, _ in Reader(model, EOS)(ids)]), pieces, rtol=1e-4)
+    np.testing.assert_allclose(np.concatenate([b for b, _ in reader_of(model)(ids)]), pieces, rtol=1e-4)
 
 
 @settings(max_examples=25, deadline=None)
@@ -66,40 +74,48 @@ def test_pieces_do_not_matter(cuts: list[int]) -> None:
     torch.manual_seed(1)
     model = LanguageModel(ModelSettings(hidden=5), WORDS).use(fused=True)
     ids = text(40)
-    reader = Reader(model, EOS)
+    reader = reader_of(model)
     pieces = [bits for piece in np.split(ids, sorted(cuts)) for bits, _ in reader(piece)]
     assert np.concatenate(pieces).sum() * math.log(2) == pytest.approx(evaluate(model, ids, EOS).nats, rel=1e-5)
 
 
 @pytest.mark.parametrize("cuts", [[], [0, 0, 3, 20, 61], [7, 14, 62], range(63)])
-def test_blocks_are_scored_to_the_bit_as_the_whole(
+def test_blocks_are_scored_as_the_whole(
     cuts: Sequence[int], model: LanguageModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(perplexity, "TOKENS_AT_ONCE", 7)
     ids = text(62)
-    assert evaluate_blocks(model, np.split(ids, cuts), EOS) == evaluate(model, ids, EOS)
+    next_word, whole = Network(model, VOCABULARY), evaluate(model, ids, EOS)
+    found = evaluate_blocks(next_word, np.split(ids, cuts))
+    assert found == evaluate_blocks(next_word, [ids])  # to the bit
+    assert found.tokens == whole.tokens
+    assert found.nats == pytest.approx(whole.nats, rel=1e-6)
+
+
+def bits_of(reader: Reader, ids: np.ndarray) -> list[float]:
+    return [float(each) for bits, _ in reader(ids) for each in bits]
 
 
 def test_a_text_that_starts_knows_nothing_of_the_one_before(model: LanguageModel) -> None:
-    reader, ids = Reader(model, EOS), text(9)
-    first = [*reader.nats(ids)]
-    assert [*reader.nats(ids)] != first
+    reader, ids = reader_of(model), text(9)
+    first = bits_of(reader, ids)
+    assert bits_of(reader, ids) != first
     reader.start()
-    assert [*reader.nats(ids)] == first
+    assert bits_of(reader, ids) == first
 
 
 def test_short_texts_side_by_side_have_what_each_has_alone(model: LanguageModel) -> None:
-    reader, texts = Reader(model, EOS), [text(length) for length in (3, 1, 5, 2, 4)]
+    reader, texts = reader_of(model), [text(length) for length in (3, 1, 5, 2, 4)]
     for measured, ids in zip(reader.apart(texts), texts, strict=True):
-        alone = [np.concatenate(part) for part in zip(*Reader(model, EOS)(ids), strict=True)]
+        alone = [np.concatenate(part) for part in zip(*reader_of(model)(ids), strict=True)]
         np.testing.assert_allclose(measured, alone, rtol=1e-4)
-    assert [*reader.nats(text(9))] == [*Reader(model, EOS).nats(text(9))], "the stream has not moved"
+    assert bits_of(reader, text(9)) == bits_of(reader_of(model), text(9)), "the stream has not moved"
 
 
 def test_the_memory_of_the_scores_is_taken_once(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(perplexity, "SCORES_AT_ONCE", 1)
-    monkeypatch.setattr(perplexity, "FEWEST_ROWS", 5)
-    monkeypatch.setattr(perplexity, "SCORES_IN_CACHE", 2 * WORDS)
+    monkeypatch.setattr(network, "SCORES_AT_ONCE", 1)
+    monkeypatch.setattr(network, "FEWEST_ROWS", 5)
+    monkeypatch.setattr(network, "SCORES_IN_CACHE", 2 * WORDS)
     log_probabilities = LogProbabilities(model)
     query = torch.randn(12, 6)
     parts = zip(query.split(9), torch.arange(12).split(9), strict=True)
@@ -126,14 +142,14 @@ def test_a_uniform_model_is_as_perplexed_as_it_has_words() -> None:
     with torch.no_grad():
         model.embedding.weight.zero_()
     assert evaluate(model, text(30), EOS).perplexity == pytest.approx(WORDS)
-    for bits, entropies in Reader(model, EOS)(text(30)):
+    for bits, entropies in reader_of(model)(text(30)):
         np.testing.assert_allclose(bits, math.log2(WORDS), rtol=1e-6)
         np.testing.assert_allclose(entropies, math.log2(WORDS), rtol=1e-6)
 
 
 def test_scoring_leaves_gradients_on_for_its_caller() -> None:
     model = LanguageModel(ModelSettings(hidden=4), WORDS).train()
-    for _ in Reader(model, EOS)(text(30)):
+    for _ in reader_of(model)(text(30)):
         assert torch.is_grad_enabled()
         assert model.training
 

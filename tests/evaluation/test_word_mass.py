@@ -22,7 +22,7 @@ def test_frequent_words_are_words() -> None:
 
 
 def test_masses_of_one_distribution() -> None:
-    mass = word_mass(torch.tensor([0.1, 0.2, 0.05, 0.3, 0.15, 0.2]), Vocabulary(WORDS), 2)
+    mass = word_mass(np.array([0.1, 0.2, 0.05, 0.3, 0.15, 0.2]), Vocabulary(WORDS), 2)
     assert [mass.unk, mass.frequent] == pytest.approx([0.3, 0.15])
 
 

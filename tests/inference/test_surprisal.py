@@ -27,6 +27,7 @@ from wordtie.inference import surprisal as uses_surprisal
 from wordtie.inference.loading import LoadedModel
 from wordtie.inference.surprisal import surprisal
 from wordtie.models.language_model import LanguageModel
+from wordtie.models.network import Network
 from wordtie.nn.core import State
 
 LINES = ["the cat sat on the mat", "a dog", "", "the bird sat"]
@@ -38,7 +39,7 @@ def loaded() -> LoadedModel:
     words = ["<unk>", "<eos>", *["the", "cat", "sat", "on", "mat", "a", "dog"]]
     tokenizer = Tokenizer(Tokenisation("space", lowercase=False, sentences=True), Vocabulary(words))
     model = LanguageModel(ModelSettings(hidden=6, init=1.0), len(words)).use(fused=True).eval()
-    return LoadedModel(model.requires_grad_(False), tokenizer, Settings())
+    return LoadedModel(Network(model.requires_grad_(False), tokenizer.vocabulary), tokenizer, Settings())
 
 
 def test_a_line_does_not_know_of_other_lines(loaded: LoadedModel) -> None:
@@ -218,7 +219,7 @@ def test_what_cannot_be_generated_is_said(loaded: LoadedModel, wrong: dict[str, 
 
 
 def test_a_model_says_what_it_is_in_a_line(loaded: LoadedModel) -> None:
-    size, words = loaded.model.parameter_count(), len(loaded.tokenizer.vocabulary)
+    size, words = loaded.network.parameter_count(), len(loaded.tokenizer.vocabulary)
     assert repr(loaded) == f"LoadedModel(tied lstm, {size} parameters, {words} words)"
     assert repr(loaded.tokenizer) == f"Tokenizer(space, {words} words)"
 

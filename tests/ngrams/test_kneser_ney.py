@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.reference.kneser_ney import LiteralKneserNey
 from wordtie.errors import DataError, SettingsError
-from wordtie.ngrams.kneser_ney import KneserNey, discounts
+from wordtie.ngrams.kneser_ney import discounts, fit_kneser_ney
 from wordtie.ngrams.unigram import Unigram
 
 PTB = Path(os.environ.get("WORDTIE_DATA") or Path(__file__).parents[3] / "shared" / "data") / "ptb"
@@ -32,7 +32,7 @@ def test_equals_the_definition(
     train: list[int], heldout: list[int], order: int, eos_id: int | None, modified: bool, minimum: int
 ) -> None:
     minimum_counts = [1] * min(order, 2) + [minimum] * (order - 2)
-    model = KneserNey.fit(
+    model = fit_kneser_ney(
         np.array(train), WORDS, order, eos_id=eos_id, modified=modified, minimum_counts=minimum_counts
     )
     literal = LiteralKneserNey(train, WORDS, order, eos_id, modified, minimum_counts)
@@ -51,7 +51,7 @@ def test_equals_the_definition_where_discounts_are_estimated(order: int, modifie
     """A longer text with Zipf's law in it, so that no order of 2 or more needs the fallback."""
     generator = np.random.default_rng(3)
     train, heldout = (np.minimum(generator.zipf(1.3, size), 150) - 1 for size in (6000, 300))
-    model = KneserNey.fit(train, 151, order, eos_id=0, modified=modified)
+    model = fit_kneser_ney(train, 151, order, eos_id=0, modified=modified)
     literal = LiteralKneserNey(train.tolist(), 151, order, 0, modified)
     assert modified is False or literal.discounts[2] != [0.5, 1.0, 1.5]
     np.testing.assert_allclose(
@@ -66,7 +66,7 @@ def test_bigram_by_hand() -> None:
     follow one word each and <eos> follows two: n1 = 3, n2 = 1, so D = 3/5, of 5 in all.
     """
     eos, a, b, c = range(4)
-    model = KneserNey.fit(np.array([a, b, eos, a, c, eos]), 4, 2, eos_id=eos, modified=False)
+    model = fit_kneser_ney(np.array([a, b, eos, a, c, eos]), 4, 2, eos_id=eos, modified=False)
     left_for_uniform = 4 * 3 / 5 / 5
     p_a, p_eos = (1 - 3 / 5) / 5 + left_for_uniform / 4, (2 - 3 / 5) / 5 + left_for_uniform / 4
     np.testing.assert_allclose(model.unigram, [p_eos, p_a, p_a, p_a])
@@ -90,7 +90,7 @@ def test_modified_discounts_by_hand() -> None:
 
 def test_context_ends_with_the_sentence() -> None:
     ids = np.array([1, 2, 0, 2, 1, 0, 1, 1, 0])
-    model = KneserNey.fit(ids, 3, 3, eos_id=0)
+    model = fit_kneser_ney(ids, 3, 3, eos_id=0)
     alone, second = model.log_probabilities(ids[3:6]), model.log_probabilities(ids)[3:6]
     assert second.tolist() == alone.tolist()
 
@@ -105,13 +105,13 @@ def test_unigram() -> None:
 
 def test_refuses_what_it_cannot_fit() -> None:
     with pytest.raises(DataError, match="empty"):
-        KneserNey.fit(np.array([], dtype=np.int64), 3, eos_id=0)
+        fit_kneser_ney(np.array([], dtype=np.int64), 3, eos_id=0)
     with pytest.raises(DataError, match="vocabulary has 3"):
-        KneserNey.fit(np.array([1, 0]), 3, eos_id=0).log_probabilities(np.array([3]))
+        fit_kneser_ney(np.array([1, 0]), 3, eos_id=0).log_probabilities(np.array([3]))
     with pytest.raises(SettingsError, match="minimum_counts"):
-        KneserNey.fit(np.array([1, 0]), 3, 2, eos_id=0, minimum_counts=[1])
+        fit_kneser_ney(np.array([1, 0]), 3, 2, eos_id=0, minimum_counts=[1])
     with pytest.raises(SettingsError, match="order"):
-        KneserNey.fit(np.array([1, 0]), 3, 0, eos_id=0)
+        fit_kneser_ney(np.array([1, 0]), 3, 0, eos_id=0)
 
 
 @pytest.mark.skipif(not (PTB / "train.txt").exists(), reason=f"Penn Treebank is not at {PTB}")
@@ -126,7 +126,7 @@ def test_penn_treebank_perplexity() -> None:
     vocabulary = {word: number for number, word in enumerate(dict.fromkeys(train))}
     train_ids, test_ids = (np.array([vocabulary[word] for word in text]) for text in (train, test))
     assert (len(train_ids), len(test_ids), len(vocabulary)) == (929_589, 82_430, 10_000)
-    model = KneserNey.fit(train_ids, len(vocabulary), eos_id=vocabulary["<eos>"])
+    model = fit_kneser_ney(train_ids, len(vocabulary), eos_id=vocabulary["<eos>"])
     assert math.exp(-model.log_probabilities(test_ids).mean()) == pytest.approx(141.19, abs=0.01)
     unigrams = Unigram.fit(train_ids, len(vocabulary))
     assert 600 < math.exp(-unigrams.log_probabilities(test_ids).mean()) < 700

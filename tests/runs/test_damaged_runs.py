@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -305,7 +306,7 @@ def test_weights_and_words_are_of_one_model(run: Path, monkeypatch: pytest.Monke
     """Also where another is put in its place between the check and the reading."""
     whole = run_folder._sealed
 
-    def then_replaced(folder: Path) -> dict[str, bytes]:
+    def then_replaced(folder: Path) -> dict[str, Any]:
         contents = whole(folder)
         (folder / "tokenizer.json").write_text("{}")
         return contents

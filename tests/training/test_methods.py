@@ -117,7 +117,7 @@ def test_epochs_are_chosen_by_what_is_exported(options: str, worsening: Path) ->
     loaded = wordtie.load(worsening.parent / "run")
     last = json.loads((worsening.parent / "run" / "metrics.jsonl").read_text().splitlines()[-1])
     ids, _ = encode_file(worsening / "valid.txt", loaded.tokenizer)
-    chosen_by = evaluate(loaded.model, ids, loaded.tokenizer.vocabulary.eos_id, VALIDATION_STREAMS).perplexity
+    chosen_by = evaluate(loaded.network, ids, loaded.tokenizer.vocabulary.eos_id, VALIDATION_STREAMS).perplexity
     assert last["valid_perplexity"] == pytest.approx(chosen_by, rel=1e-6)
 
 
@@ -133,7 +133,7 @@ def test_out_of_time_while_averaging_the_mean_is_measured_and_exported(worsening
     tensors, record = checkpoint.load(path)
     assert record["position"]["window"] > 0
     model = wordtie.load(worsening.parent / "run")
-    for name, exported in model.model.state_dict().items():
+    for name, exported in model.network.state_dict().items():
         assert torch.equal(exported, tensors[f"average.{name}"]), name
         assert not torch.equal(exported, tensors[f"model.{name}"]), name
     assert model.evaluate(worsening / "valid.txt").perplexity == pytest.approx(result["valid_perplexity"], rel=1e-4)
@@ -181,7 +181,7 @@ def test_rows_are_held_at_norm_one(worsening: Path, more: str) -> None:
     train(worsening, "run", f"{METHODS['6.1']} {more}", "--training.epochs", "6" if more else "1")
     tensors, _ = checkpoint.load(worsening.parent / "run" / layout.CHECKPOINT)
     assert ("averaged.steps" in tensors) == bool(more)
-    weight = wordtie.load(worsening.parent / "run").model.embedding.weight
+    weight = wordtie.load(worsening.parent / "run").network.embedding.weight
     torch.testing.assert_close(weight.norm(dim=1), torch.ones(len(weight)))
 
 

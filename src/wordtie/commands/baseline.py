@@ -16,6 +16,7 @@ from wordtie.word2vec.settings import Word2VecSettings
 
 if TYPE_CHECKING:
     from wordtie.data.token_file import PreparedData
+    from wordtie.ngrams.trie import NgramTrie
 
 HELP = """\
 Measure a corpus with unigrams and Kneser-Ney n-grams.
@@ -60,15 +61,15 @@ def main(argv: list[str]) -> None:
 
 def measure(data: PreparedData, order: int, split: str) -> dict[str, object]:
     """Perplexities, and the counts and policies that give them their meaning."""
-    from wordtie.ngrams.kneser_ney import KneserNey
+    from wordtie.ngrams.kneser_ney import fit_kneser_ney
     from wordtie.ngrams.unigram import Unigram
 
     vocabulary = data.vocabulary
     eos_id = vocabulary.eos_id if data.tokenizer.sentences else None
     text = data.test if split == "test" else data.valid
-    models: dict[str, Unigram | KneserNey] = {
+    models: dict[str, Unigram | NgramTrie] = {
         "unigram": Unigram.fit(data.train, len(vocabulary)),
-        f"Kneser-Ney {order}-gram": KneserNey.fit(data.train, len(vocabulary), order, eos_id=eos_id),
+        f"Kneser-Ney {order}-gram": fit_kneser_ney(data.train, len(vocabulary), order, eos_id=eos_id),
     }
     nats = {name: -float(model.log_probabilities(text).sum()) for name, model in models.items()}
     counts = data.info["splits"][split]

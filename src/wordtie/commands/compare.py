@@ -117,7 +117,7 @@ def show_text(models: dict[str, LoadedModel], arguments: argparse.Namespace) -> 
     for name, loaded in models.items():
         say(f"{name}: {note}" for note in of_text(loaded.tokenizer, first))
         ids, _ = encode_file(path, loaded.tokenizer)
-        found = text_mass(loaded.model, loaded.tokenizer.vocabulary, ids, arguments.frequent)
+        found = text_mass(loaded.network, loaded.tokenizer.vocabulary, ids, arguments.frequent)
         for words, group in (("<unk>", "unk"), (f"{arguments.frequent} most frequent words", "frequent")):
             masses = {kind: getattr(getattr(found, kind), group) for kind in ("predicted", "elsewhere", "found")}
             rows.append({"model": name, "words": words, **masses, "tokens": found.tokens})

@@ -70,13 +70,13 @@ def _is_given_stdin() -> bool:
 
 def evaluate_split(model: LoadedModel, run: str, split: str) -> EvaluationResult:
     """A text of the model's own corpus. Raises `RunFolderError` where it is no longer what it was."""
-    from wordtie.evaluation.perplexity import evaluate
+    from wordtie.evaluation.perplexity import evaluate_blocks
     from wordtie.inference.evaluate import EvaluationResult
     from wordtie.inference.training_corpus import training_corpus
 
     data = training_corpus(model, run, [split], hint="name a FILE to measure")
     counts, policy = data.info["splits"][split], data.info["policy"]
-    score = evaluate(model.model, data.test if split == "test" else data.valid, data.vocabulary.eos_id)
+    score = evaluate_blocks(model.model, [data.test if split == "test" else data.valid])
     return EvaluationResult(
         perplexity=score.perplexity,
         nats=score.nats,

@@ -14,10 +14,11 @@ from dataclasses import replace
 import torch
 
 from wordtie.data.batches import Ids, batches
-from wordtie.evaluation.perplexity import SCORES_AT_ONCE, Score, evaluating
+from wordtie.evaluation.perplexity import Score
 from wordtie.losses.cross_entropy import CrossEntropy
 from wordtie.losses.loss import Scoring
 from wordtie.models.language_model import LanguageModel
+from wordtie.models.network import SCORES_AT_ONCE, evaluating
 from wordtie.noise.noisy_forward import Noise
 
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from wordtie.data.batches import Ids
 from wordtie.data.vocabulary import Vocabulary
-from wordtie.evaluation.perplexity import LogProbabilities, evaluating, queries
+from wordtie.evaluation.perplexity import queries
 from wordtie.models.language_model import LanguageModel
+from wordtie.models.network import LogProbabilities, evaluating
+from wordtie.models.next_word import Floats
 
 FREQUENT = 50
 """How many of the most frequent words are taken together."""
@@ -52,7 +53,7 @@ def frequent_ids(vocabulary: Vocabulary, count: int) -> list[int]:
     return [number for number in range(min(len(vocabulary), count + 2)) if number not in special][:count]
 
 
-def word_mass(probability_V: Tensor, vocabulary: Vocabulary, count: int) -> WordMass:
+def word_mass(probability_V: Floats, vocabulary: Vocabulary, count: int) -> WordMass:
     """The masses in one distribution."""
     frequent = probability_V[frequent_ids(vocabulary, count)].sum()
     return WordMass(float(probability_V[vocabulary.unk_id]), float(frequent))

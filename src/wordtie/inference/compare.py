@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from wordtie.errors import DataError
-from wordtie.evaluation.perplexity import evaluating
 from wordtie.evaluation.word_mass import FREQUENT, WordMass, word_mass
 from wordtie.inference.loading import LoadedModel
 from wordtie.inference.predict import read
@@ -54,13 +55,10 @@ def compare_predictions(
 def expectation(loaded: LoadedModel, phrase: str, following: str | None, top: int, frequent: int) -> Expectation:
     """One model, one phrase, which starts from `<eos>`. Raises `DataError` where what follows is not one word."""
     model, tokenizer = loaded.model, loaded.tokenizer
-    with evaluating(model):
-        query, _ = read(model, tokenizer, phrase)
-        probability_V = model.logits(query)[0].softmax(0)
-    best, ids = probability_V.topk(min(top, model.words))
-    words = tokenizer.decode(ids.tolist())
+    probability_V = np.exp(model.next(read(model, tokenizer, phrase))[0])
+    ids = np.argsort(-probability_V, kind="stable")[:top]
     mass = word_mass(probability_V, tokenizer.vocabulary, frequent)
-    pairs = list(zip(words, best.tolist(), strict=True))
+    pairs = list(zip(tokenizer.decode(ids.tolist()), probability_V[ids].tolist(), strict=True))
     if following is None:
         return Expectation(pairs, mass)
     words = tokenizer.words(following)

@@ -11,7 +11,7 @@ from wordtie.data.tokenisation import UNK_POLICY
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import require
 from wordtie.evaluation.perplexity import evaluate_blocks
-from wordtie.models.language_model import LanguageModel
+from wordtie.models.next_word import NextWordModel
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class EvaluationResult:
     """Of the text."""
 
 
-def evaluate_file(model: LanguageModel, tokenizer: Tokenizer, source: str | Path | IO[Any]) -> EvaluationResult:
+def evaluate_file(model: NextWordModel[Any], tokenizer: Tokenizer, source: str | Path | IO[Any]) -> EvaluationResult:
     """One stream, state carried over, the first word predicted from `<eos>`. Raises `DataError`.
 
     The text is scored as it is read, so that one of any length needs the same memory. Raises `SettingsError` for a
@@ -43,7 +43,7 @@ def evaluate_file(model: LanguageModel, tokenizer: Tokenizer, source: str | Path
         not isinstance(source, str) or "\n" not in source, "give the path of a file, or io.StringIO(text) for a text"
     )
     text = EncodedText(source, tokenizer)
-    score = evaluate_blocks(model, text, tokenizer.vocabulary.eos_id)
+    score = evaluate_blocks(model, text)
     stats = text.stats
     return EvaluationResult(
         perplexity=score.perplexity,

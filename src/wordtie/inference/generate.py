@@ -5,20 +5,21 @@ from __future__ import annotations
 import reprlib
 import sys
 from numbers import Integral, Real
+from typing import Any
 
+import numpy as np
 import torch
 
 from wordtie.config.checks import check_seed
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import EOS
 from wordtie.errors import require
-from wordtie.evaluation.perplexity import evaluating
 from wordtie.inference.predict import read, words_of
-from wordtie.models.language_model import LanguageModel
+from wordtie.models.next_word import NextWordModel
 
 
 def generate(
-    model: LanguageModel,
+    model: NextWordModel[Any],
     tokenizer: Tokenizer,
     prompt: str = "",
     words: int = 50,
@@ -42,14 +43,13 @@ def generate(
         check_seed(seed, "seed")
         generator.manual_seed(int(seed))
     written = words_of(tokenizer, prompt)
-    with evaluating(model) as device:
-        query, state = read(model, tokenizer, prompt)
-        for _ in range(words):
-            scores = model.logits(query)[0].cpu().double()
-            scores[vocabulary.unk_id] = -torch.inf
-            shares = ((scores - scores.max()) / temperature).softmax(0)  # 0 the likeliest, however cold
-            word = torch.multinomial(shares, 1, generator=generator)
-            written.append(vocabulary.words[int(word)])
-            query, state = model(word[None].to(device), state)
+    state = read(model, tokenizer, prompt)
+    for _ in range(words):
+        scores = torch.from_numpy(model.next(state)[0]).double()
+        scores[vocabulary.unk_id] = -torch.inf
+        shares = ((scores - scores.max()) / temperature).softmax(0)  # 0 the likeliest, however cold
+        word = int(torch.multinomial(shares, 1, generator=generator))
+        written.append(vocabulary.words[word])
+        state = model.advance(np.array([[word]]), state)
     lines = " ".join("\n" if word == EOS else word for word in written).split("\n")
     return "\n".join(line.strip(" ") for line in lines).strip("\n")

@@ -7,7 +7,7 @@ model.predict("the federal reserve")
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -15,29 +15,52 @@ from typing import IO, Any
 import torch
 
 from wordtie.config import Settings
+from wordtie.config.ngram import NgramSettings
 from wordtie.config.paths import path_of
 from wordtie.data.tokenizer import Tokenizer
-from wordtie.errors import RunFolderError
+from wordtie.errors import RunFolderError, SettingsError
 from wordtie.inference import generate, predict, surprisal
 from wordtie.inference.evaluate import EvaluationResult, evaluate_file
 from wordtie.models.language_model import LanguageModel
-from wordtie.runs.layout import MODEL
-from wordtie.runs.run_folder import read_language_model
+from wordtie.models.mixture import Mixture
+from wordtie.models.network import Network
+from wordtie.models.next_word import NextWordModel
+from wordtie.ngrams.model import NgramModel
+from wordtie.runs.layout import CONFIG, MODEL
+from wordtie.runs.mixture_run import understand_mixture
+from wordtie.runs.ngram_run import understand_ngrams
+from wordtie.runs.run_folder import (
+    LANGUAGE_MODEL,
+    MIXTURE,
+    NGRAM,
+    StoredModel,
+    open_stored,
+    understand_language_model,
+)
 
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A language model with its tokenizer, in evaluation mode, fp32."""
+    """A model with its tokenizer, ready for use."""
 
-    model: LanguageModel
+    model: NextWordModel[Any]
     tokenizer: Tokenizer
-    settings: Settings
+    settings: Settings | NgramSettings
     texts: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of the text of each split that it was trained and measured with, as far as the folder says."""
+    folder: Path | None = None
+    """The run folder that it is from."""
 
     def __repr__(self) -> str:
-        kind, size = f"{self.settings.model.head} {self.settings.model.core}", self.model.parameter_count()
-        return f"LoadedModel({kind}, {size:,} parameters, {len(self.tokenizer.vocabulary):,} words)"
+        return f"LoadedModel({_about(self.model)}, {len(self.tokenizer.vocabulary):,} words)"
+
+    @property
+    def network(self) -> LanguageModel:
+        """The network itself, in evaluation mode and fp32. Raises `RunFolderError` if the model is none."""
+        if not isinstance(self.model, Network):
+            where = "" if self.folder is None else f"{self.folder / CONFIG}: "
+            raise RunFolderError(f"{where}holds no network, which is needed here: take the run of a language model")
+        return self.model.network
 
     def surprisal(self, text: str, reset: surprisal.Reset = "line") -> list[surprisal.WordSurprisal]:
         """One record a word: see `wordtie.inference.surprisal`."""
@@ -56,15 +79,62 @@ class LoadedModel:
         return evaluate_file(self.model, self.tokenizer, file)
 
 
-def load(run: str | Path) -> LoadedModel:
-    """Open a run folder. Raises `RunFolderError` where it is incomplete, damaged or from a newer version."""
-    folder = path_of(run)
-    saved = read_language_model(folder)
+def _about(model: NextWordModel[Any]) -> str:
+    if isinstance(model, Network):
+        settings = model.network.settings
+        return f"{settings.head} {settings.core}, {model.network.parameter_count():,} parameters"
+    if isinstance(model, NgramModel):
+        return f"{model.trie.order}-gram, {model.trie.ngrams:,} n-grams"
+    if isinstance(model, Mixture):
+        return f"mixture of {' and '.join(map(_about, model.parts))}"
+    return type(model).__name__
+
+
+def load(run: str | Path, kinds: Sequence[str] = ()) -> LoadedModel:
+    """Open a run folder, of one of these kinds or of any.
+
+    Raises `RunFolderError` where it is incomplete, damaged, from a newer version or of another kind.
+    """
+    return _loaded(open_stored(path_of(run), *(kinds or _LOADERS)))
+
+
+def _loaded(stored: StoredModel) -> LoadedModel:
+    return _LOADERS[stored.kind](stored)
+
+
+def _network(stored: StoredModel) -> LoadedModel:
+    saved = understand_language_model(stored)
     with torch.device("meta"):
         model = LanguageModel(saved.settings.model, len(saved.tokenizer.vocabulary))
     try:
         model.load_state_dict(saved.tensors, assign=True)
     except RuntimeError as error:
-        raise RunFolderError(f"{folder / MODEL}: does not fit config.json: take both from a copy") from error
+        raise RunFolderError(f"{stored.folder / MODEL}: does not fit config.json: take both from a copy") from error
     model.requires_grad_(False)
-    return LoadedModel(model.use(fused=True).eval(), saved.tokenizer, saved.settings, saved.texts)
+    network = Network(model.use(fused=True).eval(), saved.tokenizer.vocabulary)
+    return LoadedModel(network, saved.tokenizer, saved.settings, saved.texts, stored.folder)
+
+
+def _ngrams(stored: StoredModel) -> LoadedModel:
+    saved = understand_ngrams(stored)
+    model = NgramModel(saved.tokenizer.vocabulary, saved.trie)
+    return LoadedModel(model, saved.tokenizer, saved.settings, saved.texts, stored.folder)
+
+
+def _mixture(stored: StoredModel) -> LoadedModel:
+    """With the settings and texts of its first part."""
+    saved = understand_mixture(stored)
+    parts = [_loaded(part) for part in saved.parts]
+    try:
+        model = Mixture([part.model for part in parts], saved.weights_RP)
+    except SettingsError as error:
+        raise RunFolderError(f"{stored.folder / MODEL}: {error}: take it from a copy") from error
+    return LoadedModel(model, stored.tokenizer, parts[0].settings, parts[0].texts, stored.folder)
+
+
+_LOADERS: dict[str, Callable[[StoredModel], LoadedModel]] = {
+    LANGUAGE_MODEL: _network,
+    NGRAM: _ngrams,
+    MIXTURE: _mixture,
+}
+"""Kind of model to what opens it."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from numbers import Integral
+from typing import Any
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import require
-from wordtie.evaluation.perplexity import evaluating
-from wordtie.models.language_model import LanguageModel
-from wordtie.nn.core import State
+from wordtie.models.next_word import NextWordModel, S
 
 
 def lines_of(text: str) -> list[str]:
@@ -31,24 +29,19 @@ def words_of(tokenizer: Tokenizer, text: str) -> list[str]:
     return tokenizer.tokenisation.tokens(text) if tokenizer.sentences else tokenizer.words(text)
 
 
-def read(model: LanguageModel, tokenizer: Tokenizer, text: str) -> tuple[Tensor, State]:
-    """The query (1, E) after the phrase, which starts from `<eos>`, and the state."""
-    ids = [tokenizer.vocabulary.eos_id, *tokenizer.vocabulary.encode(words_of(tokenizer, text)).tolist()]
-    inputs = torch.tensor(ids, device=model.embedding.weight.device)[:, None]
-    query, state = model(inputs, model.initial_state(1))
-    return query[-1:], state
+def read(model: NextWordModel[S], tokenizer: Tokenizer, text: str) -> S:
+    """The state after the phrase, which starts from `<eos>`."""
+    ids = tokenizer.vocabulary.encode(words_of(tokenizer, text))
+    return model.advance(ids[:, None], model.initial_state(1))
 
 
 def predict(
-    model: LanguageModel, tokenizer: Tokenizer, text: str, top: int = 10, words_only: bool = False
+    model: NextWordModel[Any], tokenizer: Tokenizer, text: str, top: int = 10, words_only: bool = False
 ) -> list[tuple[str, float]]:
     """(word, probability), likeliest first; `words_only` leaves out `<unk>` and `<eos>`, the others' probabilities
     stay what they are. Raises `SettingsError` for a `top` that is not a whole number of at least 1."""
     require(isinstance(top, Integral) and top >= 1, f"top must be a whole number of at least 1, got {top}")
     special = [tokenizer.vocabulary.unk_id, tokenizer.vocabulary.eos_id] if words_only else []
-    with evaluating(model):
-        query, _ = read(model, tokenizer, text)
-        probability_V = model.logits(query)[0].softmax(0)
-        probability_V[special] = -1.0
-        probability, ids = probability_V.topk(min(int(top), model.words - len(special)))
-    return list(zip(tokenizer.decode(ids.tolist()), probability.tolist(), strict=True))
+    log_p_V = model.next(read(model, tokenizer, text))[0]
+    ids = [number for number in np.argsort(-log_p_V, kind="stable").tolist() if number not in special][: int(top)]
+    return list(zip(tokenizer.decode(ids), np.exp(log_p_V[ids]).tolist(), strict=True))

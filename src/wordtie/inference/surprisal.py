@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from wordtie.data.batches import Ids
 from wordtie.data.reading import pieces
@@ -19,7 +19,7 @@ from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import EOS
 from wordtie.errors import require
 from wordtie.evaluation.perplexity import TOKENS_AT_ONCE, Reader
-from wordtie.models.language_model import LanguageModel
+from wordtie.models.next_word import NextWordModel
 
 Reset: TypeAlias = Literal["line", "blank", "never"]
 Place: TypeAlias = tuple[int, int, int, str]
@@ -49,7 +49,7 @@ class WordSurprisal:
 
 
 def surprisal(
-    model: LanguageModel, tokenizer: Tokenizer, lines: Iterable[str], reset: Reset = "line"
+    model: NextWordModel[Any], tokenizer: Tokenizer, lines: Iterable[str], reset: Reset = "line"
 ) -> Iterator[WordSurprisal]:
     """One record a word, and one for `<eos>` after each line where the model was trained on sentences; where it was
     trained on running text, one at the end of a text that is not `reset`. Blank lines that part passages have none.
@@ -59,7 +59,7 @@ def surprisal(
     The lines are read as the records are taken, a window of words at a time, so that a text of any length needs the
     same memory.
     """
-    reader = Reader(model, tokenizer.vocabulary.eos_id)
+    reader = Reader(model)
     numbered = enumerate(lines, 1)
     require(reset in get_args(Reset), f"reset must be line, blank or never, got {reset!r}")
     if reset == "never":

@@ -18,5 +18,7 @@ MODEL_FILES = (*SEALED, MANIFEST)
 CHECKPOINT = Path("checkpoints") / "last.safetensors"
 SETTINGS, METRICS, RESULT, SESSIONS = "settings.yaml", "metrics.jsonl", "result.json", "sessions.jsonl"
 LIVE_PROGRESS = "live_progress"
+PARTS = "parts"
+"""Folder of the models that a mixture is made of, each named by the SHA-256 of its manifest."""
 RECORDS = (SETTINGS, METRICS, RESULT, SESSIONS, LIVE_PROGRESS)
 """Beside the model: how it came about."""

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import mmap
+import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -30,6 +33,7 @@ from wordtie.runs.layout import (
     MANIFEST,
     MODEL,
     MODEL_FILES,
+    PARTS,
     RECORDS,
     RESULT,
     SEALED,
@@ -37,15 +41,19 @@ from wordtie.runs.layout import (
     SETTINGS,
     TOKENIZER,
 )
-from wordtie.storage.atomic import file_sha256, remove_leftovers, replace_files, saving, stage_prefix
+from wordtie.storage.atomic import file_sha256, mapped, remove_leftovers, replace_files, saving, stage_prefix
 from wordtie.storage.lock import LOCK, hold, is_locked, release
 
 VERSION = 2
 LANGUAGE_MODEL = "language_model"
 Mode: TypeAlias = Literal["new", "resume", "overwrite"]
 """What to do with a run that is in the folder already: refuse, continue it, replace it."""
+NGRAM = "ngram"
+MIXTURE = "mixture"
 OPENERS = {
     LANGUAGE_MODEL: "`wordtie evaluate`, `wordtie surprisal` or `wordtie predict`",
+    NGRAM: "`wordtie evaluate`, `wordtie surprisal` or `wordtie predict`",
+    MIXTURE: "`wordtie evaluate`, `wordtie surprisal` or `wordtie predict`",
     "word2vec": "`wordtie vectors` or `wordtie similarity`",
 }
 """Kind of model to the commands for it."""
@@ -63,6 +71,18 @@ class SavedModel:
     """SHA-256 of each split's text, as far as the folder says."""
 
 
+@dataclass(frozen=True)
+class StoredModel:
+    """A model of any kind, sealed and whole."""
+
+    folder: Path
+    kind: str
+    config: dict[str, Any]
+    content: mmap.mmap | bytes
+    """Of the file that holds the numbers, mapped into memory."""
+    tokenizer: Tokenizer
+
+
 def write_language_model(folder: Path, model: SavedModel) -> None:
     """Write the model and its seal. Raises `SaveError`."""
     words = len(model.tokenizer.vocabulary)
@@ -72,21 +92,33 @@ def write_language_model(folder: Path, model: SavedModel) -> None:
 
 def read_language_model(folder: Path) -> SavedModel:
     """As `read_model`, with the settings understood. Raises `RunFolderError`."""
-    config, tensors, tokenizer = read_model(folder, LANGUAGE_MODEL)
-    return SavedModel(read_settings(config, folder), tensors, tokenizer, config.get("texts", {}))
+    return understand_language_model(open_stored(folder, LANGUAGE_MODEL))
+
+
+def understand_language_model(stored: StoredModel) -> SavedModel:
+    """The language model of a run folder of this kind. Raises `RunFolderError`."""
+    settings = read_settings(stored.config, stored.folder)
+    return SavedModel(settings, load_tensors(bytes(stored.content)), stored.tokenizer, stored.config.get("texts", {}))
 
 
 def write_model(
     folder: Path, kind: str, config: dict[str, Any], tensors: dict[str, Tensor], tokenizer: Tokenizer
 ) -> None:
     """Write config, model, tokenizer, then the manifest. Raises `SaveError`."""
+    write_sealed(folder, kind, config, partial(save_tensors, tensors, metadata={"format": "pt"}), tokenizer)
+
+
+def write_sealed(
+    folder: Path, kind: str, config: dict[str, Any], write: Callable[[Path], object], tokenizer: Tokenizer
+) -> None:
+    """As `write_model`, of a model of any kind; `write` makes its file."""
     with saving(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".model-", dir=folder) as name:
             stage = Path(name)
             content = {"version": VERSION, "wordtie": __version__, "kind": kind, **config}
             (stage / CONFIG).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-            save_tensors(tensors, stage / MODEL, {"format": "pt"})
+            write(stage / MODEL)
             tokenizer.save(stage / TOKENIZER)
             digests = {name: file_sha256(stage / name) for name in SEALED}
             manifest = {"version": VERSION, "sha256": digests}
@@ -97,23 +129,33 @@ def write_model(
 def read_model(folder: Path, kind: str) -> tuple[dict[str, Any], dict[str, Tensor], Tokenizer]:
     """(config, tensors, tokenizer) of a sealed run folder.
 
+    Raises `RunFolderError` as `open_stored` does.
+    """
+    stored = open_stored(folder, kind)
+    return stored.config, load_tensors(bytes(stored.content)), stored.tokenizer
+
+
+def open_stored(folder: Path, *kinds: str) -> StoredModel:
+    """The model of a sealed run folder, of one of these kinds.
+
     Raises `RunFolderError` where a file is missing, is not what the manifest says, or is from a newer version.
     """
     contents = _whole(folder)
-    config: dict[str, Any] = json.loads(contents[CONFIG])
+    config: dict[str, Any] = json.loads(bytes(contents[CONFIG]))
     if config.get("version", 0) > VERSION:
         raise RunFolderError(
             f"{folder / CONFIG}: format {config['version']} of wordtie {config.get('wordtie')}, newer than this one: "
             "update wordtie"
         )
-    if config.get("kind") != kind:
-        found = str(config.get("kind"))
-        opener = OPENERS.get(found, "a newer wordtie")
-        raise RunFolderError(f"{folder / CONFIG}: holds a {found} model, not a {kind} model: open it with {opener}")
-    return config, load_tensors(contents[MODEL]), Tokenizer.from_bytes(contents[TOKENIZER], folder / TOKENIZER)
+    kind = str(config.get("kind"))
+    if kind not in kinds:
+        opener = OPENERS.get(kind, "a newer wordtie")
+        raise RunFolderError(f"{folder / CONFIG}: holds a {kind} model, not a {kinds[0]} model: open it with {opener}")
+    tokenizer = Tokenizer.from_bytes(bytes(contents[TOKENIZER]), folder / TOKENIZER)
+    return StoredModel(folder, kind, config, contents[MODEL], tokenizer)
 
 
-def _whole(folder: Path) -> dict[str, bytes]:
+def _whole(folder: Path) -> dict[str, mmap.mmap | bytes]:
     """The model's files; where a training is just replacing them, those of the one or the other."""
     until = time.monotonic() + 1
     while True:
@@ -125,7 +167,7 @@ def _whole(folder: Path) -> dict[str, bytes]:
         time.sleep(0.05)
 
 
-def _sealed(folder: Path) -> dict[str, bytes]:
+def _sealed(folder: Path) -> dict[str, mmap.mmap | bytes]:
     """The model's files, checked against the manifest."""
     if not folder.is_dir():
         raise RunFolderError(f"{folder}: no such run folder; `wordtie train` makes one")
@@ -145,10 +187,10 @@ def _sealed(folder: Path) -> dict[str, bytes]:
         raise RunFolderError(f"{path}: damaged: {hint}") from error
     if version > VERSION:
         raise RunFolderError(f"{path}: format {version} is newer than this wordtie: update wordtie")
-    contents = {}
+    contents: dict[str, mmap.mmap | bytes] = {}
     for name in SEALED:
         try:
-            contents[name] = (folder / name).read_bytes()
+            contents[name] = mapped(folder / name) if name == MODEL else (folder / name).read_bytes()
         except OSError as error:
             raise RunFolderError(f"{folder / name}: cannot be read ({error.strerror}): {hint}") from error
         if hashlib.sha256(contents[name]).hexdigest() != digests.get(name):
@@ -209,9 +251,18 @@ def clear(folder: Path, but: Sequence[str | Path] = ()) -> None:
             (folder / name).unlink(missing_ok=True)
     for events in (folder / "tensorboard").glob("events.out.tfevents.*"):
         events.unlink()
-    for emptied in (folder / CHECKPOINT.parent, folder / "tensorboard"):
+    if PARTS not in but:
+        remove_parts(folder)
+    for emptied in (folder / PARTS, folder / CHECKPOINT.parent, folder / "tensorboard"):
         with suppress(OSError):  # what holds something else stays
             emptied.rmdir()
+
+
+def remove_parts(folder: Path, but: Sequence[str] = ()) -> None:
+    """Remove the models that a mixture was made of, except those of these names."""
+    for part in (folder / PARTS).glob("[0-9a-f]" * 64):
+        if part.name not in but:
+            shutil.rmtree(part)
 
 
 def named(folder: str | Path) -> Path:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import mmap
 import os
 import shutil
 import tempfile
@@ -46,6 +47,14 @@ def file_sha256(path: Path) -> str:
     """SHA-256 of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def mapped(path: Path) -> mmap.mmap | bytes:
+    """A file's bytes, mapped into memory: read as they are used, and the same after another file takes its place."""
+    with path.open("rb") as file:
+        if not os.fstat(file.fileno()).st_size:  # which cannot be mapped
+            return b""
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def sync(path: Path) -> None:

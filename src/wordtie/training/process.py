@@ -17,7 +17,7 @@ from contextlib import contextmanager
 import torch
 
 from wordtie.errors import RunFolderError
-from wordtie.evaluation.fp32 import in_fp32
+from wordtie.models.fp32 import in_fp32
 
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
 """Numbers of glibc's settings: free memory at the end of the heap that is kept, and blocks outside the heap."""

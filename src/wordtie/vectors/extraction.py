@@ -18,11 +18,13 @@ from wordtie.config.paths import path_of
 from wordtie.errors import DataError, RunFolderError
 from wordtie.models.language_model import WORD_MATRICES
 from wordtie.runs.layout import CONFIG
-from wordtie.runs.run_folder import OPENERS, read_model
+from wordtie.runs.run_folder import LANGUAGE_MODEL, read_model
 from wordtie.vectors.files import read_vectors
 from wordtie.vectors.word_vectors import WordVectors
 
 Side = Literal["input", "output", "tied"]
+WITH_VECTORS = (LANGUAGE_MODEL, "word2vec")
+"""Kinds of models that have word vectors."""
 
 
 def vectors_of(run: Path, side: Side | None = None) -> WordVectors:
@@ -82,6 +84,6 @@ def _kind(run: Path) -> str:
         kind = str(json.loads(path.read_text(encoding="utf-8"))["kind"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunFolderError(f"{run}: no run folder, or without a finished model in it") from error
-    if kind not in OPENERS:
+    if kind not in WITH_VECTORS:
         raise RunFolderError(f"{path}: a {kind} model has no word vectors that this version knows of")
     return kind

@@ -22,11 +22,12 @@ from pathlib import Path
 import torch.nn.functional as F
 from torch import Tensor
 
-from wordtie.evaluation.perplexity import evaluating, queries
+from wordtie.evaluation.perplexity import queries
 from wordtie.exits import exit_code_of
 from wordtie.inference.loading import load
 from wordtie.inference.training_corpus import training_corpus
 from wordtie.models.language_model import LanguageModel
+from wordtie.models.network import evaluating
 
 TEMPERATURES = (1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
 
@@ -55,11 +56,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     folder = parser.parse_args(argv).run
     loaded = load(folder)
     data = training_corpus(loaded, folder, ["valid"])
-    with evaluating(loaded.model) as device:
-        query_NE, targets_N = next(queries(loaded.model, data.valid, data.vocabulary.eos_id, 1, device))
+    with evaluating(loaded.network) as device:
+        query_NE, targets_N = next(queries(loaded.network, data.valid, data.vocabulary.eos_id, 1, device))
         writer = csv.writer(sys.stdout, delimiter="\t", lineterminator="\n")
         writer.writerow(PullStrength.__annotations__)
-        for each in pulls(loaded.model, query_NE, targets_N):
+        for each in pulls(loaded.network, query_NE, targets_N):
             writer.writerow(f"{value:.4g}" for value in asdict(each).values())
 
 

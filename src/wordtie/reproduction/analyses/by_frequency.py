@@ -15,6 +15,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from wordtie.evaluation.perplexity import Reader
 from wordtie.exits import exit_code_of
 from wordtie.inference.loading import load
 from wordtie.inference.training_corpus import is_of, training_corpus
-from wordtie.models.language_model import LanguageModel
+from wordtie.models.next_word import NextWordModel
 
 FROM = (0, 10, 100, 1_000, 10_000)
 """How often a word of each line comes in the training text at least."""
@@ -55,14 +56,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     writer = csv.writer(sys.stdout, delimiter="\t", lineterminator="\n")
     writer.writerow(["text", "from", "share", *(folder.name for folder in folders)])
     for text, ids in (("valid", data.valid), ("test", data.test)):
-        nats = [nats_of(each.model, ids, data.vocabulary.eos_id) for each in loaded]
+        nats = [nats_of(each.model, ids) for each in loaded]
         for least, share, means in lines(count_V[ids], nats):
             writer.writerow([text, least, f"{share:.4f}", *(f"{mean:.4f}" for mean in means)])
 
 
-def nats_of(model: LanguageModel, ids: Ids, eos_id: int) -> NDArray[np.float64]:
+def nats_of(model: NextWordModel[Any], ids: Ids) -> NDArray[np.float64]:
     """Of each token, (N,)."""
-    return math.log(2) * np.concatenate([surprisal for surprisal, _ in Reader(model, eos_id)(ids)])
+    return math.log(2) * np.concatenate([surprisal for surprisal, _ in Reader(model)(ids)])
 
 
 def lines(

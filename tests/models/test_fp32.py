@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from wordtie.config import ModelSettings
-from wordtie.evaluation.fp32 import in_fp32
-from wordtie.evaluation.perplexity import evaluating
+from wordtie.models.fp32 import in_fp32
 from wordtie.models.language_model import LanguageModel
+from wordtie.models.network import evaluating
 from wordtie.training.process import exclusive_training
 
 CPU = torch.device("cpu")

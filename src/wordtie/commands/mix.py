@@ -1,0 +1,45 @@
+"""`wordtie mix`: several models as one."""
+
+from __future__ import annotations
+
+from wordtie.commands._shared import Parser, print_json
+
+HELP = """\
+Mix trained models: weigh their probabilities, with weights fitted on validation text.
+
+The models share one vocabulary: a network and n-grams of one corpus, or networks of several seeds. On the validation
+text the mixture is never worse than its parts. `wordtie evaluate`, `surprisal`, `predict` and `generate` open the run
+folder that comes out, which holds copies of the models.
+
+examples:
+  wordtie mix runs/ptb runs/ptb-ngram --out runs/ptb-mixed
+  wordtie mix runs/novel runs/novel-ngram --text valid.txt --out runs/novel-mixed
+"""
+
+
+def main(argv: list[str]) -> None:
+    """Fit the weights, write the run folder, and print both."""
+    parser = Parser("mix", HELP)
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="run folders of trained models, two or more")
+    parser.add_argument("--text", metavar="FILE", help="fit the weights on this text (the corpus's validation text)")
+    parser.add_argument("--out", metavar="RUN", required=True, help="the run folder to write")
+    parser.add_argument("--overwrite", action="store_true", help="replace the run folder if there is one")
+    parser.add_argument("--json", action="store_true", help="print a JSON object")
+    arguments = parser.parse_args(argv)
+
+    from wordtie.evaluation.format_perplexity import format_perplexity
+    from wordtie.inference.mix import mix
+
+    result = mix(arguments.runs, arguments.out, arguments.text, mode="overwrite" if arguments.overwrite else "new")
+    if arguments.json:
+        print_json(result.as_json())
+        return
+    width = max(map(len, (*result.parts, str(result.folder))))
+    for number, part in enumerate(result.parts):
+        weights = " ".join(f"{row[number]:.2f}" for row in result.weights)
+        perplexity = format_perplexity(result.part_perplexities[number])
+        print(f"{part:{width}}  perplexity {perplexity}  weight {weights}")
+    print(f"{result.folder!s:{width}}  perplexity {format_perplexity(result.valid_perplexity)}")
+    print(f"over {result.valid_tokens:,} tokens of validation text")
+    if len(result.weights) > 1:
+        print("weights by how many of the last words the n-grams have seen together, from one on")

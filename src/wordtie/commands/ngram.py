@@ -1,0 +1,60 @@
+"""`wordtie ngram`: an n-gram model of a text, in a run folder."""
+
+from __future__ import annotations
+
+from wordtie.commands._settings import another_of_its_name, default_folder
+from wordtie.commands._shared import print_json
+from wordtie.config import DataSettings
+from wordtie.config.ngram import NgramSettings
+from wordtie.config.options import SettingsParser
+from wordtie.console import say
+from wordtie.word2vec.settings import Word2VecSettings
+
+HELP = """\
+Train an n-gram model: interpolated modified Kneser-Ney, in seconds.
+
+examples:
+  wordtie ngram ptb
+  wordtie ngram novel.txt --order 3 --out runs/novel-3-gram
+  wordtie ngram novel.txt --minimum-counts 1 1 2     drop n-grams of three words and more that come once
+
+CORPUS is what `wordtie train` takes. `wordtie evaluate`, `surprisal`, `predict` and `generate` open the
+run folder that comes out."""
+
+USAGE = "[CORPUS] [--SETTING VALUE ...] [--config RECIPE] [--order 5] [--out RUN] [--overwrite]"
+COMMON = ("tokenisation", "lowercase", "sentences", "vocabulary_size", "min_count", "vocabulary_from", "data.split")
+"""The settings that `--help` shows."""
+
+
+def main(argv: list[str]) -> None:
+    """Parse, train, and print what came out."""
+    parser = SettingsParser("ngram", HELP, USAGE, {"data": DataSettings}, COMMON, {"word2vec": Word2VecSettings})
+    parser.add_argument("--order", type=int, default=5, help="Words in the longest n-gram.")
+    parser.add_argument(
+        "--minimum-counts",
+        type=int,
+        nargs="+",
+        default=[1],
+        metavar="N",
+        help="Drop n-grams that come less often, for each order from 1; the last number holds for all higher orders.",
+    )
+    parser.add_argument("--out", metavar="RUN", help="The run folder; runs/CORPUS-ngram if not given.")
+    parser.add_argument("--overwrite", action="store_true", help="Replace the run folder if there is one.")
+    parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
+    parsed = parser.parse_args(argv)
+    settings = NgramSettings(parser.made()["data"], parsed.order, tuple(parsed.minimum_counts))
+    corpus = settings.data.corpus
+    say(another_of_its_name(corpus))
+
+    from wordtie.evaluation.format_perplexity import format_perplexity
+    from wordtie.training.ngrams import train_ngrams
+
+    out = default_folder(corpus, "-ngram") if parsed.out is None else parsed.out
+    result = train_ngrams(settings, out, mode="overwrite" if parsed.overwrite else "new")
+    if parsed.json:
+        print_json(result.as_json())
+        return
+    print(f"run folder   {result.folder}")
+    print(f"n-grams      {result.ngrams:,} in {result.bytes / 1e6:.1f} MB, counted in {result.seconds:.1f} s")
+    print(f"valid        perplexity {format_perplexity(result.valid_perplexity)}, {result.valid_tokens:,} tokens")
+    print(f"test         perplexity {format_perplexity(result.test_perplexity)}, {result.test_tokens:,} tokens")

@@ -1,0 +1,252 @@
+"""A mixture of models over one vocabulary: what each of them knows, weighted.
+
+    p(w | h) = sum over parts i of weight_i(h) p_i(w | h)
+
+The weights are those under which a validation text is most likely, found by expectation maximisation (Jelinek &
+Mercer 1980). They are one number a part, or depend on how familiar the context h is to a part that can tell (an n-gram
+model: how many of the last words it has seen together). Which of the two is chosen on the validation text, by
+cross-validation.
+
+Shapes: T steps, B streams, N tokens, P parts, R classes of contexts, V words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordtie.data.batches import PADDING, Ids
+from wordtie.data.vocabulary import Vocabulary
+from wordtie.errors import require
+from wordtie.models.next_word import Floats, Nats, NextWordModel
+
+Classes: TypeAlias = NDArray[np.intp]
+States: TypeAlias = tuple[Any, ...]
+
+FOLDS = 5
+"""Parts of the validation text; each is predicted with weights from the others, to choose between weightings."""
+MOST_STEPS = 1000
+SMALLEST_GAIN = 1e-9
+"""Nats a token; below it, expectation maximisation has converged."""
+PRIOR_TOKENS = 20.0
+"""Tokens that each class of contexts is given with the weights of the whole text."""
+TOKENS_AT_ONCE = 1024
+TINY = float(np.finfo(np.float64).tiny)
+"""Changes no p, and makes 0 log 0 a 0."""
+VALUES_AT_ONCE = 500_000
+"""Numbers of a distribution (tokens x words) in memory at a time."""
+
+
+@runtime_checkable
+class KnowsContexts(Protocol):
+    """A part that can tell how familiar a context is to it."""
+
+    @property
+    def context_classes(self) -> int:
+        """R: how many classes there are."""
+
+    def context_class(self, ids_TB: Ids, state: Any) -> Classes:
+        """The class, 0 to R - 1, of the context before each id is read, (T, B)."""
+
+
+class Mixture:
+    """Parts and weights, as a `NextWordModel`. The state is a tuple of the parts' states."""
+
+    def __init__(self, parts: Sequence[NextWordModel[Any]], weights_RP: Nats) -> None:
+        """Mix the parts; with R rows of weights, R > 1, by the classes of the first part that has any.
+
+        Raises `SettingsError` for vocabularies that differ and for weights that are not one row of P shares or R.
+        """
+        require(len(parts) >= 1, "a mixture needs at least one part")
+        require(all(part.vocabulary == parts[0].vocabulary for part in parts), "the parts have different vocabularies")
+        self.parts = tuple(parts)
+        self.weights_RP = np.asarray(weights_RP, np.float64)
+        self._judge = Judge.of(parts) if len(self.weights_RP) > 1 else Judge()
+        expected = (self._judge.classes, len(parts))
+        require(self.weights_RP.shape == expected, f"expected weights {expected}, got {self.weights_RP.shape}")
+        sums_to_one = np.allclose(self.weights_RP.sum(1), 1.0, atol=1e-6) and self.weights_RP.min() >= 0
+        require(bool(sums_to_one), "the weights of a mixture are not negative and sum to one")
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Of all parts."""
+        return self.parts[0].vocabulary
+
+    def initial_state(self, streams: int) -> States:
+        """Streams that have read `<eos>`."""
+        return tuple(part.initial_state(streams) for part in self.parts)
+
+    def score(self, ids_TB: Ids, state: States, entropy: bool = False) -> tuple[Nats, Nats | None, States]:
+        """(log p of each id, entropies if asked, the state after them); 0 where the id is `PADDING`."""
+        if entropy:
+            return self._score_with_entropy(ids_TB, state)
+        weights_TBP = self._weights(ids_TB, state)
+        log_p_PTB, _, after = zip(
+            *(part.score(ids_TB, of_part) for part, of_part in zip(self.parts, state, strict=True)), strict=True
+        )
+        p_TB = (weights_TBP * np.exp(np.stack(log_p_PTB, -1))).sum(-1)
+        return np.log(p_TB), None, after
+
+    def distributions(self, ids_TB: Ids, state: States) -> tuple[Floats, States]:
+        """(p of every word before each id is read, (T, B, V); the state after them)."""
+        weights_TBP = self._weights(ids_TB, state)
+        p_TBV, after = np.zeros((*ids_TB.shape, len(self.vocabulary))), []
+        for number, (part, of_part) in enumerate(zip(self.parts, state, strict=True)):
+            part_TBV, new = part.distributions(ids_TB, of_part)
+            p_TBV += part_TBV * weights_TBP[..., number, None].astype(part_TBV.dtype)
+            after.append(new)
+        return p_TBV, tuple(after)
+
+    def next(self, state: States) -> Floats:
+        """log p of every word, (B, V)."""
+        log_p_PBV = [part.next(of_part) for part, of_part in zip(self.parts, state, strict=True)]
+        weights_BP = self._weights(np.zeros((1, len(log_p_PBV[0])), np.int64), state)[0]
+        p_BV = np.zeros(log_p_PBV[0].shape)
+        for number, log_p_BV in enumerate(log_p_PBV):
+            p_BV += weights_BP[:, number, None] * np.exp(log_p_BV)
+        return np.log(p_BV, out=p_BV)
+
+    def advance(self, ids_TB: Ids, state: States) -> States:
+        """The state after these words."""
+        return tuple(part.advance(ids_TB, of_part) for part, of_part in zip(self.parts, state, strict=True))
+
+    def select(self, state: States, streams: Sequence[int] | NDArray[np.intp]) -> States:
+        """The state of these streams."""
+        return tuple(part.select(of_part, streams) for part, of_part in zip(self.parts, state, strict=True))
+
+    def _score_with_entropy(self, ids_TB: Ids, state: States) -> tuple[Nats, Nats, States]:
+        log_p_TB, entropy_TB = np.zeros(ids_TB.shape), np.zeros(ids_TB.shape)
+        steps = max(1, VALUES_AT_ONCE // (ids_TB.shape[1] * len(self.vocabulary)))
+        for first in range(0, len(ids_TB), steps):
+            ids, here = ids_TB[first : first + steps], slice(first, first + steps)
+            p_TBV, state = self.distributions(ids, state)
+            there = ids != PADDING
+            p_NV = p_TBV[there]
+            log_p_TB[here][there] = np.log(p_NV[np.arange(len(p_NV)), ids[there]])
+            entropy_TB[here][there] = -np.einsum("nv,nv->n", p_NV, np.log(p_NV + TINY))
+        return log_p_TB, entropy_TB, state
+
+    def _weights(self, ids_TB: Ids, state: States) -> Nats:
+        """(T, B, P)."""
+        return self.weights_RP[self._judge(ids_TB, state)]
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Tells the classes of contexts by one of the parts; without one, all contexts are of one class."""
+
+    part: KnowsContexts | None = None
+    number: int = 0
+    """Of the part."""
+
+    @classmethod
+    def of(cls, parts: Sequence[NextWordModel[Any]]) -> Judge:
+        """By the first part that knows contexts."""
+        return next((cls(part, n) for n, part in enumerate(parts) if isinstance(part, KnowsContexts)), cls())
+
+    @property
+    def classes(self) -> int:
+        """R."""
+        return 1 if self.part is None else self.part.context_classes
+
+    def __call__(self, ids_TB: Ids, state: Sequence[Any]) -> Classes:
+        """The class of the context before each id is read, (T, B)."""
+        if self.part is None:
+            return np.zeros(ids_TB.shape, np.intp)
+        return self.part.context_class(ids_TB, state[self.number])
+
+
+def fit_mixture(parts: Sequence[NextWordModel[Any]], blocks: Iterable[Ids]) -> Mixture:
+    """The mixture under which a validation text is most likely; the text comes in blocks of ids, (N,) each.
+
+    The weights depend on the class of the context if this predicts parts of the text better that the weights were not
+    fitted on. The text is never less likely than under the best part. Raises `SettingsError` for parts of different
+    vocabularies and for a text without words.
+    """
+    Mixture(parts, np.full((1, len(parts)), 1 / len(parts)))  # the vocabularies are checked before the text is read
+    log_p_NP, class_N = _log_probabilities(parts, blocks)
+    require(len(log_p_NP) > 0, "the text to fit weights on has no words")
+    one_class_N = np.zeros_like(class_N)
+    by_class = class_N.max() > 0 and _held_out(log_p_NP, class_N) > _held_out(log_p_NP, one_class_N)
+    if by_class:
+        weights_RP = fit_weights(log_p_NP, class_N, Judge.of(parts).classes)
+        if _log_p(log_p_NP, class_N, weights_RP) >= log_p_NP.sum(0).max():
+            return Mixture(parts, weights_RP)
+    return Mixture(parts, fit_weights(log_p_NP, one_class_N, 1))
+
+
+def _log_probabilities(parts: Sequence[NextWordModel[Any]], blocks: Iterable[Ids]) -> tuple[Nats, Classes]:
+    """(log p of each token under each part, (N, P); the class of its context, (N,)), the text being one stream."""
+    states: list[Any] = [part.initial_state(1) for part in parts]
+    judge = Judge.of(parts)
+    found, classes = [np.zeros((0, len(parts)))], [np.zeros(0, np.intp)]
+    for block in blocks:
+        for first in range(0, len(block), TOKENS_AT_ONCE):
+            ids_T1 = np.asarray(block[first : first + TOKENS_AT_ONCE], np.int64)[:, None]
+            classes.append(judge(ids_T1, states)[:, 0])
+            log_p_PT = []
+            for number, part in enumerate(parts):
+                log_p_T1, _, states[number] = part.score(ids_T1, states[number])
+                log_p_PT.append(log_p_T1[:, 0])
+            found.append(np.stack(log_p_PT, 1))
+    return np.concatenate(found), np.concatenate(classes)
+
+
+def _held_out(log_p_NP: Nats, class_N: Classes) -> float:
+    """Log p of the text, each fold of it under weights that were fitted on the others."""
+    fold_N = np.arange(len(log_p_NP)) * FOLDS // len(log_p_NP)
+    total = 0.0
+    for fold in range(FOLDS):
+        held_N = fold_N == fold
+        weights_RP = fit_weights(log_p_NP[~held_N], class_N[~held_N], int(class_N.max()) + 1)
+        total += _log_p(log_p_NP[held_N], class_N[held_N], weights_RP)
+    return total
+
+
+def _log_p(log_p_NP: Nats, class_N: Classes, weights_RP: Nats) -> float:
+    """Log p of the tokens under the mixture."""
+    with np.errstate(divide="ignore"):
+        return float(np.logaddexp.reduce(log_p_NP + np.log(weights_RP)[class_N], 1).sum())
+
+
+def fit_weights(log_p_NP: Nats, class_N: Classes, classes: int) -> Nats:
+    """Weights of each class, (R, P); with several classes, each starts from the weights of all tokens."""
+    weight_P = expectation_maximisation(log_p_NP)
+    if classes == 1:
+        return weight_P[None]
+    return np.stack([expectation_maximisation(log_p_NP[class_N == each], weight_P) for each in range(classes)])
+
+
+def expectation_maximisation(log_p_NP: Nats, prior_P: Nats | None = None) -> Nats:
+    """The weights (P,) under which the tokens are most likely, given log p of each under each part.
+
+    One step is
+
+        weight_i  <-  mean over tokens of  weight_i p_i / sum over j of weight_j p_j,
+
+    with `PRIOR_TOKENS` more tokens shared out by the prior, if there is one. Without it the tokens are never less
+    likely than under the best part alone.
+
+    >>> expectation_maximisation(np.log([[0.5, 0.1], [0.1, 0.5], [0.1, 0.5]])).round(2).tolist()
+    [0.25, 0.75]
+    """
+    parts = log_p_NP.shape[1]
+    share_NP = np.exp(log_p_NP - log_p_NP.max(1, keepdims=True, initial=-np.inf))  # a factor a token changes no weight
+    extra, prior = (0.0, np.full(parts, 1 / parts)) if prior_P is None else (PRIOR_TOKENS, prior_P)
+    weight_P, before = prior, -np.inf
+    for _ in range(MOST_STEPS if len(share_NP) else 0):
+        joint_NP = share_NP * weight_P
+        p_N1 = joint_NP.sum(1, keepdims=True)
+        weight_P = ((joint_NP / p_N1).sum(0) + extra * prior) / (len(share_NP) + extra)
+        gained, before = float(np.log(p_N1).mean()) - before, float(np.log(p_N1).mean())
+        if gained < SMALLEST_GAIN:
+            break
+    alone = np.eye(parts)[[int(log_p_NP.sum(0).argmax())]]  # steps towards a part that is best everywhere never end
+    everywhere = np.zeros(len(log_p_NP), np.intp)
+    if prior_P is None and _log_p(log_p_NP, everywhere, alone) > _log_p(log_p_NP, everywhere, weight_P[None]):
+        weight_P = alone[0]
+    return weight_P

@@ -1,0 +1,174 @@
+"""A language model with its vocabulary, as a `NextWordModel` (`wordtie.models.next_word`).
+
+Products are in full precision, without dropout, whatever mode the network is in.
+
+Shapes: T steps, B streams, N tokens, V words, E embedding size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from wordtie.data.batches import PADDING, Ids
+from wordtie.data.vocabulary import Vocabulary
+from wordtie.models.fp32 import in_fp32
+from wordtie.models.language_model import LanguageModel
+from wordtie.models.next_word import Floats, Nats
+from wordtie.nn.core import State
+
+SCORES_AT_ONCE = 5_500_000
+"""Scores (tokens x vocabulary) of a matrix product, so that memory does not grow with the text."""
+FEWEST_ROWS = 64
+"""Tokens of a product at least: with fewer, a vocabulary that is large would be read too often."""
+SMALLEST_LOG_P = -87.0
+"""Below it, float32 has no normal number for p."""
+SCORES_IN_CACHE = 250_000
+"""Of these, how many the softmax passes over at a time: 1 MB."""
+
+
+@dataclass
+class NetworkState:
+    """What streams have read: the core's state before their last word, and that word.
+
+    The last word is read when its successor is asked for. What it gives is kept, because `next` is usually followed by
+    `advance`.
+    """
+
+    core: State
+    last_B: Tensor
+    after: tuple[Tensor, State] | None = None
+    """Query (B, E) and the core's state after the last word, once they are known."""
+
+
+class Network:
+    """A language model and the words that it is over."""
+
+    def __init__(self, network: LanguageModel, vocabulary: Vocabulary) -> None:
+        self.network = network
+        self.vocabulary = vocabulary
+        self._log_probabilities = LogProbabilities(network)
+
+    def initial_state(self, streams: int) -> NetworkState:
+        """Streams whose last word is `<eos>`, and which have read nothing before."""
+        core = self.network.initial_state(streams)
+        device = self.network.embedding.weight.device
+        return NetworkState(core, torch.full((streams,), self.vocabulary.eos_id, dtype=torch.int64, device=device))
+
+    def score(self, ids_TB: Ids, state: NetworkState, entropy: bool = False) -> tuple[Nats, Nats | None, NetworkState]:
+        """(log p of each id, entropies if asked, the state after them); 0 where the id is `PADDING`."""
+        there_TB = ids_TB != PADDING
+        log_p_TB, entropy_TB = np.zeros(ids_TB.shape), np.zeros(ids_TB.shape) if entropy else None
+        with evaluating(self.network) as device:
+            query_NE, state = self._read(ids_TB, state, device)
+            if not there_TB.all():
+                query_NE = query_NE[torch.from_numpy(there_TB).flatten().to(device)]
+            targets_N = torch.from_numpy(ids_TB[there_TB].astype(np.int64)).to(device)
+            found = [
+                torch.stack([log_p.gather(1, targets[:, None])[:, 0], *([_entropy(log_p)] if entropy else [])])
+                for log_p, targets in self._log_probabilities(query_NE, targets_N)
+            ]
+        if found:
+            log_p_N, *entropy_N = torch.cat(found, 1).double().cpu().numpy()
+            log_p_TB[there_TB] = log_p_N
+            if entropy_TB is not None:
+                entropy_TB[there_TB] = entropy_N[0]
+        return log_p_TB, entropy_TB, state
+
+    def distributions(self, ids_TB: Ids, state: NetworkState) -> tuple[Floats, NetworkState]:
+        """(p of every word before each id is read, (T, B, V); the state after them)."""
+        with evaluating(self.network) as device:
+            query_NE, state = self._read(ids_TB, state, device)
+            log_p_NV = self.network.logits(query_NE).log_softmax(1)
+            if len(log_p_NV) and float(log_p_NV.min()) < SMALLEST_LOG_P:
+                log_p_NV = log_p_NV.double()
+            p_NV = log_p_NV.exp_().cpu().numpy()
+        return p_NV.reshape(*ids_TB.shape, self.network.words), state
+
+    def next(self, state: NetworkState) -> Floats:
+        """log p of every word, (B, V)."""
+        with evaluating(self.network):
+            if state.after is None:
+                state.after = self.network(state.last_B[None], state.core)
+            log_p_BV: Floats = self.network.logits(state.after[0]).log_softmax(1).cpu().numpy()
+        return log_p_BV
+
+    def advance(self, ids_TB: Ids, state: NetworkState) -> NetworkState:
+        """The state after these words."""
+        with evaluating(self.network) as device:
+            return self._read(ids_TB, state, device)[1]
+
+    def select(self, state: NetworkState, streams: Sequence[int] | NDArray[np.intp]) -> NetworkState:
+        """The state of these streams."""
+        index = torch.as_tensor(np.asarray(streams, np.int64), device=state.last_B.device)
+
+        def selected(core: State) -> State:
+            return [tuple(part[index] for part in layer) for layer in core]
+
+        after = None if state.after is None else (state.after[0][index], selected(state.after[1]))
+        return NetworkState(selected(state.core), state.last_B[index], after)
+
+    def _read(self, ids_TB: Ids, state: NetworkState, device: torch.device) -> tuple[Tensor, NetworkState]:
+        """(queries (N, E) that predict each id, the state after them). The last id is not read yet."""
+        if not len(ids_TB):
+            return self.network.output_matrix[:0], state
+        words_TB = torch.from_numpy(np.where(ids_TB == PADDING, self.vocabulary.eos_id, ids_TB).astype(np.int64))
+        words_TB = words_TB.to(device)
+        if state.after is None:
+            query_NE, core = self.network(torch.cat([state.last_B[None], words_TB[:-1]]), state.core)
+        else:
+            query_NE, core = state.after
+            if len(words_TB) > 1:
+                rest_NE, core = self.network(words_TB[:-1], core)
+                query_NE = torch.cat([query_NE, rest_NE])
+        return query_NE, NetworkState(core, words_TB[-1])
+
+
+class LogProbabilities:
+    """Log p of every word, some tokens at a time, in memory that the next ones overwrite; without gradients.
+
+    One for a whole text: the memory is taken once. Taken anew for each window, a block of this size came to stand
+    beside the hole of one before, whenever something small had been put into that.
+    """
+
+    def __init__(self, model: LanguageModel) -> None:
+        self.model = model
+        rows = max(FEWEST_ROWS, SCORES_AT_ONCE // model.words)
+        like = model.embedding.weight
+        few = rows if like.is_cuda else min(rows, max(1, SCORES_IN_CACHE // model.words))
+        self._scores_NV, self._log_p_NV = (like.new_empty(count, model.words) for count in (rows, few))
+
+    def __call__(self, query_NE: Tensor, targets_N: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """For each query in turn, (rows, V), and its target, (rows,); to be used before the next are asked for."""
+        model, (many, few) = self.model, (len(self._scores_NV), len(self._log_p_NV))
+        for piece, targets in zip(query_NE.split(many), targets_N.split(many), strict=True):
+            scores_NV = self._scores_NV[: len(piece)]
+            torch.mm(piece, model.output_matrix.T, out=scores_NV)
+            for scores, here in zip(scores_NV.split(few), targets.split(few), strict=True):
+                if model.head.bias is not None:
+                    scores += model.head.bias
+                yield torch.log_softmax(scores, 1, out=self._log_p_NV[: len(scores)]), here
+
+
+@contextmanager
+def evaluating(model: LanguageModel) -> Iterator[torch.device]:
+    """Evaluation mode without gradients, and back; gives the model's device."""
+    was_training = model.training
+    model.eval()
+    try:
+        device = model.embedding.weight.device
+        with torch.no_grad(), in_fp32(device):
+            yield device
+    finally:
+        model.train(was_training)
+
+
+def _entropy(log_p_NV: Tensor) -> Tensor:
+    """-sum of p log p, (N,)."""
+    return -log_p_NV.exp().mul_(log_p_NV).sum(1)

@@ -1,0 +1,61 @@
+"""The exact entropy of an interpolated n-gram model, from the n-grams that extend a context alone.
+
+With f(x) = -x log x and p' the distribution in the shorter context h',
+
+    H(h) = sum over v of f(p(v | h)) = b H(h') - b log b + sum over v that extend h of [f(p(v | h)) - f(b p'(v))],
+
+where b = backoff(h): a word that does not extend h has probability b p'(v), and these add up without being listed.
+An unknown context has the entropy of the shorter one. Below the shortest context lie the unigrams.
+
+Shapes: N states, K levels, U distinct contexts, M n-grams that extend them, V words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from wordtie.ngrams.trie import Doubles, NgramTrie, Rows
+
+EXTENSIONS_AT_ONCE = 1 << 18
+"""N-grams that are held in memory; the most that one context has, if it has more."""
+
+
+def entropy(trie: NgramTrie, rows_NK: Rows) -> Doubles:
+    """Entropy (N,), in nats, of the next word in each state."""
+    entropy_N = np.full(len(rows_NK), _f(trie.unigram).sum())
+    for number in range(len(trie.levels)):
+        known = np.flatnonzero(rows_NK[:, number] >= 0)
+        _, first_U, which = np.unique(rows_NK[known, number], return_index=True, return_inverse=True)
+        rows_UK, entropy_U = rows_NK[known[first_U]], entropy_N[known[first_U]]
+        for part in _parts(trie, rows_UK[:, number], number):
+            entropy_U[part] = _lengthened(trie, rows_UK[part], number, entropy_U[part])
+        entropy_N[known] = entropy_U[which]
+    return entropy_N
+
+
+def _lengthened(trie: NgramTrie, rows_UK: Rows, number: int, shorter_U: Doubles) -> Doubles:
+    """The entropies by one level more; these contexts of that level are all known, and differ."""
+    times_U, word_M, weight_M, backoff_U = trie.levels[number].extensions(rows_UK[:, number])
+    before_M = np.repeat(backoff_U, times_U) * trie.of_words(word_M, rows_UK, times_U, number)
+    owner_M = np.repeat(np.arange(len(rows_UK)), times_U)
+    gained_U = np.bincount(owner_M, _f(before_M + weight_M) - _f(before_M), minlength=len(rows_UK))
+    return backoff_U * shorter_U + _f(backoff_U) + gained_U
+
+
+def _parts(trie: NgramTrie, context_U: Rows, number: int) -> Iterator[slice]:
+    """Contexts whose extensions are held in memory at a time."""
+    begin_U, end_U, _ = trie.levels[number].spans(context_U)
+    ends = np.cumsum(end_U - begin_U)
+    first = 0
+    while first < len(ends):
+        before = ends[first - 1] if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, before + EXTENSIONS_AT_ONCE, side="right")))
+        yield slice(first, last)
+        first = last
+
+
+def _f(p: Doubles) -> Doubles:
+    """-p log p, of positive p."""
+    return -p * np.log(p)

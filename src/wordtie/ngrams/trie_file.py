@@ -1,0 +1,67 @@
+"""An n-gram model as one file: safetensors, whose arrays are mapped into memory and read when they are used.
+
+Any reader of safetensors opens it. The arrays are those of `wordtie.ngrams.trie`, named `unigram` and, for each order
+from 2, `2.group_C`, `2.word_G` and so on.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import save_file
+
+from wordtie.ngrams.trie import Level, NgramTrie
+from wordtie.storage.atomic import apply_umask, mapped
+
+DTYPES = {"U8": np.uint8, "U16": np.uint16, "U32": np.uint32, "U64": np.uint64, "F64": np.float64}
+NAMES = tuple(field.name for field in fields(Level))
+
+
+def write_trie(trie: NgramTrie, path: Path) -> None:
+    """Write the file. Raises `OSError`, also for what safetensors makes of a full disk."""
+    arrays = {"unigram": trie.unigram}
+    for order, level in enumerate(trie.levels, start=2):
+        arrays |= {f"{order}.{name}": np.ascontiguousarray(getattr(level, name)) for name in NAMES}
+    about = {"format": "wordtie n-grams", "order": str(trie.order), "eos_id": json.dumps(trie.eos_id)}
+    try:
+        save_file(arrays, path, about)
+        apply_umask(path)
+    except SafetensorError as error:
+        raise OSError(str(error)) from error
+
+
+def trie_from_bytes(content: bytes | mmap.mmap) -> NgramTrie:
+    """The model in a file's content, which it keeps and does not copy.
+
+    Raises `ValueError`, `KeyError` or `TypeError` for what is no such file.
+    """
+    arrays, about = _arrays(content)
+    levels = tuple(
+        Level(**{name: arrays[f"{order}.{name}"] for name in NAMES}) for order in range(2, int(about["order"]) + 1)
+    )
+    return NgramTrie(arrays["unigram"], levels, json.loads(about["eos_id"]))
+
+
+def open_trie(path: Path) -> NgramTrie:
+    """The model in a file, mapped into memory. Raises `OSError`, and as `trie_from_bytes` does."""
+    return trie_from_bytes(mapped(path))
+
+
+def _arrays(content: bytes | mmap.mmap) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+    """Every array of a safetensors file, by its name, and the file's own notes."""
+    size = int.from_bytes(content[:8], "little")
+    header: dict[str, Any] = json.loads(content[8 : 8 + size])
+    about = header.pop("__metadata__", {})
+    arrays = {}
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        dtype = np.dtype(DTYPES[entry["dtype"]])
+        arrays[name] = np.ndarray((end - begin) // dtype.itemsize, dtype, content, 8 + size + begin)
+    return arrays, about

@@ -1,0 +1,88 @@
+"""A mixture in its run folder: weights, sealed as every model is, and a copy of each part.
+
+A part lies in `parts/`, in a folder named by the SHA-256 of its manifest, which the mixture's own config lists: no part
+can be exchanged unseen, and a mixture that replaces another never touches the parts of the one before.
+
+Shapes: P parts, R classes of contexts.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load as load_tensors
+
+from wordtie.data.tokenizer import Tokenizer
+from wordtie.errors import RunFolderError
+from wordtie.runs.checkpoint import save_tensors
+from wordtie.runs.layout import CONFIG, MANIFEST, MODEL_FILES, PARTS
+from wordtie.runs.run_folder import (
+    LANGUAGE_MODEL,
+    MIXTURE,
+    NGRAM,
+    StoredModel,
+    open_stored,
+    remove_parts,
+    write_sealed,
+)
+from wordtie.storage.atomic import file_sha256, remove_leftovers, saving
+
+MIXED = (LANGUAGE_MODEL, NGRAM)
+"""Kinds of models that a mixture has parts of."""
+
+
+@dataclass(frozen=True)
+class SavedMixture:
+    """A mixture as its run folder has it."""
+
+    parts: Sequence[StoredModel]
+    weights_RP: NDArray[np.float64]
+
+
+def write_mixture(folder: Path, parts: Sequence[Path], weights_RP: NDArray[np.float64], tokenizer: Tokenizer) -> None:
+    """Copy the run folders' models, then write weights and seal. Raises `SaveError`."""
+    with saving(folder):
+        names = [_copied(part, folder / PARTS) for part in parts]
+    tensors = {"weights": torch.from_numpy(np.asarray(weights_RP, np.float64))}
+    config = {"words": len(tokenizer.vocabulary), "parts": names}
+    write_sealed(folder, MIXTURE, config, partial(save_tensors, tensors, metadata={"format": "pt"}), tokenizer)
+    remove_parts(folder, but=names)
+
+
+def understand_mixture(stored: StoredModel) -> SavedMixture:
+    """The parts and weights of a run folder of this kind. Raises `RunFolderError`."""
+    parts = []
+    try:
+        for name in stored.config["parts"]:
+            part = stored.folder / PARTS / name
+            if file_sha256(part / MANIFEST) != name:
+                raise RunFolderError(f"{part / MANIFEST}: is of another model: take the mixture from a copy")
+            parts.append(open_stored(part, *MIXED))
+        weights = load_tensors(bytes(stored.content))["weights"].numpy()
+    except OSError as error:
+        raise RunFolderError(f"{part}: a part is missing ({error.strerror}): take it from a copy") from error
+    except (KeyError, TypeError) as error:
+        raise RunFolderError(f"{stored.folder / CONFIG}: does not say what is mixed: update wordtie") from error
+    return SavedMixture(parts, weights)
+
+
+def _copied(part: Path, folder: Path) -> str:
+    """The name of the copy of a part, which is whole or not there."""
+    name = file_sha256(part / MANIFEST)
+    folder.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(folder, ".part-")
+    if not (folder / name).exists():
+        stage = Path(tempfile.mkdtemp(prefix=".part-", dir=folder))
+        for file in MODEL_FILES:
+            shutil.copy(part / file, stage / file)
+        stage.chmod(folder.stat().st_mode)
+        stage.rename(folder / name)
+    return name

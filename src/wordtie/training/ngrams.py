@@ -1,0 +1,76 @@
+"""A corpus in, a run folder of an n-gram model out."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from wordtie.config.ngram import NgramSettings
+from wordtie.data.prepare import prepare
+from wordtie.errors import require
+from wordtie.ngrams.kneser_ney import fit_kneser_ney
+from wordtie.runs import layout, run_folder
+from wordtie.runs.ngram_run import SavedNgrams, as_sections, write_ngrams
+from wordtie.runs.result import RunResult
+from wordtie.storage.atomic import write_text
+
+
+@dataclass(frozen=True)
+class NgramResult(RunResult):
+    """An n-gram model that was trained, and how well it predicts. No token is dropped."""
+
+    ngrams: int
+    """N-grams that are stored, words included."""
+    bytes: int
+    """Of the model's file."""
+    seconds: float
+    """To count and to write."""
+    valid_perplexity: float
+    valid_nats: float
+    valid_tokens: int
+    test_perplexity: float
+    test_nats: float
+    test_tokens: int
+
+
+def train_ngrams(settings: NgramSettings, out: str | Path, mode: run_folder.Mode = "new") -> NgramResult:
+    """Fit modified Kneser-Ney n-grams to the training text and write the run folder.
+
+    a run is there already and `mode` is `new`, `DataError` for a text that is not usable.
+    a run is there already and `mode` is `new`, `DataError` for a text that cannot be used.
+    """
+    require(mode != "resume", "an n-gram model is counted in one go: use mode overwrite")
+    with run_folder.folder_for_training(out, mode, can_resume=False) as folder:
+        data = prepare(settings.data)
+        started = time.monotonic()
+        trie = fit_kneser_ney(
+            data.train,
+            len(data.vocabulary),
+            settings.order,
+            eos_id=data.vocabulary.eos_id if data.tokenizer.sentences else None,
+            minimum_counts=settings.minimum_of_each_order,
+        )
+        write_ngrams(folder, SavedNgrams(settings, trie, data.tokenizer, data.texts))
+        seconds = time.monotonic() - started
+        if mode == "overwrite":
+            run_folder.clear(folder, but=layout.MODEL_FILES)
+        write_text(folder / layout.SETTINGS, yaml.safe_dump(as_sections(settings), sort_keys=False))
+        nats = {split: -float(trie.log_probabilities(getattr(data, split)).sum()) for split in ("valid", "test")}
+        result = NgramResult(
+            folder=folder,
+            ngrams=trie.ngrams,
+            bytes=(folder / layout.MODEL).stat().st_size,
+            seconds=round(seconds, 2),
+            valid_perplexity=math.exp(nats["valid"] / len(data.valid)),
+            valid_nats=nats["valid"],
+            valid_tokens=len(data.valid),
+            test_perplexity=math.exp(nats["test"] / len(data.test)),
+            test_nats=nats["test"],
+            test_tokens=len(data.test),
+        )
+        result.save()
+    return result

@@ -1,0 +1,135 @@
+"""`wordtie mix`: run folders in, a run folder of their mixture out."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import wordtie
+from tests.commands import Capture
+from wordtie import cli
+from wordtie.config import DataSettings, ModelSettings, Settings, TrainingSettings
+from wordtie.config.ngram import NgramSettings
+from wordtie.errors import DataError, RunFolderError, SettingsError
+from wordtie.inference.mix import mix
+from wordtie.models.mixture import Mixture
+from wordtie.runs.layout import MODEL
+from wordtie.training.ngrams import train_ngrams
+from wordtie.training.trainer import train
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A network, 3-grams and 1-grams of one text, and n-grams of another."""
+    here = tmp_path_factory.mktemp("mix")
+    generator = np.random.default_rng(1)
+    for name in ("mine", "other"):
+        (here / name).mkdir()
+        for split, count in (("train", 300), ("valid", 60), ("test", 40)):
+            lines = [
+                " ".join(["the", generator.choice(["cat", "dog", name]), *["very"] * generator.integers(3), "sat"])
+                for _ in range(count)
+            ]
+            (here / name / f"{split}.txt").write_text("\n".join(lines) + "\n")
+    data = DataSettings(corpus=str(here / "mine"))
+    train(Settings(data, ModelSettings(hidden=8), training=TrainingSettings(epochs=2, streams=4)), here / "network")
+    train_ngrams(NgramSettings(data, order=3), here / "ngram")
+    train_ngrams(NgramSettings(data, order=1), here / "unigram")
+    train_ngrams(NgramSettings(DataSettings(corpus=str(here / "other"))), here / "foreign")
+    return here
+
+
+@pytest.fixture
+def folder(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return trained
+
+
+def test_never_worse_than_its_parts_on_validation_text(folder: Path) -> None:
+    result = mix([folder / "network", folder / "ngram"], "mixed")
+    assert result.valid_perplexity <= min(result.part_perplexities) * (1 + 1e-6)
+    model = wordtie.load("mixed")
+    assert model.evaluate(folder / "mine" / "valid.txt").perplexity == pytest.approx(result.valid_perplexity)
+    for part, perplexity in zip(("network", "ngram"), result.part_perplexities, strict=True):
+        found = wordtie.load(folder / part).evaluate(folder / "mine" / "valid.txt")
+        assert found.perplexity == pytest.approx(perplexity)
+        assert found.tokens == result.valid_tokens
+    assert repr(model).startswith("LoadedModel(mixture of tied lstm, ")
+
+
+def test_every_command_opens_it(folder: Path, capsys: Capture) -> None:
+    valid = str(folder / "mine" / "valid.txt")
+    runs = [str(folder / "network"), str(folder / "ngram")]
+    assert cli.main(["mix", *runs, "--text", valid, "--out", "mixed", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert cli.main(["evaluate", "mixed", "--split", "valid", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["perplexity"] == pytest.approx(result["valid_perplexity"])
+    assert cli.main(["predict", "mixed", "the", "--json", "--top", "99"]) == 0
+    predicted = {row["word"]: row["probability"] for row in json.loads(capsys.readouterr().out)}
+    assert sum(predicted.values()) == pytest.approx(1, abs=1e-6)
+    Path("lines.txt").write_text("the dog sat\nthe cat\n")
+    assert cli.main(["surprisal", "mixed", "lines.txt", "--json"]) == 0
+    second = json.loads(capsys.readouterr().out)[1]
+    assert second["surprisal_bits"] == pytest.approx(-math.log2(predicted["dog"]), rel=1e-5)
+    assert second["entropy_bits"] == pytest.approx(-sum(p * math.log2(p) for p in predicted.values()), rel=1e-5)
+    assert cli.main(["generate", "mixed", "--words", "9", "--seed", "1"]) == 0
+    assert cli.main(["mix", *runs, "--text", valid, "--out", "mixed", "--overwrite"]) == 0
+    assert "over 2" in capsys.readouterr().out
+
+
+def test_holds_its_parts(folder: Path) -> None:
+    for name in ("network", "ngram", "unigram"):
+        shutil.copytree(folder / name, name)
+    mix(["network", "ngram"], "mixed")
+    expected = wordtie.load("mixed").evaluate(folder / "mine" / "test.txt").nats
+    for name in ("network", "ngram"):
+        shutil.rmtree(name)
+    assert wordtie.load("mixed").evaluate(folder / "mine" / "test.txt").nats == expected
+    mix([folder / "ngram", "unigram"], "mixed", mode="overwrite")
+    assert len(list(Path("mixed", "parts").iterdir())) == 2
+    train_ngrams(NgramSettings(DataSettings(corpus=str(folder / "mine"))), "mixed", mode="overwrite")
+    assert not Path("mixed", "parts").exists()
+
+
+def test_seeds_are_mixed(folder: Path) -> None:
+    result = mix([folder / "network"] * 2, "mixed")
+    assert len(result.weights) == 1  # a network does not say how familiar a context is
+    model = wordtie.load("mixed").model
+    assert isinstance(model, Mixture)
+    assert result.valid_perplexity == pytest.approx(result.part_perplexities[0])
+
+
+def test_what_cannot_be_mixed(folder: Path) -> None:
+    ngram = folder / "ngram"
+    with pytest.raises(SettingsError, match="at least two"):
+        mix([ngram], "mixed")
+    with pytest.raises(RunFolderError, match="one vocabulary"):
+        mix([ngram, folder / "foreign"], "mixed")
+    with pytest.raises(DataError, match=r"none\.txt"):
+        mix([ngram, folder / "unigram"], "mixed", "none.txt")
+    assert not Path("mixed").exists()
+    mix([ngram, folder / "unigram"], "mixed")
+    with pytest.raises(RunFolderError, match="--overwrite"):
+        mix([ngram, folder / "unigram"], "mixed")
+    with pytest.raises(RunFolderError, match="holds a mixture model"):
+        mix([ngram, "mixed"], "again")
+
+
+def test_a_part_that_is_exchanged_is_noticed(folder: Path) -> None:
+    mix([folder / "network", folder / "ngram"], "mixed")
+    first, second = Path("mixed", "parts").iterdir()
+    (first / MODEL).unlink()
+    with pytest.raises(RunFolderError, match="cannot be read"):
+        wordtie.load("mixed")
+    shutil.rmtree(first)
+    shutil.copytree(second, first)
+    with pytest.raises(RunFolderError, match="another model"):
+        wordtie.load("mixed")
+    shutil.rmtree(first)
+    with pytest.raises(RunFolderError, match="missing"):
+        wordtie.load("mixed")
