@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from wordtie.config import TrainingSettings
+from wordtie.training.row_adam import RowAdam
 
 
 def _sgd(parameters: Iterable[Tensor], settings: TrainingSettings) -> torch.optim.Optimizer:
@@ -21,7 +22,7 @@ def _sgd(parameters: Iterable[Tensor], settings: TrainingSettings) -> torch.opti
 def _adam(parameters: Iterable[Tensor], settings: TrainingSettings) -> torch.optim.Optimizer:
     betas = (settings.beta1, 0.999 if settings.beta2 is None else settings.beta2)
     # one pass over the parameters; the default makes eight, a fifth of a small model's step on a CPU
-    return torch.optim.Adam(parameters, lr=settings.lr, betas=betas, weight_decay=settings.weight_decay, fused=True)
+    return RowAdam(parameters, lr=settings.lr, betas=betas, weight_decay=settings.weight_decay, fused=True)
 
 
 def _rmsprop(parameters: Iterable[Tensor], settings: TrainingSettings) -> torch.optim.Optimizer:
@@ -42,9 +43,21 @@ def build_optimiser(settings: TrainingSettings, parameters: Iterable[Tensor]) ->
 
 
 def clip_global_norm(parameters: Iterable[Tensor], limit: float) -> Tensor:
-    """Scale all gradients so that their joint norm is at most `limit` (0: leave them); returns the norm before."""
-    gradients = [p.grad for p in parameters if p.grad is not None]
+    """Scale all gradients so that their joint norm is at most `limit` (0: leave them); returns the norm before.
+
+    Sparse gradients are coalesced: rows that came several times are added up first.
+    """
+    gradients = [_numbers(p) for p in parameters if p.grad is not None]
     norm = torch.nn.utils.get_total_norm(gradients)
     if limit > 0:
         torch._foreach_mul_(gradients, (limit / (norm + 1e-12)).clamp(max=1.0))
     return norm
+
+
+def _numbers(parameter: Tensor) -> Tensor:
+    """What a gradient is made of: itself, or the rows of a sparse one; a change of it changes the gradient."""
+    assert parameter.grad is not None
+    if not parameter.grad.is_sparse:
+        return parameter.grad
+    parameter.grad = parameter.grad.coalesce()
+    return parameter.grad.values()

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
+import numpy as np
 import torch
 
 from wordtie.config import Settings, parse_time
@@ -79,7 +80,9 @@ class _Run:
         self.precision = precision_of(settings, device)
         self.noise = build_noise(settings.noise, data, device)
         self.measuring = Measuring(settings, data, self.noise)
-        self.step = Step(build_loss(settings.loss, training.fused, self.precision), training.clip, self.noise)
+        count_V = torch.from_numpy(np.bincount(data.train, minlength=len(data.vocabulary))).to(device)
+        loss = build_loss(settings.loss, training.fused, self.precision, count_V, settings.has_sparse_updates)
+        self.step = Step(loss, training.clip, self.noise)
         self.windows = window_count(len(data.train), training.streams, training.steps)
         self.max_seconds = parse_time(training.max_time) if training.max_time else math.inf
         torch.manual_seed(training.seed)
@@ -133,7 +136,7 @@ class _Run:
         lr = learning_rate(training, position.epoch, position.history)
         for group in self.now.optimiser.param_groups:
             group["lr"] = lr
-        self.now.model.use(training.fused, self.precision).train()
+        self.now.model.use(training.fused, self.precision, self.settings.has_sparse_updates).train()
         eos_id, device = self.data.vocabulary.eos_id, self.now.device
         windows = batches(self.data.train, training.streams, training.steps, eos_id=eos_id, start=position.window)
         for inputs_TB, targets_TB in windows:
