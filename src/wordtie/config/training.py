@@ -19,6 +19,8 @@ class TrainingSettings:
     lr: float = 1.0
     """Learning rate. With `sgd` it refers to the loss summed over the `steps` and averaged over the `streams`. `adam`
     and `rmsprop`, whose steps do not depend on the scale of the loss, want about 0.001."""
+    word_rate: float = 1.0
+    """Learning rate of the word matrices as a multiple of `lr`. With `adam` and little time, 10 learns faster."""
     schedule: Literal["epoch", "plateau"] = "epoch"
     """When the rate is multiplied by `decay`. `epoch`: at the start of every epoch after `decay_after`. `plateau`:
     after every epoch without a better validation perplexity (PyTorch's example: decay 0.25)."""
@@ -90,6 +92,7 @@ class TrainingSettings:
             f"training.lr {self.lr:g} is a rate for sgd; {self.optimiser} moves each parameter by about the rate "
             "itself: set training.lr to about 0.001",
         )
+        require(self.word_rate > 0, f"training.word_rate must be positive, got {self.word_rate}")
         require(0 < self.decay <= 1, f"training.decay must be in (0, 1], got {self.decay}")
         for name in ("decay_after", "patience", "clip", "weight_decay", "average_patience"):
             value = getattr(self, name)

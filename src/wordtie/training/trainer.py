@@ -31,7 +31,7 @@ from wordtie.runs import checkpoint, run_folder
 from wordtie.runs.live_progress import Pace
 from wordtie.runs.provenance import end_session
 from wordtie.runs.result import Position, Stopped, TrainingResult
-from wordtie.training.optim import build_optimiser
+from wordtie.training.optim import build_optimiser, parameter_groups, set_learning_rate
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
 from wordtie.training.progress import Progress
@@ -88,7 +88,7 @@ class _Run:
         torch.manual_seed(training.seed)
         model = LanguageModel(settings.model, len(data.vocabulary)).to(device)
         position = Position(started_from=start(settings, model, data) if self.saved.fresh else "")
-        optimiser = build_optimiser(training, model.parameters())
+        optimiser = build_optimiser(training, parameter_groups(model, training.word_rate))
         self.now = RunState(model, optimiser, model.initial_state(training.streams), position)
         self.signals = StopSignals()
         """Obeyed after the window in which they come; while validating, after that."""
@@ -134,8 +134,7 @@ class _Run:
         """The rest of the current epoch, then validation; False where time or a signal ended it before."""
         training, position = self.settings.training, self.now.position
         lr = learning_rate(training, position.epoch, position.history)
-        for group in self.now.optimiser.param_groups:
-            group["lr"] = lr
+        set_learning_rate(self.now.optimiser, lr)
         self.now.model.use(training.fused, self.precision, self.settings.has_sparse_updates).train()
         eos_id, device = self.data.vocabulary.eos_id, self.now.device
         windows = batches(self.data.train, training.streams, training.steps, eos_id=eos_id, start=position.window)
