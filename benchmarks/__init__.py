@@ -8,6 +8,7 @@ CLAIM_FILES = (
     "small_vd_lstm",
     "medium_real",
     "small_dropout_lstm",
+    "sampled_softmax",
     "loss_memory",
     "kept_memory",
     "noise",

@@ -21,7 +21,7 @@ from torch import Tensor
 from benchmarks.harness import Claim, Effort, MatrixProbe, Measurement, compare
 from benchmarks.shares import sentence, shares
 from tests.reference.naive import NaiveLoss, NaiveModel, naive_step
-from wordtie.config import LossSettings, ModelSettings, NoiseSettings, TrainingSettings
+from wordtie.config import LossSettings, ModelSettings, NoiseSettings, Settings, TrainingSettings
 from wordtie.data.batches import batches
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
@@ -75,6 +75,11 @@ def zipf_ids(count: int, words: int, seed: int = 0) -> NDArray[np.int32]:
     return ids
 
 
+def zipf_counts(words: int) -> Tensor:
+    """How often a long text with Zipf's law has each word, (words,)."""
+    return (1e6 / torch.arange(1, words + 1)).long()
+
+
 def windows_of(setup: Setup, count: int = WINDOWS) -> list[Window]:
     """Windows of synthetic ids, on the device."""
     streams, steps = setup.training.streams, setup.training.steps
@@ -125,10 +130,12 @@ def fast_contender(setup: Setup, windows: Iterator[Window]) -> Callable[[], floa
     training = setup.training
     torch.manual_seed(1)
     model = LanguageModel(setup.model, setup.words).to(setup.device)
-    model.use(training.fused, setup.precision).train()
+    sparse = Settings(model=setup.model, loss=setup.loss, training=training).has_sparse_updates
+    model.use(training.fused, setup.precision, sparse).train()
     optimiser = build_optimiser(training, model.parameters())
     now = RunState(model, optimiser, model.initial_state(training.streams))
-    loss = build_loss(setup.loss, training.fused, setup.precision)
+    counts_V = zipf_counts(setup.words).to(setup.device)
+    loss = build_loss(setup.loss, training.fused, setup.precision, counts_V, sparse)
     objective = NextWordLoss(model, Noise(NoiseSettings()), loss)
 
     def step() -> float:

@@ -74,6 +74,26 @@ def test_gradient(elementwise: bool, masked: bool) -> None:
     assert torch.autograd.gradcheck(lambda matrix: drawn_rows(matrix, rows, mask_ME), (base,))
 
 
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("elementwise", [False, True])
+def test_a_sparse_gradient_has_the_rows_that_were_drawn_and_the_same_numbers(elementwise: bool, masked: bool) -> None:
+    torch.manual_seed(2)
+    words, size = 50, 4
+    _, rows = draw((3, 2, words, size), elementwise)
+    base = torch.randn(words, size, requires_grad=True)
+    mask_ME = element_mask(rows.first_side, size, 0.3, base) if masked else None
+    weight = torch.randn(2, 3, 2, size)
+    dense, sparse = (
+        torch.autograd.grad((torch.stack(drawn_rows(base, rows, mask_ME, sparse)) * weight).sum(), base)[0]
+        for sparse in (False, True)
+    )
+    used = set(rows.words_M.tolist()) | set([] if rows.sources_R is None else rows.sources_R.tolist())
+    assert sparse.is_coalesced()
+    assert set(sparse.indices()[0].tolist()) == used
+    assert len(used) < words
+    torch.testing.assert_close(sparse.to_dense(), dense)
+
+
 def test_without_noise_it_is_a_look_up() -> None:
     ids = torch.randint(6, (2, 4, 3))
     base = torch.randn(6, 5)

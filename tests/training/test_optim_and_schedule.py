@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 import torch
 from torch import nn
 
 from wordtie.config import ModelSettings, TrainingSettings
-from wordtie.models.language_model import LanguageModel
+from wordtie.models.language_model import WORD_MATRICES, LanguageModel
 from wordtie.training.averaging import Average
-from wordtie.training.optim import build_optimiser
+from wordtie.training.optim import build_optimiser, parameter_groups, set_learning_rate
 from wordtie.training.schedule import averaging_begins, learning_rate, out_of_patience
 
 GRADIENTS = [0.5, -1.0, 0.25, 2.0]
@@ -142,3 +143,19 @@ def test_the_mean_is_that_of_all_steps_and_leaves_the_weights_alone() -> None:
     with average.applied(model):
         assert weight.tolist() == [[pytest.approx(sum(values) / 4)]] * 2
     assert weight.tolist() == [[7.0]] * 2
+
+
+@pytest.mark.parametrize("head", ["tied", "untied"])
+def test_word_matrices_may_have_a_rate_of_their_own(head: Literal["tied", "untied"]) -> None:
+    """Plain sgd with gradients of one moves each parameter by its rate."""
+    model = LanguageModel(ModelSettings(head=head, hidden=4, layers=1), 7)
+    before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+    optimiser = build_optimiser(TrainingSettings("sgd", 1.0), parameter_groups(model, word_rate=3.0))
+    set_learning_rate(optimiser, 0.5)
+    for parameter in model.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    optimiser.step()
+    for name, parameter in model.named_parameters():
+        rate = 1.5 if name in WORD_MATRICES else 0.5
+        torch.testing.assert_close(parameter.detach(), before[name] - rate)
+    assert [group["lr"] for group in build_optimiser(TrainingSettings(), model.parameters()).param_groups] == [1.0]

@@ -86,10 +86,12 @@ def test_what_is_taken_back_lies_as_torch_lays_it(tmp_path: Path) -> None:
         assert [tensor.data_ptr() % 64 for tensor in tensors.values()] == [0, 0]
 
 
+@pytest.mark.parametrize("softmax", ["full", "sampled"])
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
-def test_killed_runs_end_in_the_same_bits(text: Path, optimiser: str) -> None:
+def test_killed_runs_end_in_the_same_bits(text: Path, optimiser: str, softmax: str) -> None:
     folder, generator = text.parent, random.Random(7)
-    settings = ["--training.optimiser", optimiser, "--training.lr", "0.1"]
+    settings = ["--training.optimiser", optimiser, "--training.lr", "0.1", "--loss.softmax", softmax]
+    settings += ["--loss.samples", "20", "--training.word_rate", "2"] if softmax == "sampled" else []
     whole = finished(text, "whole", *settings)
     resume = command(text, "killed", *settings, "--resume")
     ways = [kill_at_random, kill_while_saving] * KILLS_OF_EACH_KIND

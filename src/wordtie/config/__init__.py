@@ -45,6 +45,12 @@ class Settings:
         for section, kind in SECTIONS.items():
             given = getattr(self, section)
             require(type(given) is kind, f"{section} must be made with {kind.__name__}, got {given!r:.80}")
+        blocked = self._needs_every_row()
+        require(
+            not self.training.sparse_updates or blocked is None,
+            f"training.sparse_updates: {blocked} reaches every row of the word matrix at every step: change it, or "
+            "leave training.sparse_updates out",
+        )
         require(
             not self.noise.smooths or self.model.head != "untied" or self.noise.output_draw == "none",
             "variational smoothing draws input and output vectors from one matrix: set model.head to tied, "
@@ -65,6 +71,23 @@ class Settings:
             "in: take another one, or set model.head to tied",
         )
 
+    def _needs_every_row(self) -> str | None:
+        """The setting because of which an update reaches every row of the word matrices."""
+        found = {
+            "loss.softmax full": self.loss.softmax == "full",
+            "training.optimiser rmsprop": self.training.optimiser == "rmsprop",
+            "training.weight_decay": self.training.weight_decay > 0,
+            "noise.l2": self.noise.l2 > 0,
+            "noise.output_vector_dropout": self.noise.output_vector_dropout > 0,
+        }
+        return next((name for name, needed in found.items() if needed), None)
+
+    @property
+    def has_sparse_updates(self) -> bool:
+        """`training.sparse_updates`, with the default resolved."""
+        given = self.training.sparse_updates
+        return self._needs_every_row() is None if given is None else given
+
 
 def to_dict(settings: Settings) -> dict[str, dict[str, Any]]:
     """Plain values, as `config.json` and `settings.yaml` hold them."""
@@ -76,6 +99,7 @@ def resolved(settings: Settings) -> dict[str, dict[str, Any]]:
     values = to_dict(settings)
     values["loss"]["gamma"] = settings.loss.weight
     values["noise"]["prediction"] = settings.noise.predicts_with
+    values["training"]["sparse_updates"] = settings.has_sparse_updates
     return values
 
 

@@ -34,8 +34,23 @@ class LossSettings:
     """Let the similarity estimate learn from this loss, as the 2016 report does. `entropy`: from the estimate's entropy
     alone, as in the code that the authors of inan-2017 released; `form` cross_entropy has none."""
 
+    softmax: Literal["full", "sampled"] = "full"
+    """`sampled`: while training, the softmax is taken over the window's targets and a sample of the other words, so
+    that a step does not cost more for a larger vocabulary. Measures are always of the full softmax."""
+    samples: int = 512
+    """Words that a window's sample has in expectation. More of them come closer to the full softmax, and cost more."""
+    power: float = 0.75
+    """Words are drawn as often as count ** power says. 1: as often as the training text has them, 0: all alike."""
+
     def __post_init__(self) -> None:
         check_types(self, "loss")
+        require(self.samples >= 1, f"loss.samples must be at least 1, got {self.samples}")
+        require(0 <= self.power <= 1, f"loss.power must be in [0, 1], got {self.power}")
+        require(
+            self.softmax == "full" or self.kind != "augmented_2016",
+            "loss.softmax sampled: augmented_2016 compares the whole prediction with the similar words: set loss.kind "
+            "to augmented",
+        )
         require(self.temperature > 0, f"loss.temperature must be positive, got {self.temperature}")
         require(self.weight >= 0, f"loss.gamma must not be negative, got {self.gamma}")
         require(0 <= self.beta <= 1, f"loss.beta is a share and must be in [0, 1], got {self.beta}")

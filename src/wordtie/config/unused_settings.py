@@ -36,6 +36,7 @@ USED: dict[str, tuple[Condition, str]] = {
     "loss.temperature": _loss_is("augmented", "interpolated"),
     "loss.gamma": _loss_is(*AUGMENTED),
     "loss.form": _loss_is(*AUGMENTED),
+    **dict.fromkeys(("loss.samples", "loss.power"), (lambda s: s.loss.softmax == "sampled", "loss.softmax full")),
     "loss.beta": _loss_is("interpolated"),
     "loss.gradient_through_target": _loss_is(*AUGMENTED, "interpolated"),
     "model.projection_form": (lambda s: s.model.projection_penalty > 0, "model.projection_penalty 0"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from wordtie.config import LossSettings
 from wordtie.kernels.softmax.loss import Pull, softmax_loss
@@ -12,6 +13,7 @@ from wordtie.losses.augmented import AugmentedLoss
 from wordtie.losses.cross_entropy import CrossEntropy
 from wordtie.losses.interpolated import Interpolated
 from wordtie.losses.loss import Loss, LossSum, Scoring
+from wordtie.losses.sampled import CandidateSampler, SampledLoss
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,27 @@ class FusedLoss(Loss):
         return LossSum(cross_entropy=nats, total=total, tokens=scoring.targets_N.numel())
 
 
-def build_loss(settings: LossSettings, fused: bool, precision: torch.dtype) -> Loss:
-    """The loss that the settings ask for."""
+def build_loss(
+    settings: LossSettings,
+    fused: bool,
+    precision: torch.dtype,
+    count_V: Tensor | None = None,
+    sparse: bool = False,
+) -> Loss:
+    """The loss that the settings ask for.
+
+    A sampled softmax needs how often the training text has each word, `count_V`, on the device of the model; with
+    `sparse` its gradients of word matrices are sparse tensors of rows. Raises `ValueError` if the counts are missing.
+    """
+    full = _full(settings, fused, precision)
+    if settings.softmax == "full":
+        return full
+    if count_V is None:
+        raise ValueError("a sampled softmax needs the words' counts")
+    return SampledLoss(full, CandidateSampler(count_V, settings.samples, settings.power), sparse)
+
+
+def _full(settings: LossSettings, fused: bool, precision: torch.dtype) -> Loss:
     if settings.kind == "cross_entropy":
         return FusedLoss(None, precision) if fused else CrossEntropy()
     if settings.kind == "interpolated":

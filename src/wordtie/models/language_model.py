@@ -88,8 +88,10 @@ class LanguageModel(TrainableModel):
         """Scores of every word, (N, V). For use on few tokens; losses never call it."""
         return nn.functional.linear(query_NE, self.output_matrix, self.head.bias)
 
-    def use(self, fused: bool, precision: torch.dtype = torch.float32) -> LanguageModel:
-        """Choose the fast twins and the precision of their large products; returns itself."""
+    def use(self, fused: bool, precision: torch.dtype = torch.float32, sparse: bool = False) -> LanguageModel:
+        """Choose the fast twins, the precision of their large products, and whether looking words up has a sparse
+        gradient; returns itself."""
+        self.embedding.sparse = sparse
         if isinstance(self.core, LSTM):
             self.core.run_layer = FastLayer(precision) if fused else None
         return self

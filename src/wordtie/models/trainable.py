@@ -20,8 +20,8 @@ class TrainableModel(nn.Module):
         """Bring parameters back to where they are held, after a step of the optimiser."""
 
     @abstractmethod
-    def use(self, fused: bool, precision: torch.dtype = torch.float32) -> TrainableModel:
-        """Choose the fast kernels and the precision of their large products; returns itself."""
+    def use(self, fused: bool, precision: torch.dtype = torch.float32, sparse: bool = False) -> TrainableModel:
+        """Choose the fast kernels, the precision of their large products, and sparse gradients; returns itself."""
 
     @property
     def device(self) -> torch.device:

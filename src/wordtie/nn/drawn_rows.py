@@ -49,7 +49,7 @@ class _DrawnRows(torch.autograd.Function):
     """Gather rows, then coordinates, then hand them to the tokens of each side; and the way back."""
 
     @staticmethod
-    def forward(ctx: Any, matrix_VE: Tensor, draw: RowDraw, mask_ME: Tensor | None) -> tuple[Tensor, ...]:
+    def forward(ctx: Any, matrix_VE: Tensor, draw: RowDraw, mask_ME: Tensor | None, sparse: bool) -> tuple[Tensor, ...]:
         """(T, B, E) for each of the K sides."""
         size = matrix_VE.shape[1]
         rows_ME = matrix_VE.index_select(0, draw.words_M)
@@ -60,7 +60,7 @@ class _DrawnRows(torch.autograd.Function):
         if mask_ME is not None:
             rows_ME[: len(mask_ME)] *= mask_ME
         ctx.save_for_backward(places_R, elements_R, mask_ME)
-        ctx.draw, ctx.shape = draw, matrix_VE.shape
+        ctx.draw, ctx.shape, ctx.sparse = draw, matrix_VE.shape, sparse
         return tuple(rows_ME.index_select(0, row_TB.flatten()).view(*row_TB.shape, size) for row_TB in draw.row_KTB)
 
     @staticmethod
@@ -74,16 +74,34 @@ class _DrawnRows(torch.autograd.Function):
             d_rows_ME.index_add_(0, row_TB.flatten(), d_TBE.reshape(-1, size))
         if mask_ME is not None:
             d_rows_ME[: len(mask_ME)] *= mask_ME
-        d_matrix_VE = d_rows_ME.new_zeros(ctx.shape)
+        words_M = draw.words_M
+        if ctx.sparse:
+            touched = words_M if elements_R is None else torch.cat([words_M, elements_R // size])
+            words_U, place = touched.unique(return_inverse=True)
+            words_M = place[: len(words_M)]
+            if elements_R is not None:
+                elements_R = place[len(words_M) :] * size + elements_R % size
+            d_matrix = d_rows_ME.new_zeros(len(words_U), size)
+        else:
+            d_matrix = d_rows_ME.new_zeros(ctx.shape)
         if elements_R is not None:
             d_elements_R = d_rows_ME.view(-1).index_select(0, places_R)
             d_rows_ME.view(-1)[places_R] = 0
-            d_matrix_VE.view(-1).index_add_(0, elements_R, d_elements_R)
-        d_matrix_VE.index_add_(0, draw.words_M, d_rows_ME)
-        return d_matrix_VE, None, None
+            d_matrix.view(-1).index_add_(0, elements_R, d_elements_R)
+        d_matrix.index_add_(0, words_M, d_rows_ME)
+        if ctx.sparse:
+            d_matrix = torch.sparse_coo_tensor(
+                words_U[None], d_matrix, ctx.shape, is_coalesced=True, check_invariants=False
+            )
+        return d_matrix, None, None, None
 
 
-def drawn_rows(matrix_VE: Tensor, draw: RowDraw, mask_ME: Tensor | None = None) -> tuple[Tensor, ...]:
-    """The vector of each token, (T, B, E) for each side. `mask_ME` multiplies the first rows, as many as it has."""
-    vectors: tuple[Tensor, ...] = _DrawnRows.apply(matrix_VE, draw, mask_ME)  # type: ignore[no-untyped-call]
+def drawn_rows(
+    matrix_VE: Tensor, draw: RowDraw, mask_ME: Tensor | None = None, sparse: bool = False
+) -> tuple[Tensor, ...]:
+    """The vector of each token, (T, B, E) for each side. `mask_ME` multiplies the first rows, as many as it has.
+
+    With `sparse` the gradient of the matrix is a sparse tensor of the rows that vectors were made from.
+    """
+    vectors: tuple[Tensor, ...] = _DrawnRows.apply(matrix_VE, draw, mask_ME, sparse)  # type: ignore[no-untyped-call]
     return vectors

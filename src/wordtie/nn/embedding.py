@@ -20,7 +20,9 @@ class WordMatrix(nn.Module):
     def __init__(self, words: int, size: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(words, size))
+        self.sparse = False
+        """Whether the gradient of a look-up is a sparse tensor of the rows looked up."""
 
     def forward(self, ids_TB: Tensor) -> Tensor:
         """(T, B) ids to (T, B, E) vectors."""
-        return F.embedding(ids_TB, self.weight)
+        return F.embedding(ids_TB, self.weight, sparse=self.sparse)

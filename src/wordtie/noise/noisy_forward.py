@@ -106,7 +106,7 @@ class Noise:
         mask_ME = None
         if model.training and self.settings.input_vector_dropout:
             mask_ME = element_mask(rows.first_side, matrix_VE.shape[1], self.settings.input_vector_dropout, matrix_VE)
-        return drawn_rows(matrix_VE, rows, mask_ME)
+        return drawn_rows(matrix_VE, rows, mask_ME, model.embedding.sparse)
 
     def add_l2_gradient(self, model: LanguageModel) -> None:
         """Add the gradient of the L2 term to the parameters' gradients; biases have none."""

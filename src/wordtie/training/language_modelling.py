@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -71,7 +72,9 @@ class LanguageModelling:
         self.noise = build_noise(settings.noise, data, device)
         self.batches_per_epoch = window_count(len(data.train), training.streams, training.steps)
         self.model = LanguageModel(settings.model, len(data.vocabulary)).to(device)
-        self.objective = NextWordLoss(self.model, self.noise, build_loss(settings.loss, training.fused, precision))
+        count_V = torch.from_numpy(np.bincount(data.train, minlength=len(data.vocabulary))).to(device)
+        loss = build_loss(settings.loss, training.fused, precision, count_V, settings.has_sparse_updates)
+        self.objective = NextWordLoss(self.model, self.noise, loss)
 
     def initial_state(self) -> State:
         """Each layer's parts, (B, H): an epoch starts from zeros."""
@@ -88,7 +91,7 @@ class LanguageModelling:
 
     def prepare_for_training(self) -> None:
         """Fast kernels in the run's precision, and dropout on."""
-        self.model.use(self.settings.training.fused, self.precision).train()
+        self.model.use(self.settings.training.fused, self.precision, self.settings.has_sparse_updates).train()
 
     def validate(self) -> Validation:
         """The perplexity of the validation text, by the mean of the noisy word vectors if that is what predicts."""

@@ -7,44 +7,80 @@ streams, as the classic recipes have it (Zaremba et al. 2014).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from wordtie.config import TrainingSettings
+from wordtie.models.language_model import WORD_MATRICES
+from wordtie.training.row_adam import RowAdam
+
+Parameters: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]]
+"""As torch's optimisers take them: tensors, or groups of them."""
 
 
-def _sgd(parameters: Iterable[Tensor], settings: TrainingSettings) -> torch.optim.Optimizer:
+def parameter_groups(model: nn.Module, word_rate: float) -> Parameters:
+    """The model's parameters; where word matrices have a rate of their own, in two groups, the first of them theirs."""
+    if word_rate == 1:
+        return model.parameters()
+    words = [parameter for name, parameter in model.named_parameters() if name in WORD_MATRICES]
+    others = [parameter for name, parameter in model.named_parameters() if name not in WORD_MATRICES]
+    groups: list[dict[str, Any]] = [{"params": words, "rate": word_rate}, {"params": others}]
+    return groups
+
+
+def set_learning_rate(optimiser: torch.optim.Optimizer, lr: float) -> None:
+    """The rate of every parameter: `lr`, times the multiple that its group has."""
+    for group in optimiser.param_groups:
+        group["lr"] = lr * group.get("rate", 1.0)
+
+
+def _sgd(parameters: Parameters, settings: TrainingSettings) -> torch.optim.Optimizer:
     return torch.optim.SGD(parameters, lr=settings.lr, weight_decay=settings.weight_decay)
 
 
-def _adam(parameters: Iterable[Tensor], settings: TrainingSettings) -> torch.optim.Optimizer:
+def _adam(parameters: Parameters, settings: TrainingSettings) -> torch.optim.Optimizer:
     betas = (settings.beta1, 0.999 if settings.beta2 is None else settings.beta2)
     # one pass over the parameters; the default makes eight, a fifth of a small model's step on a CPU
-    return torch.optim.Adam(parameters, lr=settings.lr, betas=betas, weight_decay=settings.weight_decay, fused=True)
+    return RowAdam(parameters, lr=settings.lr, betas=betas, weight_decay=settings.weight_decay, fused=True)
 
 
-def _rmsprop(parameters: Iterable[Tensor], settings: TrainingSettings) -> torch.optim.Optimizer:
+def _rmsprop(parameters: Parameters, settings: TrainingSettings) -> torch.optim.Optimizer:
     alpha = 0.99 if settings.beta2 is None else settings.beta2
     return torch.optim.RMSprop(parameters, lr=settings.lr, alpha=alpha, weight_decay=settings.weight_decay)
 
 
-OPTIMISERS: dict[str, Callable[[Iterable[Tensor], TrainingSettings], torch.optim.Optimizer]] = {
+OPTIMISERS: dict[str, Callable[[Parameters, TrainingSettings], torch.optim.Optimizer]] = {
     "sgd": _sgd,
     "adam": _adam,
     "rmsprop": _rmsprop,
 }
 
 
-def build_optimiser(settings: TrainingSettings, parameters: Iterable[Tensor]) -> torch.optim.Optimizer:
+def build_optimiser(settings: TrainingSettings, parameters: Parameters) -> torch.optim.Optimizer:
     """The optimiser that the settings ask for."""
-    return OPTIMISERS[settings.optimiser](parameters, settings)
+    optimiser = OPTIMISERS[settings.optimiser](parameters, settings)
+    set_learning_rate(optimiser, settings.lr)
+    return optimiser
 
 
 def clip_global_norm(parameters: Iterable[Tensor], limit: float) -> Tensor:
-    """Scale all gradients so that their joint norm is at most `limit` (0: leave them); returns the norm before."""
-    gradients = [p.grad for p in parameters if p.grad is not None]
+    """Scale all gradients so that their joint norm is at most `limit` (0: leave them); returns the norm before.
+
+    Sparse gradients are coalesced: rows that came several times are added up first.
+    """
+    gradients = [_numbers(p) for p in parameters if p.grad is not None]
     norm = torch.nn.utils.get_total_norm(gradients)
     if limit > 0:
         torch._foreach_mul_(gradients, (limit / (norm + 1e-12)).clamp(max=1.0))
     return norm
+
+
+def _numbers(parameter: Tensor) -> Tensor:
+    """What a gradient is made of: itself, or the rows of a sparse one; a change of it changes the gradient."""
+    assert parameter.grad is not None
+    if not parameter.grad.is_sparse:
+        return parameter.grad
+    parameter.grad = parameter.grad.coalesce()
+    return parameter.grad.values()

@@ -29,7 +29,7 @@ from wordtie.runs.live_progress import LiveProgress
 from wordtie.runs.result import Position, Stopped, TrainingResult
 from wordtie.runs.run_folder import Mode, folder_for_training
 from wordtie.training.language_modelling import LanguageModelling
-from wordtie.training.optim import build_optimiser
+from wordtie.training.optim import build_optimiser, parameter_groups, set_learning_rate
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
 from wordtie.training.progress import Progress
@@ -70,7 +70,7 @@ def train(settings: Settings | str | Path, out: str | Path, mode: Mode = "new", 
         torch.manual_seed(settings.training.seed)
         task = LanguageModelling(settings, data, device, precision)
         started_from = load_start(start, settings, task.model, data) if start else ""
-        optimiser = build_optimiser(settings.training, task.model.parameters())
+        optimiser = build_optimiser(settings.training, parameter_groups(task.model, settings.training.word_rate))
         state = RunState(task.model, optimiser, task.initial_state(), Position(started_from=started_from))
         writer = RunWriter(folder, settings, data, mode, resumable)
         return Trainer(task, settings.training, state, writer, str(precision).removeprefix("torch.")).run()
@@ -136,8 +136,7 @@ class Trainer:
         task, state, training = self.task, self.state, self.training
         position = state.position
         lr = learning_rate(training, position.epoch, position.history)
-        for group in state.optimiser.param_groups:
-            group["lr"] = lr
+        set_learning_rate(state.optimiser, lr)
         task.prepare_for_training()
         for batch in task.batches(start=position.window):
             if not train_step(task.objective, state, batch, training.clip):
