@@ -132,7 +132,7 @@ def test_every_bit_of_a_checkpoint_counts(run: Path, capsys: Capture) -> None:
 
 def test_a_model_without_a_checkpoint_is_not_trained_over(run: Path, capsys: Capture) -> None:
     shutil.rmtree(run / "checkpoints")
-    assert "not checkpoints/last.safetensors to go on from" in refused(train("--resume"), capsys)
+    assert "no checkpoints/last.safetensors to resume from" in refused(train("--resume"), capsys)
     assert cli.main(["predict", "run", "w1"]) == 0
 
 
@@ -183,7 +183,7 @@ def test_newer_folders_and_checkpoints(run: Path, capsys: Capture) -> None:
 
 def test_other_settings_and_other_text_are_not_gone_on_with(run: Path, capsys: Capture) -> None:
     err = refused(train("--resume", "--training.lr", "0.5"), capsys)
-    assert "started with other training.lr (1.0, now 0.5): go on with --config" in err
+    assert "started with other training.lr (1.0, now 0.5): resume with --config" in err
     both = refused(train("--resume", "--training.lr", "0.5", "--model.hidden", "9"), capsys)
     assert "model.hidden (8, now 9), training.lr (1.0, now 0.5): go on" in both
     nowhere = ["train", "nowhere", "--out", "run", "--resume", "--model.hidden", "9"]
@@ -202,7 +202,7 @@ def test_other_settings_and_other_text_are_not_gone_on_with(run: Path, capsys: C
 
 
 def test_an_existing_run_is_kept(run: Path, capsys: Capture) -> None:
-    assert "--resume goes on with it, --overwrite replaces it" in refused(train(), capsys)
+    assert "--resume continues it, --overwrite replaces it" in refused(train(), capsys)
     err = refused(train("--overwrite", "--training.streams", "9999"), capsys, code=3)
     assert "too few for 9999 streams" in err
     assert cli.main(["predict", "run", "w1"]) == 0  # what cannot be trained does not cost the old run

@@ -38,8 +38,8 @@ NOISES: dict[str, dict[str, Any]] = {
     "none": {},
     "smoothing": {"kind": "kneser_ney"},
     "element-wise pairs": {"kind": "kneser_ney", "output_draw": "with_input", "elementwise": True,
-                           "input_dropout": 0.4},
-    "data noising": {"kind": "kneser_ney", "scheme": "data_noising", "input_dropout": 0.2},
+                           "input_vector_dropout": 0.4},
+    "data noising": {"kind": "kneser_ney", "scheme": "data_noising", "input_vector_dropout": 0.2},
 }  # fmt: skip
 WORD_MATRICES = ("embedding.weight", "head.weight")
 
