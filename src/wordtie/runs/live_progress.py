@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from wordtie.runs.layout import PACE
+from wordtie.storage.opening import own_file
 
 
 class Pace:
@@ -27,8 +28,8 @@ class Pace:
         if now - self.written < 1:
             return
         self.written = now
-        with suppress(OSError):
-            self.path.write_text(f"{epochs:.4f} {seconds:.3f}\n", encoding="utf-8")
+        with suppress(OSError), open(self.path, "w", encoding="utf-8", opener=own_file) as file:
+            file.write(f"{epochs:.4f} {seconds:.3f}\n")
 
     def over(self) -> None:
         """No more is to come."""

@@ -12,6 +12,7 @@ from wordtie.console import tell
 from wordtie.errors import RunFolderError
 from wordtie.runs.layout import METRICS
 from wordtie.storage.atomic import saving
+from wordtie.storage.opening import own_file
 
 FIGURES = ("epoch", "train_perplexity", "valid_perplexity", "seconds")
 """What a line of `metrics.jsonl` has, at least."""
@@ -23,10 +24,8 @@ class Metrics:
     def __init__(self, folder: Path, length: int) -> None:
         """Go on after `length` bytes: what a killed run wrote past its last checkpoint is dropped."""
         self.path = folder / METRICS
-        with saving(self.path):
-            self.path.touch()
-            with self.path.open("r+b") as file:
-                file.truncate(min(length, self.length))
+        with saving(self.path), open(self.path, "ab", opener=own_file) as file:
+            file.truncate(min(length, self.length))
         self.board = _tensorboard(folder / "tensorboard")
 
     @property
@@ -36,7 +35,7 @@ class Metrics:
 
     def write(self, **values: Any) -> None:
         """One JSON object on a line."""
-        with saving(self.path), self.path.open("a", encoding="utf-8") as file:
+        with saving(self.path), open(self.path, "a", encoding="utf-8", opener=own_file) as file:
             file.write(json.dumps(values) + "\n")
             file.flush()
             os.fsync(file.fileno())

@@ -38,7 +38,7 @@ from wordtie.runs.layout import (
     TOKENIZER,
 )
 from wordtie.storage.atomic import file_sha256, remove_leftovers, replace_files, saving, stage_prefix
-from wordtie.storage.lock import LOCK, hold, is_locked, release
+from wordtie.storage.lock import LOCK, hold, is_locked, open_lock, release
 
 VERSION = 2
 LANGUAGE_MODEL = "language_model"
@@ -167,7 +167,8 @@ def locked(folder: Path) -> Iterator[None]:
     """Hold the run folder for one process. Raises `RunFolderError` where another trains it."""
     with saving(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        handle = (folder / LOCK).open("w")
+    with saving(folder / LOCK):
+        handle = open_lock(folder / LOCK)
         free = hold(handle, seconds=0.2)
     with handle:
         if not free:
@@ -186,7 +187,8 @@ def clear(folder: Path, but: Sequence[str | Path] = ()) -> None:
     for name in everything:
         if name not in but:
             (folder / name).unlink(missing_ok=True)
-    for events in (folder / "tensorboard").glob("events.out.tfevents.*"):
+    board = folder / "tensorboard"
+    for events in () if board.is_symlink() else board.glob("events.out.tfevents.*"):  # a link leads to another's events
         events.unlink()
     for emptied in (folder / CHECKPOINT.parent, folder / "tensorboard"):
         with suppress(OSError):  # what holds something else stays
