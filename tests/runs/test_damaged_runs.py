@@ -303,14 +303,14 @@ def test_a_child_that_was_forked_meanwhile_holds_nothing(tmp_path: Path) -> None
 
 def test_weights_and_words_are_of_one_model(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where another is put in its place between the check and the reading."""
-    whole = run_folder._sealed
+    whole = run_folder.read_model_files
 
     def then_replaced(folder: Path) -> dict[str, bytes]:
         contents = whole(folder)
         (folder / "tokenizer.json").write_text("{}")
         return contents
 
-    monkeypatch.setattr(run_folder, "_sealed", then_replaced)
+    monkeypatch.setattr(run_folder, "read_model_files", then_replaced)
     assert len(read_model(run, "language_model")[2].vocabulary) > 2
 
 

@@ -5,10 +5,8 @@ What lies in it is named in `wordtie.runs.layout`.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -30,6 +28,7 @@ from wordtie.runs.layout import (
     MANIFEST,
     MODEL,
     MODEL_FILES,
+    NEXT,
     RECORDS,
     RESULT,
     SEALED,
@@ -37,10 +36,10 @@ from wordtie.runs.layout import (
     SETTINGS,
     TOKENIZER,
 )
-from wordtie.storage.atomic import file_sha256, remove_leftovers, replace_files, saving, stage_prefix
-from wordtie.storage.lock import LOCK, hold, is_locked, open_lock, release
+from wordtie.runs.sealed import VERSION, finish_publishing, publish, read_model_files
+from wordtie.storage.atomic import file_sha256, remove_leftovers, saving, stage_prefix
+from wordtie.storage.lock import LOCK, hold, open_lock, release
 
-VERSION = 2
 LANGUAGE_MODEL = "language_model"
 OPENERS = {
     LANGUAGE_MODEL: "`wordtie evaluate`, `wordtie surprisal` or `wordtie predict`",
@@ -81,7 +80,8 @@ def write_model(
     with saving(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".model-", dir=folder) as name:
-            stage = Path(name)
+            stage = Path(name) / NEXT
+            stage.mkdir()  # with the rights that a folder has here
             content = {"version": VERSION, "wordtie": __version__, "kind": kind, **config}
             (stage / CONFIG).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
             save_tensors(tensors, stage / MODEL, {"format": "pt"})
@@ -89,7 +89,7 @@ def write_model(
             digests = {name: file_sha256(stage / name) for name in SEALED}
             manifest = {"version": VERSION, "sha256": digests}
             (stage / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
-            replace_files(stage, folder, MODEL_FILES)
+            publish(stage, folder)
 
 
 def read_model(folder: Path, kind: str) -> tuple[dict[str, Any], dict[str, Tensor], Tokenizer]:
@@ -97,7 +97,7 @@ def read_model(folder: Path, kind: str) -> tuple[dict[str, Any], dict[str, Tenso
 
     Raises `RunFolderError` where a file is missing, is not what the manifest says, or is from a newer version.
     """
-    contents = _whole(folder)
+    contents = read_model_files(folder)
     config: dict[str, Any] = json.loads(contents[CONFIG])
     if config.get("version", 0) > VERSION:
         raise RunFolderError(
@@ -109,49 +109,6 @@ def read_model(folder: Path, kind: str) -> tuple[dict[str, Any], dict[str, Tenso
         opener = OPENERS.get(found, "a newer wordtie")
         raise RunFolderError(f"{folder / CONFIG}: holds a {found} model, not a {kind} model: open it with {opener}")
     return config, load_tensors(contents[MODEL]), Tokenizer.from_bytes(contents[TOKENIZER], folder / TOKENIZER)
-
-
-def _whole(folder: Path) -> dict[str, bytes]:
-    """The model's files; where a training is just replacing them, those of the one or the other."""
-    until = time.monotonic() + 1
-    while True:
-        try:
-            return _sealed(folder)
-        except RunFolderError:
-            if time.monotonic() > until or not (is_locked(folder) and (folder / MODEL).exists()):
-                raise
-        time.sleep(0.05)
-
-
-def _sealed(folder: Path) -> dict[str, bytes]:
-    """The model's files, checked against the manifest."""
-    if not folder.is_dir():
-        raise RunFolderError(f"{folder}: no such run folder; `wordtie train` makes one")
-    path = folder / MANIFEST
-    goes_on = (folder / CHECKPOINT).exists()
-    hint = f"take it from a copy{', or have it written anew with --resume' if goes_on else ''}"
-    try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-        version, digests = int(manifest["version"]), dict(manifest["sha256"])
-    except FileNotFoundError as error:
-        hint = "train it further with --resume" if goes_on else "is this a run folder?"
-        hint = "it is being trained: wait for its first epoch" if is_locked(folder) else hint
-        raise RunFolderError(f"{path}: missing, so there is no finished model here; {hint}") from error
-    except OSError as error:
-        raise RunFolderError(f"{path}: cannot be read ({error.strerror})") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise RunFolderError(f"{path}: damaged: {hint}") from error
-    if version > VERSION:
-        raise RunFolderError(f"{path}: format {version} is newer than this wordtie: update wordtie")
-    contents = {}
-    for name in SEALED:
-        try:
-            contents[name] = (folder / name).read_bytes()
-        except OSError as error:
-            raise RunFolderError(f"{folder / name}: cannot be read ({error.strerror}): {hint}") from error
-        if hashlib.sha256(contents[name]).hexdigest() != digests.get(name):
-            raise RunFolderError(f"{folder / name}: damaged, it is not what {MANIFEST} says: {hint}")
-    return contents
 
 
 def read_settings(config: dict[str, Any], folder: Path) -> Settings:
@@ -173,6 +130,8 @@ def locked(folder: Path) -> Iterator[None]:
     with handle:
         if not free:
             raise RunFolderError(f"{folder}: another process is training it: wait, or train elsewhere")
+        with saving(folder):
+            finish_publishing(folder)
         remove_leftovers(folder, ".model-", *(stage_prefix(folder / name) for name in (SETTINGS, RESULT, SESSIONS)))
         remove_leftovers((folder / CHECKPOINT).parent, stage_prefix(CHECKPOINT))
         try:
