@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import BinaryIO, NoReturn
 
 from wordtie.config.paths import path_of
+from wordtie.console import tell
 from wordtie.data.reading import Source, byte_blocks, decoded, opened
 from wordtie.errors import WordtieError, did_you_mean
 
@@ -81,7 +82,7 @@ def read_lines(path: str) -> Iterator[str]:
 def say(notes: Iterable[str]) -> None:
     """Tell, on stderr, what someone may not have meant."""
     for note in notes:
-        print(f"note: {note}", file=sys.stderr)
+        tell(f"note: {note}")
 
 
 def print_json(value: object) -> None:

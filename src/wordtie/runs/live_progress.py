@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from wordtie.runs.layout import PACE
-from wordtie.storage.opening import own_file
+from wordtie.storage.opening import own_file, read_regular
 
 
 class Pace:
@@ -40,7 +40,7 @@ class Pace:
 def read(folder: Path) -> tuple[float, float] | None:
     """Epochs and seconds so far; None where no run says, or its line is being written."""
     try:
-        epochs, seconds = map(float, (folder / PACE).read_text(encoding="utf-8").split())
+        epochs, seconds = map(float, read_regular(folder / PACE).decode().split())
     except (OSError, ValueError):
         return None
     return (epochs, seconds) if math.isfinite(epochs) and math.isfinite(seconds) else None

@@ -12,7 +12,7 @@ from wordtie.console import tell
 from wordtie.errors import RunFolderError
 from wordtie.runs.layout import METRICS
 from wordtie.storage.atomic import saving
-from wordtie.storage.opening import own_file
+from wordtie.storage.opening import own_file, read_regular
 
 FIGURES = ("epoch", "train_perplexity", "valid_perplexity", "seconds")
 """What a line of `metrics.jsonl` has, at least."""
@@ -71,7 +71,7 @@ def finished_epochs(folder: Path) -> list[dict[str, Any]]:
     """
     path = folder / METRICS
     try:
-        whole = path.read_bytes().rpartition(b"\n")[0]
+        whole = read_regular(path).rpartition(b"\n")[0]
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:

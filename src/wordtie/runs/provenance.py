@@ -15,7 +15,7 @@ import wordtie
 from wordtie.errors import RunFolderError
 from wordtie.runs.layout import SESSIONS
 from wordtie.storage.atomic import saving, write_text
-from wordtie.storage.opening import own_file
+from wordtie.storage.opening import own_file, read_regular
 
 if TYPE_CHECKING:
     import torch
@@ -99,7 +99,7 @@ def end_session(folder: Path, how: str) -> None:
 
 
 def _whole_lines(path: Path) -> bytes:
-    before, end, _ = path.read_bytes().rpartition(b"\n")
+    before, end, _ = read_regular(path).rpartition(b"\n")
     return before + end
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from pathlib import Path
 
 
 def regular_file(path: str, flags: int) -> int:
@@ -24,6 +25,12 @@ def regular_file(path: str, flags: int) -> int:
         os.close(descriptor)
         raise OSError(errno.EINVAL, "not a regular file", path)
     return descriptor
+
+
+def read_regular(path: Path) -> bytes:
+    """The content of a regular file. Raises `OSError`."""
+    with open(path, "rb", opener=regular_file) as file:
+        return file.read()
 
 
 def own_file(path: str, flags: int) -> int:
