@@ -23,6 +23,9 @@ from wordtie.config.paths import path_of
 from wordtie.data.catalogue import CATALOGUE
 from wordtie.errors import SettingsError, did_you_mean
 
+LONGEST_RECIPE = 100_000
+"""Bytes; `--print_config` writes about 3 kB."""
+
 
 class HelpFormatter(jsonargparse.DefaultHelpFormatter, argparse.RawDescriptionHelpFormatter):
     """Types and defaults in the help of each setting; the examples as they were written."""
@@ -185,7 +188,11 @@ def _check_section(value: str, section: str, kind: type) -> dict[str, str]:
 def _read(path: Path) -> str:
     """The text of a recipe. Raises a `UsageError` where there is none."""
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            content = file.read(LONGEST_RECIPE + 1)
+        if len(content) > LONGEST_RECIPE:
+            raise UsageError(f"{path}: is longer than {LONGEST_RECIPE // 1000} kB: is it a recipe?")
+        return content.decode("utf-8")
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -196,7 +203,7 @@ def _loaded(text: str, where: str, hint: str) -> Any:
     """What the YAML says. Raises a `UsageError` with a hint if it is not YAML."""
     try:
         return yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError) as error:  # the latter for a date that there is not, say
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date that there is not; too deeply nested
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
         raise UsageError(f"{where}{line}: not YAML; {hint}") from error
