@@ -16,7 +16,7 @@ import wordtie
 from tests.commands import SMALL, Capture, small_text
 from wordtie import cli
 from wordtie.commands import surprisal
-from wordtie.config import ModelSettings, Settings, TrainingSettings
+from wordtie.config import ModelSettings, Settings, TrainingSettings, from_dict
 from wordtie.errors import SettingsError
 from wordtie.models import memory
 from wordtie.models.memory import machine_memory
@@ -76,7 +76,7 @@ def test_a_recipe_that_is_nested_too_deeply(capsys: Capture) -> None:
 @pytest.mark.parametrize("name", ["layers", "depth"])
 def test_more_layers_than_can_be_built(name: str) -> None:
     with pytest.raises(SettingsError, match=f"model.{name} must be at most 1000, got 100000"):
-        ModelSettings(**{name: 100_000})
+        from_dict({"model": {name: 100_000}})
 
 
 @pytest.mark.parametrize(

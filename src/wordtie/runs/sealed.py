@@ -90,7 +90,7 @@ def read_model_files(folder: Path) -> dict[str, bytes]:
 def _state(folder: Path) -> Sequence[tuple[int, int, int] | None]:
     """What changes when a file is replaced."""
     found: list[tuple[int, int, int] | None] = []
-    for name in (*MODEL_FILES, NEXT, *(Path(NEXT, name) for name in MODEL_FILES)):
+    for name in (*MODEL_FILES, NEXT, *(f"{NEXT}/{name}" for name in MODEL_FILES)):
         try:
             status = (folder / name).stat()
             found.append((status.st_ino, status.st_mtime_ns, status.st_size))
