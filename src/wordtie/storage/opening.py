@@ -21,8 +21,11 @@ def regular_file(path: str, flags: int) -> int:
         if error.errno == errno.ENXIO:  # a pipe that nobody reads, or a socket
             raise OSError(errno.EINVAL, "not a regular file", path) from error
         raise
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
         os.close(descriptor)
+        if stat.S_ISDIR(mode):
+            raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         raise OSError(errno.EINVAL, "not a regular file", path)
     return descriptor
 
