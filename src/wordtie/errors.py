@@ -9,7 +9,16 @@ import difflib
 import errno
 from collections.abc import Iterable
 
-NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG)
+NOT_ALLOWED = (
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.EISDIR,
+    errno.ENOTDIR,
+    errno.EEXIST,
+    errno.ENAMETOOLONG,
+    errno.ELOOP,
+)
 """What the system says of a file that is not to be read or written as it is."""
 
 

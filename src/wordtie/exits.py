@@ -12,6 +12,8 @@ import re
 import sys
 import traceback
 from collections.abc import Callable
+from pathlib import Path
+from typing import TextIO
 
 from wordtie.errors import NOT_ALLOWED, SaveError, WordtieError
 
@@ -48,27 +50,44 @@ def exit_code_of(call: Callable[[], None], debug: bool = False) -> int:
     try:
         code = _code_of(call)
         sys.stdout.flush()
-        return code
-    except BrokenPipeError:
-        _silence_stdout()
+    except (Exception, KeyboardInterrupt) as error:
+        code = _code_of_error(error, debug)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # Python would try again as it ends, and exit with 120
+            _silence(stream)
+    return code
+
+
+def _code_of_error(error: BaseException, debug: bool) -> int:
+    """Report the error, and return its exit code."""
+    if isinstance(error, BrokenPipeError):
+        _silence(sys.stdout)
         return 141
-    except KeyboardInterrupt:
+    if isinstance(error, KeyboardInterrupt):
         return _report("interrupted", 130, debug)
-    except WordtieError as error:
+    if isinstance(error, WordtieError):
         return _report(f"error: {_one_line(error)}", error.exit_code, debug)
-    except ImportError as error:
-        if (error.name or "wordtie").partition(".")[0] == "wordtie":
-            return _report_bug(error, debug)
-        return _report(f"error: this needs a package that is not installed: pip install {error.name}", 2, debug)
-    except OSError as error:
-        if error.errno in NO_ROOM:
-            _silence_stdout()
-            return _report(f"error: could not write: {_one_line(error)}", SaveError.exit_code, debug)
-        if error.errno in NOT_ALLOWED and error.filename is not None:
-            return _report(f"error: {error.filename}: {error.strerror}", SaveError.exit_code, debug)
-        return _report_bug(error, debug)
-    except Exception as error:
-        return _report(NO_MEMORY, 2, debug) if _is_out_of_memory(error) else _report_bug(error, debug)
+    if _is_out_of_memory(error):
+        return _report(NO_MEMORY, 2, debug)
+    if isinstance(error, ImportError) and (error.name or "wordtie").partition(".")[0] != "wordtie":
+        return _report(_import_failure(error), 2, debug)
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
+        _silence(sys.stdout)
+        return _report(f"error: could not write: {_one_line(error)}", SaveError.exit_code, debug)
+    if isinstance(error, OSError) and error.errno in NOT_ALLOWED and error.filename is not None:
+        return _report(f"error: {error.filename}: {error.strerror}", SaveError.exit_code, debug)
+    return _report_bug(error, debug)
+
+
+def _import_failure(error: ImportError) -> str:
+    """What to do about a package that is missing, or that is there and cannot be loaded."""
+    if isinstance(error, ModuleNotFoundError):
+        return f"error: this needs a package that is not installed: pip install {error.name}"
+    # an extension module is named without its package: safetensors/_safetensors_rust.abi3.so is `_safetensors_rust`
+    package = Path(error.path or "").as_posix().rpartition("/site-packages/")[2].partition("/")[0] or error.name
+    return f"error: the package {package} cannot be loaded ({_one_line(error)}): install it again"
 
 
 def _code_of(call: Callable[[], None]) -> int:
@@ -79,14 +98,19 @@ def _code_of(call: Callable[[], None]) -> int:
     return 0
 
 
-def _is_out_of_memory(error: Exception) -> bool:
-    """Of Python, of torch on a card, or of torch on the CPU, which has no kind of error for it.
+MEMORY_MESSAGES = (
+    "[Aa]llocate memory|out of memory|failed to map segment|can't start new thread"
+    "|[Oo]verflow when unpacking|size calculation overflow|multiplication overflow"
+)
+"""What torch says where memory is short, for which it has no kind of error on the CPU, and the loader of libraries.
+A size that torch cannot even count is more than there is, too."""
 
-    A size that torch cannot even count is more than there is, too.
-    """
-    said = "allocate memory|out of memory|[Oo]verflow when unpacking|size calculation overflow|multiplication overflow"
-    of_torch = isinstance(error, (RuntimeError, TypeError)) and re.search(said, str(error))
-    return isinstance(error, MemoryError) or bool(of_torch)
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        return True
+    kinds = (RuntimeError, TypeError, ImportError, OSError)
+    return isinstance(error, kinds) and re.search(MEMORY_MESSAGES, str(error)) is not None
 
 
 def _report(message: str, code: int, debug: bool) -> int:
@@ -97,15 +121,15 @@ def _report(message: str, code: int, debug: bool) -> int:
     return code
 
 
-def _report_bug(error: Exception, debug: bool) -> int:
+def _report_bug(error: BaseException, debug: bool) -> int:
     hint = "" if debug else " (--debug shows where)"
     return _report(f"bug: {type(error).__name__}: {_one_line(error)}{hint}", 1, debug)
 
 
-def _one_line(error: Exception) -> str:
+def _one_line(error: BaseException) -> str:
     return " ".join(str(error).split())
 
 
-def _silence_stdout() -> None:
-    """Nobody reads stdout any more: let the flush at exit go nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _silence(stream: TextIO) -> None:
+    """Nobody can read it any more: let the flush at exit go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -26,7 +26,7 @@ from wordtie.data.vocabulary import Vocabulary
 from wordtie.errors import RunFolderError
 from wordtie.inference.loading import load
 from wordtie.inference.training_corpus import is_of
-from wordtie.runs import checkpoint, run_folder
+from wordtie.runs import checkpoint, run_folder, sealed
 from wordtie.runs.compatibility import difference, identity
 from wordtie.runs.run_folder import read_model, read_settings
 from wordtie.storage.atomic import file_sha256
@@ -304,14 +304,14 @@ def test_a_child_that_was_forked_meanwhile_holds_nothing(tmp_path: Path) -> None
 
 def test_weights_and_words_are_of_one_model(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where another is put in its place between the check and the reading."""
-    whole = run_folder._sealed
+    whole = sealed.read_model_files
 
     def then_replaced(folder: Path) -> dict[str, Any]:
         contents = whole(folder)
         (folder / "tokenizer.json").write_text("{}")
         return contents
 
-    monkeypatch.setattr(run_folder, "_sealed", then_replaced)
+    monkeypatch.setattr(run_folder, "read_model_files", then_replaced)
     assert len(read_model(run, "language_model")[2].vocabulary) > 2
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 
 from wordtie.commands._shared import Parser, UsageError, print_json_list, print_tsv, read_lines, text_name
 from wordtie.console import say
@@ -34,6 +34,8 @@ examples:
                                                              a sentence; `line` counts sentences, `region` their rows
 """
 
+MOST_BLANK_LINES = 10_000_000
+"""Before the first word: a small .gz file may hold far more."""
 COLUMNS = ["line", "position", "region", "word", "id", "oov", "surprisal_bits", "entropy_bits"]
 
 
@@ -82,12 +84,13 @@ def main(argv: list[str]) -> None:
 def lines_with_words(path: str, name: str | None = None, sentence: str | None = None) -> Iterator[str]:
     """As `read_lines`, or the cells of a column of that name, or the sentences of its words. Raises `DataError` at once
     where no line has a word, as `wordtie evaluate` does."""
-    lines, first = read_lines(path), []
+    lines = read_lines(path)
     if name is not None:
         where = text_name(path)
         lines = column(lines, name, where) if sentence is None else sentences(lines, name, sentence, where)
-    for line in lines:
-        first.append(line)
+    for blank, line in enumerate(lines):
         if line.strip():
-            return chain(first, lines)
+            return chain(repeat("", blank), [line], lines)
+        if blank >= MOST_BLANK_LINES:
+            raise DataError(f"{text_name(path)}: begins with more than {MOST_BLANK_LINES:,} blank lines: is it text?")
     raise DataError(f"{text_name(path)}: has no words in it; give a file with text")

@@ -20,6 +20,9 @@ SHARES = (
 )
 
 
+MOST_LAYERS = 1000
+
+
 @dataclass(frozen=True)
 class ModelSettings:
     """The language model: word matrix, recurrent core, head."""
@@ -93,6 +96,9 @@ class ModelSettings:
         check_types(self, "model")
         for name in ("hidden", "layers", "depth"):
             require(getattr(self, name) >= 1, f"model.{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("layers", "depth"):  # a module each: what has many more is never built
+            value = getattr(self, name)
+            require(value <= MOST_LAYERS, f"model.{name} must be at most {MOST_LAYERS}, got {value}")
         require(self.embedding is None or self.embedding >= 1, f"model.embedding must be >= 1, got {self.embedding}")
         for name in SHARES:
             value = getattr(self, name)

@@ -21,7 +21,10 @@ def path_of(name: str | Path) -> Path:
         path = Path(name)
     require("\0" not in str(path), f"{name!r}: no file or folder can have this name")
     try:
+        os.fsencode(path)
         path.exists()
+    except UnicodeEncodeError as error:  # half a surrogate pair, which only Python or YAML can write
+        raise SettingsError(f"{str(name)!a}: no file or folder can have this name") from error
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             raise SettingsError(f"{str(name)[:40]}...: too long for a file's name: is it a text?") from error

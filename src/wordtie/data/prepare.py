@@ -17,6 +17,7 @@ from wordtie.data.catalogue import CATALOGUE
 from wordtie.data.token_file import PreparedData, write_token_files
 from wordtie.errors import SaveError
 from wordtie.storage.atomic import remove_leftovers
+from wordtie.storage.lock import open_lock
 
 
 def prepare(settings: DataSettings) -> PreparedData:
@@ -39,7 +40,7 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
             folder.parent.mkdir(parents=True, exist_ok=True)
-            handle = stack.enter_context(folder.with_name(f".{folder.name}.lock").open("w"))
+            handle = stack.enter_context(open_lock(folder.with_name(f".{folder.name}.lock")))
             fcntl.flock(handle, fcntl.LOCK_EX)
             remove_leftovers(folder, ".prepare-")
         yield

@@ -51,7 +51,10 @@ def opened(source: Source) -> Iterator[BinaryIO]:
     """Open a plain or `.gz` file for its bytes; errors while it is open become a `DataError` that names it."""
     path = source.path
     if source.handle is not None:
-        yield source.handle
+        try:
+            yield source.handle
+        except OSError as error:  # open for writing only, say
+            raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
         return
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as handle:

@@ -24,6 +24,7 @@ from wordtie.errors import RunFolderError
 from wordtie.jobs.table import JobProgress, show
 from wordtie.runs.layout import SETTINGS
 from wordtie.storage.lock import hold, is_locked
+from wordtie.storage.opening import own_file
 from wordtie.training.stop_signals import STOPPING
 
 State: TypeAlias = Literal["waiting", "running", "running elsewhere", "stopped", "ended", "failed"]
@@ -71,8 +72,12 @@ class Job:
 
     def start(self, threads: int, seconds: float) -> None:
         """Start the process, for so long at most, unless another queue or process runs the same."""
-        self.log_path.parent.mkdir(parents=True, exist_ok=True)
-        self.log = self.log_path.open("a+b")
+        try:
+            self.log_path.parent.mkdir(parents=True, exist_ok=True)
+            self.log = open(self.log_path, "a+b", opener=own_file)  # noqa: SIM115
+        except OSError as error:
+            self.state, self.message = "failed", f"{self.log_path}: cannot be written ({error.strerror})"
+            return
         if not hold(self.log) or self.is_held:  # the process keeps hold of the log, should the queue be killed
             self.log.close()
             self.state = "running elsewhere"

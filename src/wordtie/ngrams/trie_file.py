@@ -51,7 +51,8 @@ def trie_from_bytes(content: bytes | mmap.mmap) -> NgramTrie:
 
 def open_trie(path: Path) -> NgramTrie:
     """The model in a file, mapped into memory. Raises `OSError`, and as `trie_from_bytes` does."""
-    return trie_from_bytes(mapped(path))
+    with path.open("rb") as file:
+        return trie_from_bytes(mapped(file))
 
 
 def _arrays(content: bytes | mmap.mmap) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:

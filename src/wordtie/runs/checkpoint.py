@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from torch import Tensor
 
 from wordtie.errors import RunFolderError
 from wordtie.storage.atomic import apply_umask, atomic_write
+from wordtie.storage.opening import regular_file
 
 VERSION = 1
 HINT = "take it from a copy, or train anew"
@@ -61,6 +63,7 @@ def save_tensors(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str
 def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Tensors and record. Raises `RunFolderError` for a file that is missing, damaged or from a newer version."""
     try:
+        os.close(regular_file(str(path), os.O_RDONLY))  # safetensors would wait for a named pipe to be written
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
             # a copy: where in the file a tensor lies decides how products with it round
@@ -76,6 +79,7 @@ def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 def record(path: Path) -> dict[str, Any]:
     """As `load` gives it, without reading the tensors."""
     try:
+        os.close(regular_file(str(path), os.O_RDONLY))  # safetensors would wait for a named pipe to be written
         with safe_open(path, framework="pt") as file:
             return _record(path, file.metadata() or {})
     except (OSError, SafetensorError) as error:

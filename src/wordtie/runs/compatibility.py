@@ -17,6 +17,7 @@ from wordtie.config import MAY_CHANGE_ON_RESUME, Settings, from_dict, resolved, 
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import RunFolderError, SettingsError
 from wordtie.runs.layout import SETTINGS
+from wordtie.storage.opening import read_regular
 
 
 def decisive(settings: Settings) -> dict[str, Any]:
@@ -35,7 +36,7 @@ def recorded_settings(folder: Path) -> Settings | None:
     if not path.exists():
         return None
     try:
-        return from_dict(yaml.safe_load(path.read_text(encoding="utf-8")))
+        return from_dict(yaml.safe_load(read_regular(path).decode()))
     except (OSError, ValueError, yaml.YAMLError, SettingsError, AttributeError, TypeError) as error:
         what = " ".join(str(error).split())
         raise RunFolderError(f"{path}: cannot be read as settings ({what}): take it from a copy") from error

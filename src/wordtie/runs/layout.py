@@ -15,6 +15,8 @@ CONFIG, MODEL, TOKENIZER, MANIFEST = "config.json", "model.safetensors", "tokeni
 SEALED = (CONFIG, MODEL, TOKENIZER)
 MODEL_FILES = (*SEALED, MANIFEST)
 """The model; the last seals the others."""
+NEXT = ".next"
+"""A whole model on its way into the folder: `wordtie.runs.sealed`."""
 CHECKPOINT = Path("checkpoints") / "last.safetensors"
 SETTINGS, METRICS, RESULT, SESSIONS = "settings.yaml", "metrics.jsonl", "result.json", "sessions.jsonl"
 LIVE_PROGRESS = "live_progress"

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from wordtie.runs.layout import LIVE_PROGRESS
+from wordtie.storage.opening import own_file, read_regular
 
 
 class LiveProgress:
@@ -27,8 +28,8 @@ class LiveProgress:
         if now - self.written < 1:
             return
         self.written = now
-        with suppress(OSError):
-            self.path.write_text(f"{epochs:.4f} {seconds:.3f}\n", encoding="utf-8")
+        with suppress(OSError), open(self.path, "w", encoding="utf-8", opener=own_file) as file:
+            file.write(f"{epochs:.4f} {seconds:.3f}\n")
 
     def remove(self) -> None:
         """No more is to come."""
@@ -39,7 +40,7 @@ class LiveProgress:
 def read(folder: Path) -> tuple[float, float] | None:
     """Epochs and seconds so far; None where no run says, or its line is being written."""
     try:
-        epochs, seconds = map(float, (folder / LIVE_PROGRESS).read_text(encoding="utf-8").split())
+        epochs, seconds = map(float, read_regular(folder / LIVE_PROGRESS).decode().split())
     except (OSError, ValueError):
         return None
     return (epochs, seconds) if math.isfinite(epochs) and math.isfinite(seconds) else None

@@ -12,6 +12,7 @@ from wordtie.console import tell
 from wordtie.errors import RunFolderError
 from wordtie.runs.layout import METRICS
 from wordtie.storage.atomic import saving
+from wordtie.storage.opening import own_file, read_regular
 
 FIGURES = ("epoch", "train_perplexity", "valid_perplexity", "seconds")
 """What a line of `metrics.jsonl` has, at least."""
@@ -28,15 +29,14 @@ class Metrics:
 
     def open(self, length: int) -> None:
         """Continue after `length` bytes: what a killed run wrote past its last checkpoint is dropped."""
-        with saving(self.path):
-            self.path.touch()
-            self.length = min(length, self.path.stat().st_size)
-            os.truncate(self.path, self.length)
+        with saving(self.path), open(self.path, "ab", opener=own_file) as file:
+            self.length = min(length, file.tell())
+            file.truncate(self.length)
         self.board = _tensorboard(self.path.parent / "tensorboard")
 
     def write(self, **values: Any) -> None:
         """One JSON object on a line."""
-        with saving(self.path), self.path.open("a", encoding="utf-8") as file:
+        with saving(self.path), open(self.path, "a", encoding="utf-8", opener=own_file) as file:
             file.write(json.dumps(values) + "\n")
             file.flush()
             os.fsync(file.fileno())
@@ -73,7 +73,7 @@ def finished_epochs(folder: Path) -> list[dict[str, Any]]:
     """
     path = folder / METRICS
     try:
-        whole = path.read_bytes().rpartition(b"\n")[0]
+        whole = read_regular(path).rpartition(b"\n")[0]
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:

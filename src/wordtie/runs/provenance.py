@@ -15,6 +15,7 @@ import wordtie
 from wordtie.errors import RunFolderError
 from wordtie.runs.layout import SESSIONS
 from wordtie.storage.atomic import saving, write_text
+from wordtie.storage.opening import own_file, read_regular
 
 if TYPE_CHECKING:
     import torch
@@ -85,12 +86,9 @@ def begin_invocation(folder: Path, fresh: bool, device: torch.device, where: dic
     """
     path = folder / SESSIONS
     line = {**versions(), "machine": machine(device), **where}
-    with saving(path):
-        if path.exists():  # a kill may have torn the last line
-            before = b"" if fresh else _whole_lines(path)
-            os.truncate(path, len(before))
-        with path.open("a", encoding="utf-8") as file:
-            file.write(f"{json.dumps(line)}\n")
+    with saving(path), open(path, "ab", opener=own_file) as file:
+        file.truncate(0 if fresh else len(_whole_lines(path)))  # a kill may have torn the last line
+        file.write(f"{json.dumps(line)}\n".encode())
 
 
 def end_invocation(folder: Path, how: str) -> None:
@@ -101,7 +99,7 @@ def end_invocation(folder: Path, how: str) -> None:
 
 
 def _whole_lines(path: Path) -> bytes:
-    before, end, _ = path.read_bytes().rpartition(b"\n")
+    before, end, _ = read_regular(path).rpartition(b"\n")
     return before + end
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 from wordtie.errors import RunFolderError
 from wordtie.runs.layout import RESULT
 from wordtie.storage.atomic import write_text
+from wordtie.storage.opening import read_regular
 
 Stopped: TypeAlias = Literal["finished", "patience", "max_time"]
 
@@ -63,7 +64,7 @@ def read_result(folder: Path) -> TrainingResult | None:
     if not path.exists():
         return None
     try:
-        return TrainingResult(**{**json.loads(path.read_text(encoding="utf-8")), "folder": folder})
+        return TrainingResult(**{**json.loads(read_regular(path)), "folder": folder})
     except (OSError, ValueError, TypeError) as error:
         raise RunFolderError(
             f"{path}: damaged ({error}): remove it, and the run goes on from its checkpoint"

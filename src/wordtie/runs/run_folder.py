@@ -5,12 +5,10 @@ What lies in it is named in `wordtie.runs.layout`.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import mmap
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -33,6 +31,7 @@ from wordtie.runs.layout import (
     MANIFEST,
     MODEL,
     MODEL_FILES,
+    NEXT,
     PARTS,
     RECORDS,
     RESULT,
@@ -41,10 +40,10 @@ from wordtie.runs.layout import (
     SETTINGS,
     TOKENIZER,
 )
-from wordtie.storage.atomic import file_sha256, mapped, remove_leftovers, replace_files, saving, stage_prefix
-from wordtie.storage.lock import LOCK, hold, is_locked, release
+from wordtie.runs.sealed import VERSION, finish_publishing, publish, read_model_files
+from wordtie.storage.atomic import file_sha256, remove_leftovers, saving, stage_prefix
+from wordtie.storage.lock import LOCK, hold, open_lock, release
 
-VERSION = 2
 LANGUAGE_MODEL = "language_model"
 Mode: TypeAlias = Literal["new", "resume", "overwrite"]
 """What to do with a run that is in the folder already: refuse, continue it, replace it."""
@@ -115,7 +114,8 @@ def write_sealed(
     with saving(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".model-", dir=folder) as name:
-            stage = Path(name)
+            stage = Path(name) / NEXT
+            stage.mkdir()  # with the rights that a folder has here
             content = {"version": VERSION, "wordtie": __version__, "kind": kind, **config}
             (stage / CONFIG).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
             write(stage / MODEL)
@@ -123,7 +123,7 @@ def write_sealed(
             digests = {name: file_sha256(stage / name) for name in SEALED}
             manifest = {"version": VERSION, "sha256": digests}
             (stage / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
-            replace_files(stage, folder, MODEL_FILES)
+            publish(stage, folder)
 
 
 def read_model(folder: Path, kind: str) -> tuple[dict[str, Any], dict[str, Tensor], Tokenizer]:
@@ -140,7 +140,7 @@ def open_stored(folder: Path, *kinds: str) -> StoredModel:
 
     Raises `RunFolderError` where a file is missing, is not what the manifest says, or is from a newer version.
     """
-    contents = _whole(folder)
+    contents = read_model_files(folder)
     config: dict[str, Any] = json.loads(bytes(contents[CONFIG]))
     if config.get("version", 0) > VERSION:
         raise RunFolderError(
@@ -153,49 +153,6 @@ def open_stored(folder: Path, *kinds: str) -> StoredModel:
         raise RunFolderError(f"{folder / CONFIG}: holds a {kind} model, not a {kinds[0]} model: open it with {opener}")
     tokenizer = Tokenizer.from_bytes(bytes(contents[TOKENIZER]), folder / TOKENIZER)
     return StoredModel(folder, kind, config, contents[MODEL], tokenizer)
-
-
-def _whole(folder: Path) -> dict[str, mmap.mmap | bytes]:
-    """The model's files; where a training is just replacing them, those of the one or the other."""
-    until = time.monotonic() + 1
-    while True:
-        try:
-            return _sealed(folder)
-        except RunFolderError:
-            if time.monotonic() > until or not (is_locked(folder) and (folder / MODEL).exists()):
-                raise
-        time.sleep(0.05)
-
-
-def _sealed(folder: Path) -> dict[str, mmap.mmap | bytes]:
-    """The model's files, checked against the manifest."""
-    if not folder.is_dir():
-        raise RunFolderError(f"{folder}: no such run folder; `wordtie train` makes one")
-    path = folder / MANIFEST
-    goes_on = (folder / CHECKPOINT).exists()
-    hint = f"take it from a copy{', or have it written anew with --resume' if goes_on else ''}"
-    try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-        version, digests = int(manifest["version"]), dict(manifest["sha256"])
-    except FileNotFoundError as error:
-        hint = "train it further with --resume" if goes_on else "is this a run folder?"
-        hint = "it is being trained: wait for its first epoch" if is_locked(folder) else hint
-        raise RunFolderError(f"{path}: missing, so there is no finished model here; {hint}") from error
-    except OSError as error:
-        raise RunFolderError(f"{path}: cannot be read ({error.strerror})") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise RunFolderError(f"{path}: damaged: {hint}") from error
-    if version > VERSION:
-        raise RunFolderError(f"{path}: format {version} is newer than this wordtie: update wordtie")
-    contents: dict[str, mmap.mmap | bytes] = {}
-    for name in SEALED:
-        try:
-            contents[name] = mapped(folder / name) if name == MODEL else (folder / name).read_bytes()
-        except OSError as error:
-            raise RunFolderError(f"{folder / name}: cannot be read ({error.strerror}): {hint}") from error
-        if hashlib.sha256(contents[name]).hexdigest() != digests.get(name):
-            raise RunFolderError(f"{folder / name}: damaged, it is not what {MANIFEST} says: {hint}")
-    return contents
 
 
 def read_settings(config: dict[str, Any], folder: Path) -> Settings:
@@ -211,11 +168,14 @@ def locked(folder: Path) -> Iterator[None]:
     """Hold the run folder for one process. Raises `RunFolderError` where another trains it."""
     with saving(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        handle = (folder / LOCK).open("w")
+    with saving(folder / LOCK):
+        handle = open_lock(folder / LOCK)
         free = hold(handle, seconds=0.2)
     with handle:
         if not free:
             raise RunFolderError(f"{folder}: another process is training it: wait, or train elsewhere")
+        with saving(folder):
+            finish_publishing(folder)
         remove_leftovers(folder, ".model-", *(stage_prefix(folder / name) for name in (SETTINGS, RESULT, SESSIONS)))
         remove_leftovers((folder / CHECKPOINT).parent, stage_prefix(CHECKPOINT))
         try:
@@ -249,7 +209,8 @@ def clear(folder: Path, but: Sequence[str | Path] = ()) -> None:
     for name in everything:
         if name not in but:
             (folder / name).unlink(missing_ok=True)
-    for events in (folder / "tensorboard").glob("events.out.tfevents.*"):
+    board = folder / "tensorboard"
+    for events in () if board.is_symlink() else board.glob("events.out.tfevents.*"):  # a link leads to another's events
         events.unlink()
     if PARTS not in but:
         remove_parts(folder)

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from wordtie.errors import NOT_ALLOWED, SaveError
 
@@ -49,12 +50,11 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def mapped(path: Path) -> mmap.mmap | bytes:
-    """A file's bytes, mapped into memory: read as they are used, and the same after another file takes its place."""
-    with path.open("rb") as file:
-        if not os.fstat(file.fileno()).st_size:  # which cannot be mapped
-            return b""
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+def mapped(file: IO[bytes]) -> mmap.mmap | bytes:
+    """An open file's bytes, mapped into memory: read as they are used, and the same if another takes its place."""
+    if not os.fstat(file.fileno()).st_size:  # which cannot be mapped
+        return b""
+    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def sync(path: Path) -> None:

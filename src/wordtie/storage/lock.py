@@ -1,4 +1,4 @@
-"""Whether a run folder is being trained; `run_folder.locked` is what takes the lock."""
+"""Locks on files: who trains in a run folder, who prepares a text. `run_folder.locked` takes a run folder's."""
 
 from __future__ import annotations
 
@@ -7,8 +7,18 @@ import time
 from pathlib import Path
 from typing import IO, Any
 
+from wordtie.storage.opening import own_file
+
 LOCK = ".lock"
 """A file in the run folder, locked for as long as a process trains there; the system frees it however that ends."""
+
+
+def open_lock(path: Path) -> IO[Any]:
+    """Open a lock file for `hold`, and make it if it is missing. What is in it stays: it need not be a lock file.
+
+    Raises `OSError`, for a symbolic link too.
+    """
+    return open(path, "ab", opener=own_file)
 
 
 def hold(file: IO[Any], seconds: float = 0.0) -> bool:
@@ -36,7 +46,7 @@ def release(file: IO[Any]) -> None:
 def is_locked(folder: Path) -> bool:
     """Whether some process holds the run folder now."""
     try:
-        with (folder / LOCK).open() as file:
+        with open(folder / LOCK, "rb", opener=own_file) as file:
             return not hold(file)
     except OSError:
         return False

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
@@ -13,22 +16,72 @@ STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if
 """Windows has no SIGHUP."""
 
 
+RETRY = 0.02
+"""Seconds between looks whether an import is over."""
+PATIENCE = 0.5
+"""Seconds to wait for it. What takes longer is the start of a command, before which there is nothing to clean up."""
+
+
 @contextmanager
 def leaving_by_signals() -> Iterator[None]:
-    """While it is open, SIGTERM and SIGHUP leave as Ctrl-C does, by an exception, so that no temporary file stays."""
+    """While it is open, a signal that would end the process raises an exception, so that no temporary file stays.
 
-    def leave(number: int, frame: FrameType | None) -> NoReturn:
-        raise SystemExit(128 + number)
+    Ctrl-C raises `KeyboardInterrupt`, SIGTERM and SIGHUP `SystemExit`. During an import the exception waits until the
+    import is over: raised in the C++ code of a half-loaded library it would abort the process. A long import, or a
+    second signal, ends the process at once and without clean-up.
+    """
+    if threading.current_thread() is not threading.main_thread():  # others may not set handlers
+        yield
+        return
+    outer = _imports_under_way(sys._getframe())
+    waiting: list[int] = []
+    until = 0.0
 
-    ours = threading.current_thread() is threading.main_thread()  # others may not set handlers
-    deadly = [number for number in STOPPING if ours and signal.getsignal(number) == signal.SIG_DFL]
-    for number in deadly:
+    def leave(number: int, frame: FrameType | None) -> None:
+        nonlocal until
+        if _imports_under_way(frame) <= outer:
+            _raise(number)
+        if waiting:
+            os._exit(128 + number)
+        waiting.append(number)
+        until = time.monotonic() + PATIENCE
+        signal.signal(signal.SIGALRM, look_again)
+        signal.setitimer(signal.ITIMER_REAL, RETRY, RETRY)
+
+    def look_again(_: int, frame: FrameType | None) -> None:
+        if _imports_under_way(frame) <= outer:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            _raise(waiting[0])
+        if time.monotonic() > until:
+            os._exit(128 + waiting[0])
+
+    default = (signal.SIG_DFL, signal.default_int_handler)
+    before = {number: handler for number in STOPPING if (handler := signal.getsignal(number)) in default}
+    for number in before:
         signal.signal(number, leave)
     try:
         yield
     finally:
-        for number in deadly:
-            signal.signal(number, signal.SIG_DFL)
+        if waiting:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _imports_under_way(frame: FrameType | None) -> int:
+    """How many frames of Python's import system there are from this one outwards."""
+    count = 0
+    while frame is not None:
+        count += frame.f_code.co_filename.startswith("<frozen importlib")
+        frame = frame.f_back
+    return count
+
+
+def _raise(number: int) -> NoReturn:
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise SystemExit(128 + number)
 
 
 class StopSignals:
@@ -60,6 +113,4 @@ class StopSignals:
 
     def leave(self) -> NoReturn:
         """End the program as the signal would have: 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP."""
-        if self.heard in (signal.SIGINT, None):
-            raise KeyboardInterrupt
-        raise SystemExit(128 + self.heard)
+        _raise(signal.SIGINT if self.heard is None else self.heard)

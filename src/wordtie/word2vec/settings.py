@@ -60,6 +60,7 @@ class Word2VecSettings:
         for name in ("vector_size", "window", "epochs", "workers"):
             value = getattr(self, name)
             require(value >= 1, f"word2vec.{name} must be at least 1, got {value}")
+        require(self.workers <= 1024, f"word2vec.workers must be at most 1024, got {self.workers}")
         require(1 <= self.negative <= 500, f"word2vec.negative must be from 1 to 500, got {self.negative}")
         exponent = self.ns_exponent
         require(-10 <= exponent <= 10, f"word2vec.ns_exponent must be from -10 to 10, got {exponent}")

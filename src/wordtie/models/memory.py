@@ -1,0 +1,41 @@
+"""Whether the parameters of a model fit into the machine's memory: asked before they are made.
+
+Linux hands out memory that it does not have and ends the process when it is used, so that no error is raised.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from pathlib import Path
+
+from wordtie.errors import SettingsError
+
+BYTES = 4
+"""A float32."""
+GROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+"""Where Linux says how much a container may use."""
+
+
+def machine_memory() -> int:
+    """Bytes that this process can have at most: of the machine, of its container, of `ulimit -v`."""
+    limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft != resource.RLIM_INFINITY:
+        limits.append(soft)
+    for path in GROUP_LIMITS:
+        try:
+            limits.append(int(Path(path).read_text(encoding="ascii")))
+        except (OSError, ValueError):  # `max`: no limit
+            continue
+    return min(limits)
+
+
+def check_fits(parameters: int, copies: int, hint: str) -> None:
+    """Raise a `SettingsError` if so many float32 parameters, each kept `copies` times, do not fit into memory."""
+    needed, available = parameters * copies * BYTES, machine_memory()
+    if needed > available:
+        raise SettingsError(
+            f"a model of {parameters:,} parameters needs {needed / 1e9:,.1f} GB to be trained, and this machine has "
+            f"{available / 1e9:,.1f} GB: {hint}"
+        )

@@ -1,0 +1,151 @@
+"""The files of a model, sealed by a manifest: replaced so that a reader always finds the old model or the new one.
+
+No file system replaces four files at once, so a new model is first published whole as the folder `.next`, by one
+rename, and then takes its place file by file:
+
+    1. write the files to a stage and bring them to the disk      the old model is whole
+    2. rename the stage to `.next`                                 both are
+    3. put each file of `.next` in its place, the seal last        `.next` is whole
+    4. rename `.next` away and remove it                           the new model is whole
+
+A reader that finds no whole model in the folder therefore looks in `.next`, and then again, for as long as files
+change. It takes no lock. A process that is killed in step 3 leaves a `.next` to read from, and whoever locks the folder
+next goes on with that step. A run folder at rest has no `.next`.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import mmap
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from wordtie.errors import RunFolderError
+from wordtie.runs.layout import CHECKPOINT, MANIFEST, MODEL, MODEL_FILES, NEXT, SEALED
+from wordtie.storage.atomic import mapped, sync
+from wordtie.storage.lock import is_locked
+from wordtie.storage.opening import regular_file
+
+VERSION = 2
+LONGEST_WAIT = 60.0
+"""Seconds for which a reader looks again while files change: no one exports without a pause for as long."""
+
+
+def publish(stage: Path, folder: Path) -> None:
+    """Make the files in the folder `stage`, which lies on the same disk, the model of the run folder."""
+    finish_publishing(folder)
+    for name in MODEL_FILES:
+        if (folder / name).is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(folder / name))
+        sync(stage / name)
+    sync(stage)
+    stage.rename(folder / NEXT)
+    sync(folder)
+    finish_publishing(folder)
+
+
+def finish_publishing(folder: Path) -> None:
+    """Put the files of `.next`, if there is one, in their places. To be called under the folder's lock."""
+    published = folder / NEXT
+    if not all((published / name).is_file() for name in MODEL_FILES):
+        shutil.rmtree(published, ignore_errors=True)
+        return
+    with tempfile.TemporaryDirectory(prefix=".model-", dir=folder) as name:
+        for file in MODEL_FILES:
+            _same_file(published / file, Path(name) / file)
+            (Path(name) / file).replace(folder / file)
+        sync(folder)
+        published.rename(Path(name) / NEXT)
+
+
+def _same_file(path: Path, other: Path) -> None:
+    try:
+        other.hardlink_to(path)
+    except OSError:  # a file system without hard links
+        shutil.copy(path, other)
+        sync(other)
+
+
+def read_model_files(folder: Path) -> dict[str, mmap.mmap | bytes]:
+    """The files of a whole model by name, that of the numbers mapped. Raises `RunFolderError` if there is none."""
+    until = time.monotonic() + LONGEST_WAIT
+    while True:
+        before = _state(folder)
+        try:
+            return _read(folder, folder)
+        except RunFolderError:
+            with suppress(RunFolderError):
+                return _read(folder / NEXT, folder)
+            if _state(folder) == before or time.monotonic() > until:
+                raise
+
+
+def _state(folder: Path) -> Sequence[tuple[int, int, int] | None]:
+    """What changes when a file is replaced."""
+    found: list[tuple[int, int, int] | None] = []
+    for name in (*MODEL_FILES, NEXT, *(f"{NEXT}/{name}" for name in MODEL_FILES)):
+        try:
+            status = (folder / name).stat()
+            found.append((status.st_ino, status.st_mtime_ns, status.st_size))
+        except OSError:
+            found.append(None)
+    return found
+
+
+def _read(place: Path, folder: Path) -> dict[str, mmap.mmap | bytes]:
+    """The files in `place`, checked against the manifest there.
+
+    All are opened before any is read: what has been opened stays as it is, whatever takes its place meanwhile.
+    """
+    if not folder.is_dir():
+        raise RunFolderError(f"{folder}: no such run folder; `wordtie train` makes one")
+    has_checkpoint = (folder / CHECKPOINT).exists()
+    hint = f"take it from a copy{', or have it written anew with --resume' if has_checkpoint else ''}"
+    with ExitStack() as stack:
+        try:
+            seal = stack.enter_context(_opened(place / MANIFEST))
+        except FileNotFoundError as error:
+            missing = "train it further with --resume" if has_checkpoint else "is this a run folder?"
+            missing = "it is being trained: wait for its first epoch" if is_locked(folder) else missing
+            raise RunFolderError(
+                f"{place / MANIFEST}: missing, so there is no finished model here; {missing}"
+            ) from error
+        except OSError as error:
+            raise RunFolderError(f"{place / MANIFEST}: cannot be read ({error.strerror})") from error
+        files = {}
+        for name in SEALED:
+            try:
+                files[name] = stack.enter_context(_opened(place / name))
+            except OSError as error:
+                raise RunFolderError(f"{place / name}: cannot be read ({error.strerror}): {hint}") from error
+        digests = _digests(seal.read(), place / MANIFEST, hint)
+        contents: dict[str, mmap.mmap | bytes] = {}
+        for name, file in files.items():
+            contents[name] = mapped(file) if name == MODEL else file.read()
+            if hashlib.sha256(contents[name]).hexdigest() != digests.get(name):
+                raise RunFolderError(f"{place / name}: damaged, it is not what {MANIFEST} says: {hint}")
+    return contents
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return open(path, "rb", opener=regular_file)
+
+
+def _digests(manifest: bytes, path: Path, hint: str) -> dict[str, Any]:
+    """The digest of each file. Raises `RunFolderError` for a manifest that is damaged or of a newer version."""
+    try:
+        found = json.loads(manifest.decode("utf-8"))
+        version, digests = int(found["version"]), dict(found["sha256"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise RunFolderError(f"{path}: damaged: {hint}") from error
+    if version > VERSION:
+        raise RunFolderError(f"{path}: format {version} is newer than this wordtie: update wordtie")
+    return digests
