@@ -25,7 +25,7 @@ from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.evaluation.perplexity import Score
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
-from wordtie.models.memory import check_fits
+from wordtie.models.memory import check_size
 from wordtie.noise.noisy_forward import build_noise
 from wordtie.runs import checkpoint, run_folder
 from wordtie.runs.live_progress import Pace
@@ -65,14 +65,6 @@ def train(settings: Settings, out: str | Path, resume: bool = False, overwrite: 
         return _Run(settings, out, data, device, overwrite, resume).run()
 
 
-def check_size(settings: Settings, words: int) -> None:
-    """Raise a `SettingsError` if parameters, gradients and the optimiser's moments do not fit into memory."""
-    with torch.device("meta"):  # shapes without memory
-        parameters = LanguageModel(settings.model, words).parameter_count()
-    moments = {"sgd": 0, "adam": 2, "rmsprop": 1}[settings.training.optimiser]
-    check_fits(parameters, 2 + moments, "take a smaller model.hidden, model.layers or data.vocabulary_size")
-
-
 class _Run:
     """One call of `train`: the run's state, and what it writes."""
 
@@ -92,8 +84,7 @@ class _Run:
         self.windows = window_count(len(data.train), training.streams, training.steps)
         self.max_seconds = parse_time(training.max_time) if training.max_time else math.inf
         torch.manual_seed(training.seed)
-        if device.type == "cpu":
-            check_size(settings, len(data.vocabulary))
+        check_size(settings, len(data.vocabulary), device)
         model = LanguageModel(settings.model, len(data.vocabulary)).to(device)
         position = Position(started_from=start(settings, model, data) if self.saved.fresh else "")
         optimiser = build_optimiser(training, model.parameters())
