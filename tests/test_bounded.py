@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
 import wordtie
 from tests.commands import SMALL, Capture, small_text
@@ -19,8 +20,7 @@ from wordtie.commands import surprisal
 from wordtie.config import ModelSettings, Settings, TrainingSettings, from_dict
 from wordtie.errors import SettingsError
 from wordtie.models import memory
-from wordtie.models.memory import machine_memory
-from wordtie.training.trainer import check_size
+from wordtie.models.memory import check_size, machine_memory
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -103,9 +103,11 @@ def test_moments_of_the_optimiser_take_memory_too(monkeypatch: pytest.MonkeyPatc
     model = ModelSettings(hidden=100)
     parameters = 2 * (4 * 100 * (100 + 100 + 1)) + 1000 * 100
     monkeypatch.setattr(memory, "machine_memory", lambda: 3 * 4 * parameters)
-    check_size(Settings(model=model), 1000)
+    check_size(Settings(model=model), 1000, torch.device("cpu"))
     with pytest.raises(SettingsError, match=f"a model of {parameters:,} parameters"):
-        check_size(Settings(model=model, training=TrainingSettings(optimiser="adam", lr=0.001)), 1000)
+        check_size(
+            Settings(model=model, training=TrainingSettings(optimiser="adam", lr=0.001)), 1000, torch.device("cpu")
+        )
 
 
 def test_the_limit_of_a_process_counts() -> None:

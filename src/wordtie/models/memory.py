@@ -9,7 +9,11 @@ import os
 import resource
 from pathlib import Path
 
+import torch
+
+from wordtie.config import Settings
 from wordtie.errors import SettingsError
+from wordtie.models.language_model import LanguageModel
 
 BYTES = 4
 """A float32."""
@@ -39,3 +43,13 @@ def check_fits(parameters: int, copies: int, hint: str) -> None:
             f"a model of {parameters:,} parameters needs {needed / 1e9:,.1f} GB to be trained, and this machine has "
             f"{available / 1e9:,.1f} GB: {hint}"
         )
+
+
+def check_size(settings: Settings, words: int, device: torch.device) -> None:
+    """Raise a `SettingsError` if parameters, gradients and the optimiser's moments do not fit into memory."""
+    if device.type != "cpu":  # a GPU reports it itself
+        return
+    with torch.device("meta"):  # shapes without memory
+        parameters = LanguageModel(settings.model, words).parameter_count()
+    moments = {"sgd": 0, "adam": 2, "rmsprop": 1}[settings.training.optimiser]
+    check_fits(parameters, 2 + moments, "take a smaller model.hidden, model.layers or data.vocabulary_size")

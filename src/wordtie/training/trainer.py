@@ -24,8 +24,7 @@ from wordtie.data.prepare import prepare
 from wordtie.errors import DivergedError
 from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.evaluation.perplexity import Score
-from wordtie.models.language_model import LanguageModel
-from wordtie.models.memory import check_fits
+from wordtie.models.memory import check_size
 from wordtie.runs import checkpoint
 from wordtie.runs.live_progress import LiveProgress
 from wordtie.runs.result import Position, Stopped, TrainingResult
@@ -69,8 +68,7 @@ def train(settings: Settings | str | Path, out: str | Path, mode: Mode = "new", 
         if not resumable:  # of a resumed run they have been said
             say([f"{folder}: no run to resume, so a new one starts"] if mode == "resume" else [])
             say([*unused_settings(settings), *training_text_warnings(data)])
-        if device.type == "cpu":
-            check_size(settings, len(data.vocabulary))
+        check_size(settings, len(data.vocabulary), device)
         torch.manual_seed(settings.training.seed)
         task = LanguageModelling(settings, data, device, precision)
         started_from = load_start(start, settings, task.model, data) if start else ""
@@ -78,14 +76,6 @@ def train(settings: Settings | str | Path, out: str | Path, mode: Mode = "new", 
         state = RunState(task.model, optimiser, task.initial_state(), Position(started_from=started_from))
         writer = RunWriter(folder, settings, data, mode, resumable)
         return Trainer(task, settings.training, state, writer, str(precision).removeprefix("torch.")).run()
-
-
-def check_size(settings: Settings, words: int) -> None:
-    """Raise a `SettingsError` if parameters, gradients and the optimiser's moments do not fit into memory."""
-    with torch.device("meta"):  # shapes without memory
-        parameters = LanguageModel(settings.model, words).parameter_count()
-    moments = {"sgd": 0, "adam": 2, "rmsprop": 1}[settings.training.optimiser]
-    check_fits(parameters, 2 + moments, "take a smaller --hidden, --layers or --vocabulary-size")
 
 
 class Trainer:
