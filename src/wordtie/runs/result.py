@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from wordtie.errors import RunFolderError
 from wordtie.runs.layout import RESULT
 from wordtie.storage.atomic import write_text
+from wordtie.storage.strict_json import conform, parse
 
 Stopped: TypeAlias = Literal["finished", "patience", "max_time"]
 
@@ -55,11 +56,25 @@ def read_result(folder: Path) -> TrainingResult | None:
     if not path.exists():
         return None
     try:
-        return TrainingResult(**{**json.loads(path.read_text(encoding="utf-8")), "folder": folder})
-    except (OSError, ValueError, TypeError) as error:
+        return _result(parse(path.read_bytes()), folder)
+    except (OSError, ValueError) as error:
         raise RunFolderError(
             f"{path}: damaged ({error}): remove it, and the run goes on from its checkpoint"
         ) from error
+
+
+def _result(values: Any, folder: Path) -> TrainingResult:
+    """Raises `ValueError` for a field that is missing, or of another type or range."""
+    checked = conform({**conform(values, dict[str, Any]), "folder": folder}, TrainingResult)
+    found = {each.name: checked[each.name] for each in fields(TrainingResult)}  # type: ignore[index]
+    for name, value in found.items():
+        if isinstance(value, int | float) and value < 0:
+            raise ValueError(f"{name} must not be negative, got {value}")
+    for split in ("valid", "test"):
+        nats, tokens, perplexity = (found[f"{split}_{what}"] for what in ("nats", "tokens", "perplexity"))
+        if tokens < 1 or not math.isclose(perplexity, math.exp(min(nats / tokens, 700.0))):
+            raise ValueError(f"{split}_perplexity is not exp({split}_nats / {split}_tokens)")
+    return TrainingResult(**found)
 
 
 @dataclass

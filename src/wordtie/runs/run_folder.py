@@ -9,13 +9,12 @@ import hashlib
 import json
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import load as load_tensors
 from torch import Tensor
 
 from wordtie import __version__
@@ -24,6 +23,7 @@ from wordtie.config.paths import path_of
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import RunFolderError, SettingsError
 from wordtie.runs.checkpoint import save_tensors
+from wordtie.runs.contents import VERSION, Config, NewerFormatError, check_config, parse_kind, parse_manifest
 from wordtie.runs.layout import (
     CHECKPOINT,
     CONFIG,
@@ -37,14 +37,14 @@ from wordtie.runs.layout import (
     SETTINGS,
     TOKENIZER,
 )
+from wordtie.runs.parameters import Shape, check_numbers, check_tensors, language_model_shapes, parse_tensors
 from wordtie.storage.atomic import file_sha256, remove_leftovers, replace_files, saving, stage_prefix
 from wordtie.storage.lock import LOCK, hold, is_locked, release
 
-VERSION = 2
-LANGUAGE_MODEL = "language_model"
+LANGUAGE_MODEL, WORD2VEC = "language_model", "word2vec"
 OPENERS = {
     LANGUAGE_MODEL: "`wordtie evaluate`, `wordtie surprisal` or `wordtie predict`",
-    "word2vec": "`wordtie vectors` or `wordtie similarity`",
+    WORD2VEC: "`wordtie vectors` or `wordtie similarity`",
 }
 """Kind of model to the commands for it."""
 
@@ -69,9 +69,21 @@ def write_language_model(folder: Path, model: SavedModel) -> None:
 
 
 def read_language_model(folder: Path) -> SavedModel:
-    """As `read_model`, with the settings understood. Raises `RunFolderError`."""
+    """As `read_model`; the tensors are those of a model of its settings. Raises `RunFolderError`."""
     config, tensors, tokenizer = read_model(folder, LANGUAGE_MODEL)
-    return SavedModel(read_settings(config, folder), tensors, tokenizer, config.get("texts", {}))
+    settings = read_settings(config, folder)
+    check_fits(folder, tensors, lambda: language_model_shapes(settings.model, config["words"], len(tensors)))
+    return SavedModel(settings, tensors, tokenizer, config.get("texts", {}))
+
+
+def check_fits(folder: Path, tensors: Mapping[str, Tensor], expected: Callable[[], Mapping[str, Shape]]) -> None:
+    """Raise `RunFolderError` where the tensors are not the parameters that the config asks for."""
+    try:
+        check_tensors(tensors, expected())
+    except ValueError as error:
+        raise RunFolderError(f"{folder / MODEL}: does not fit {CONFIG} ({error}): take both from a copy") from error
+    with _sound(folder / MODEL):
+        check_numbers(tensors)
 
 
 def write_model(
@@ -92,23 +104,38 @@ def write_model(
             replace_files(stage, folder, MODEL_FILES)
 
 
-def read_model(folder: Path, kind: str) -> tuple[dict[str, Any], dict[str, Tensor], Tokenizer]:
+def read_model(folder: Path, kind: str) -> tuple[Config, dict[str, Tensor], Tokenizer]:
     """(config, tensors, tokenizer) of a sealed run folder.
 
-    Raises `RunFolderError` where a file is missing, is not what the manifest says, or is from a newer version.
+    Raises `RunFolderError` where a file is missing, is not what the manifest says, is from a newer version, or does not
+    hold what its format asks for.
     """
     contents = _whole(folder)
-    config: dict[str, Any] = json.loads(contents[CONFIG])
-    if config.get("version", 0) > VERSION:
-        raise RunFolderError(
-            f"{folder / CONFIG}: format {config['version']} of wordtie {config.get('wordtie')}, newer than this one: "
-            "update wordtie"
-        )
-    if config.get("kind") != kind:
-        found = str(config.get("kind"))
-        opener = OPENERS.get(found, "a newer wordtie")
+    with _sound(folder / CONFIG):
+        head = parse_kind(contents[CONFIG])
+    if head["kind"] != kind:
+        opener = OPENERS.get(head["kind"], "a newer wordtie")
+        found = f"{' '.join(head['kind'].split()):.40}"
         raise RunFolderError(f"{folder / CONFIG}: holds a {found} model, not a {kind} model: open it with {opener}")
-    return config, load_tensors(contents[MODEL]), Tokenizer.from_bytes(contents[TOKENIZER], folder / TOKENIZER)
+    with _sound(folder / CONFIG):
+        config = check_config(head)
+    tokenizer = Tokenizer.from_bytes(contents[TOKENIZER], folder / TOKENIZER)
+    with _sound(folder / CONFIG):
+        if config["words"] != len(tokenizer.vocabulary):
+            raise ValueError(f"words is {config['words']}, but {TOKENIZER} has {len(tokenizer.vocabulary)}")
+    with _sound(folder / MODEL):
+        return config, parse_tensors(contents[MODEL]), tokenizer
+
+
+@contextmanager
+def _sound(path: Path) -> Iterator[None]:
+    """While a file's content is checked: a `ValueError` becomes a `RunFolderError` that names the file."""
+    try:
+        yield
+    except NewerFormatError as error:
+        raise RunFolderError(f"{path}: {error}: update wordtie") from error
+    except ValueError as error:
+        raise RunFolderError(f"{path}: damaged ({error}): take it from a copy") from error
 
 
 def _whole(folder: Path) -> dict[str, bytes]:
@@ -131,18 +158,17 @@ def _sealed(folder: Path) -> dict[str, bytes]:
     goes_on = (folder / CHECKPOINT).exists()
     hint = f"take it from a copy{', or have it written anew with --resume' if goes_on else ''}"
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-        version, digests = int(manifest["version"]), dict(manifest["sha256"])
+        digests = parse_manifest(path.read_bytes())["sha256"]
     except FileNotFoundError as error:
         hint = "train it further with --resume" if goes_on else "is this a run folder?"
         hint = "it is being trained: wait for its first epoch" if is_locked(folder) else hint
         raise RunFolderError(f"{path}: missing, so there is no finished model here; {hint}") from error
     except OSError as error:
         raise RunFolderError(f"{path}: cannot be read ({error.strerror})") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise RunFolderError(f"{path}: damaged: {hint}") from error
-    if version > VERSION:
-        raise RunFolderError(f"{path}: format {version} is newer than this wordtie: update wordtie")
+    except NewerFormatError as error:
+        raise RunFolderError(f"{path}: {error}: update wordtie") from error
+    except ValueError as error:
+        raise RunFolderError(f"{path}: damaged ({error}): {hint}") from error
     contents = {}
     for name in SEALED:
         try:
@@ -154,12 +180,13 @@ def _sealed(folder: Path) -> dict[str, bytes]:
     return contents
 
 
-def read_settings(config: dict[str, Any], folder: Path) -> Settings:
-    """The settings in a config. Raises `RunFolderError` for those of a newer version."""
+def read_settings(config: Mapping[str, Any], folder: Path) -> Settings:
+    """The settings in a config. Raises `RunFolderError` for those of a newer version, or that no model can have."""
     try:
         return from_dict(config["settings"])
-    except (SettingsError, KeyError, TypeError) as error:
-        raise RunFolderError(f"{folder / CONFIG}: {error}: update wordtie") from error
+    except SettingsError as error:
+        hint = "update wordtie" if str(error).startswith("unknown") else "take it from a copy"
+        raise RunFolderError(f"{folder / CONFIG}: {error}: {hint}") from error
 
 
 @contextmanager
