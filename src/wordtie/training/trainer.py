@@ -1,10 +1,9 @@
 """Training: windows of text in, a run folder out.
 
-The loop is truncated back-propagation through time: each window's loss is summed over its T steps and
-averaged over its B streams, gradients are clipped by their global norm, the state is carried over. After
-each epoch the model is validated; the best one so far, or the last, is exported as the run folder's model. Everything
-that decides what comes next (weights, optimiser, carried state, random numbers, position) is in one
-checkpoint file, so that a run that was killed goes on and ends in the same bits.
+The loop is truncated back-propagation through time: each window's loss is summed over its T steps and averaged over its
+B streams, gradients are clipped by their global norm, the state is carried over. After each epoch the model is
+validated; the best one so far, or the last, is exported as the run folder's model. Everything that decides what comes
+next is in one checkpoint file, so that a run that was killed resumes and ends with bit-identical results.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from wordtie.config import Settings, parse_time
 from wordtie.data.batches import batches, window_count
 from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
-from wordtie.errors import DivergedError, RunFolderError, require
+from wordtie.errors import RunFolderError, require
 from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.evaluation.perplexity import Score
 from wordtie.losses.build import build_loss
@@ -30,6 +29,7 @@ from wordtie.runs import checkpoint, run_folder
 from wordtie.runs.live_progress import Pace
 from wordtie.runs.provenance import end_session
 from wordtie.runs.result import Position, Stopped, TrainingResult
+from wordtie.training.divergence import NO_NUMBER, diverged, why_diverged, why_unusable
 from wordtie.training.optim import build_optimiser
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
@@ -149,25 +149,20 @@ class _Run:
         self.finish_epoch(lr)
         return True
 
-    def diverged(self, where: str) -> NoReturn:
+    def diverged(self, where: str, what: str = NO_NUMBER) -> NoReturn:
         """Stop, and say what was kept and what to try."""
-        position, training = self.now.position, self.settings.training
-        epoch = position.best_epoch if training.keep == "best" else position.epoch - 1
-        if epoch:
+        if self.now.kept:
             self.saved.export(self.now.kept)  # the folder may have a provisional one, of a stop by time
-        end_session(self.saved.folder, f"diverged at epoch {position.epoch}, {where}")
-        kept = f"the model of epoch {epoch} is kept" if epoch else "no epoch was finished"
-        clip = f"--training.clip {training.clip / 2:g}" if training.clip else "--training.clip 5"
-        raise DivergedError(
-            f"{self.saved.folder}: the loss is not a number at epoch {position.epoch}, {where}; {kept}. "
-            f"Try --training.lr {training.lr / 2:g} or {clip}, in another --out or with --overwrite"
-        )
+        end_session(self.saved.folder, f"diverged at epoch {self.now.position.epoch}, {where}")
+        raise diverged(self.saved.folder, self.settings.training, self.now.position, what, where)
 
     def finish_epoch(self, lr: float) -> None:
         """Validate, keep the model if it is to be kept, write it all down."""
         self.checkpoint()  # measuring takes long, and a kill in it would cost what was trained since the last one
-        now, position = self.now, self.now.position
-        valid = self.validate()
+        now, position, valid = self.now, self.now.position, self.validate()
+        better = valid.perplexity < position.best_perplexity
+        keeps = better or self.settings.training.keep == "last"
+        prediction = self.prediction() if keeps else now.kept  # the last step that may find that the run diverged
         position.seconds = self.seconds()
         train_perplexity = Score(position.nats, position.tokens).perplexity
         self.saved.metrics.write(
@@ -181,11 +176,10 @@ class _Run:
             f"epoch {position.epoch}  lr {lr:.4g}  training perplexity {format_perplexity(train_perplexity)}  "
             f"validation perplexity {format_perplexity(valid.perplexity)}  {position.seconds:.0f} s"
         )
-        better = valid.perplexity < position.best_perplexity
         if better:
             position.best_perplexity, position.best_epoch = valid.perplexity, position.epoch
-        if better or self.settings.training.keep == "last":
-            now.kept = self.noise.for_prediction(now.parameters())
+        if keeps:
+            now.kept = prediction
             self.saved.export(now.kept)
         position.history.append(valid.perplexity)
         if not now.average.mean and averaging_begins(position.history, self.settings.training.average_patience):
@@ -200,12 +194,19 @@ class _Run:
         return self.seconds_before + time.monotonic() - self.started
 
     def validate(self) -> Score:
-        """The score to choose between epochs by. Raises `DivergedError` where it is not a number."""
+        """The score to choose between epochs by. Raises `DivergedError` where it means nothing."""
         self.progress.measuring("validation")
         valid = self.measuring.between_epochs(self.now)
-        if not math.isfinite(valid.nats):
-            self.diverged("on the validation text")
+        if what := why_diverged(valid, self.now.model.words):
+            self.diverged("on the validation text", what)
         return valid
+
+    def prediction(self) -> Tensors:
+        """The current parameters as they are exported. Raises `DivergedError` where they could not be loaded again."""
+        tensors = self.noise.for_prediction(self.now.parameters())
+        if what := why_unusable(tensors):
+            self.diverged("after the last window", what)
+        return tensors
 
     def checkpoint(self) -> None:
         """Save everything that decides what comes next."""
@@ -220,12 +221,14 @@ class _Run:
         valid, best = self.validate(), self.now.position.best_perplexity
         if valid.perplexity >= best and self.settings.training.keep == "best":
             return self.now.kept
-        return self.noise.for_prediction(self.now.parameters())
+        return self.prediction()
 
     def result(self, stopped: Stopped, exported: Tensors) -> TrainingResult:
         """Measure the exported model over one stream, and write result.json."""
         model, position = self.now.model, self.now.position
         valid, test = self.measuring.exported(model, exported)
+        if what := why_diverged(valid, model.words) or why_diverged(test, model.words, math.inf):
+            self.diverged("measured in the end", what)
         result = TrainingResult(
             folder=self.saved.folder,
             stopped=stopped,
