@@ -14,9 +14,10 @@ from wordtie.runs import checkpoint, layout, run_folder
 from wordtie.runs.compatibility import changed_settings, difference, identity
 from wordtie.runs.metrics import Metrics
 from wordtie.runs.provenance import begin_invocation
-from wordtie.runs.result import Position
+from wordtie.runs.record import read_record
 from wordtie.storage.atomic import write_text
 from wordtie.training.precision import precision_of, resolve_device
+from wordtie.training.resume_checks import check_resumable
 from wordtie.training.run_state import RunState, Tensors
 from wordtie.training.warm_start import check_start
 
@@ -41,7 +42,8 @@ def check_same_settings(folder: Path, settings: Settings) -> None:
         return
     with checkpoint.wrap_record_errors(path):
         try:
-            other = changed_settings(from_dict(checkpoint.record(path)["identity"]["settings"]), settings)
+            _, before = read_record(checkpoint.record(path))
+            other = changed_settings(from_dict(before["settings"]), settings)
         except SettingsError as error:
             other = [str(error)]
     if other:
@@ -70,6 +72,7 @@ class SavedRun:
         self.settings = settings
         self.tokenizer = data.tokenizer
         self.identity = identity(settings, data)
+        self.words = len(data.train)
 
     def begin(self, now: RunState) -> None:
         """Bring the run to where its checkpoint is, or save its start. Raises `RunFolderError`, `SaveError`."""
@@ -107,9 +110,10 @@ class SavedRun:
         """Take everything back. Raises `RunFolderError` where the settings or the text are not the run's."""
         tensors, record = checkpoint.load(path)
         with checkpoint.wrap_record_errors(path):
-            other = difference(record["identity"], self.identity)
-            position = Position(**record["position"])
+            position, before = read_record(record)
+            other = difference(before, self.identity)
             if not other:
+                check_resumable(tensors, now, position, self.settings.training, self.words)
                 now.restore(tensors, position)
         if other:
             raise incompatible_run(self.folder, other)
