@@ -76,7 +76,7 @@ def read_sealed(path: Path, hint: str) -> Entry:
         raise LedgerError(f"{path}: not a result of `wordtie reproduce`, or damaged ({error}): {hint}") from error
     if given != made:
         raise LedgerError(f"{path}: was changed by hand, its checksum does not fit: {hint}")
-    if text != _text(content):  # a name that is there twice, of which the checksum sees the last
+    if text != _text(content):  # white space, which the checksum does not see
         raise LedgerError(f"{path}: was changed by hand, it is not as the program writes it: {hint}")
     return content
 
