@@ -89,7 +89,7 @@ def test_a_folder_that_may_not_be_read_is_not_called_damaged(run: Path, monkeypa
     def forbidden(path: Path, *arguments: object, **options: object) -> NoReturn:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
-    monkeypatch.setattr(Path, "read_text", forbidden)  # root may read everything
+    monkeypatch.setattr(Path, "read_bytes", forbidden)  # root may read everything
     with pytest.raises(RunFolderError, match=r"manifest\.json: cannot be read \(Permission denied\)"):
         run_folder.read_model(run, "language_model")
 
