@@ -45,7 +45,7 @@ class RunFolderError(WordtieError):
 
 
 class DivergedError(WordtieError):
-    """Training produced a loss that is not a number; the last good model is kept."""
+    """Training produced a loss or weights that are not numbers, or mean nothing; the last good model is kept."""
 
     exit_code = 5
 

@@ -127,10 +127,10 @@ def test_a_damaged_file_is_named_in_one_line(tmp_path: Path, damage: Any) -> Non
 
 def test_a_model_keeps_the_rule_that_it_was_trained_with(tmp_path: Path) -> None:
     """A later version may put other characters in the place of some."""
-    before = Tokenisation("words", replaced=(("q+", "k"),))
+    before = Tokenisation("words", replaced=(("[qx]", "k"),))
     Tokenizer(before, Vocabulary.from_counts(Counter(WORDS))).save(tmp_path / "tokenizer.json")
     read = Tokenizer.load(tmp_path / "tokenizer.json")
     assert read.tokenisation == before
-    assert read.words("é qq \u00ada") == ["é", "k", "\u00ad", "a"]
+    assert read.words("é q \u00ada") == ["é", "k", "\u00ad", "a"]
     theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    assert read.encode("é qq \u00ada").tolist() == theirs.encode("é qq \u00ada").ids
+    assert read.encode("é q \u00ada").tolist() == theirs.encode("é q \u00ada").ids

@@ -31,7 +31,7 @@ def changed(settings: Settings, **training: Any) -> Settings:
     return dataclasses.replace(settings, training=dataclasses.replace(settings.training, **training))
 
 
-def edit(run: Path, **position: float) -> None:
+def edit(run: Path, **position: float | list[float]) -> None:
     """Let the checkpoint say that the run has been elsewhere."""
     tensors, record = checkpoint.load(run / CHECKPOINT)
     checkpoint.save(run / CHECKPOINT, tensors, {**record, "position": {**record["position"], **position}})
@@ -51,7 +51,7 @@ def test_out_of_time_the_better_model_is_exported_or_the_last(
 ) -> None:
     run, asked = tmp_path / "run", changed(settings, keep=keep)
     train(asked, run)
-    edit(run, best_perplexity=best)
+    edit(run, history=[best, best], best_perplexity=best, best_epoch=1)
     result = train(changed(asked, epochs=9, max_time="0.01s"), run, mode="resume")
     assert (result.stopped, result.epochs) == ("max_time", 2)
     assert [exported(run, each) for each in ("model", "best")] == [part == "model", part == "best"]
@@ -61,7 +61,7 @@ def test_a_run_that_then_diverges_has_the_model_of_its_best_epoch(settings: Sett
     """And not that from within an epoch, which the stop had left."""
     run, longer = tmp_path / "run", changed(settings, epochs=9)
     train(settings, run)
-    edit(run, best_perplexity=1e9)
+    edit(run, history=[1e9, 1e9], best_perplexity=1e9, best_epoch=1)
     train(changed(longer, max_time="0.01s"), run, mode="resume")
     assert exported(run, "model")
     tensors, record = checkpoint.load(run / CHECKPOINT)

@@ -12,10 +12,12 @@ import pytest
 import torch
 
 from wordtie import cli
+from wordtie.config import ModelSettings
 from wordtie.data.tokenisation import Tokenisation
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import Vocabulary
 from wordtie.errors import DataError, RunFolderError, SaveError
+from wordtie.models.language_model import LanguageModel
 from wordtie.runs.run_folder import write_model
 from wordtie.vectors.extraction import open_vectors, sides, vectors_of
 from wordtie.vectors.files import Format, read_vectors, write_vectors
@@ -35,9 +37,14 @@ def run_folder(path: Path, kind: str = "word2vec", tied: bool = False) -> Path:
     tensors = {"embedding.weight": torch.arange(8.0).reshape(4, 2)}
     if not tied:
         tensors["head.weight"] = -torch.arange(8.0).reshape(4, 2)
+    settings: dict[str, Any] = {"word2vec": {"vector_size": 2}}
     if kind == "word2vec":
         tensors["counts"] = torch.tensor([7, 0, 3, 0])
-    write_model(path, kind, {}, tensors, Tokenizer(Tokenisation("space"), Vocabulary(words)))
+    else:
+        settings = {"model": {"hidden": 2}}
+        tensors = {**LanguageModel(ModelSettings(hidden=2), len(words)).state_dict(), **tensors}
+    config = {"words": len(words), "settings": settings}
+    write_model(path, kind, config, tensors, Tokenizer(Tokenisation("space"), Vocabulary(words)))
     return path
 
 

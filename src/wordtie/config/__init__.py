@@ -8,6 +8,7 @@ so that a bad combination stops before any data is read.
 from __future__ import annotations
 
 import dataclasses
+import reprlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -110,16 +111,20 @@ def plain_values(section: Any) -> dict[str, Any]:
 
 
 def from_dict(values: dict[str, Any]) -> Settings:
-    """The inverse of `to_dict`, for files of earlier versions too. Raises `SettingsError` for an unknown name."""
+    """The inverse of `to_dict`, for files of earlier versions too.
+
+    Raises `SettingsError` for an unknown name or a wrong type.
+    """
+    require(isinstance(values, dict), f"the settings must be sections by name, got {reprlib.repr(values)}")
     values = with_current_names(values)
     sections: dict[str, Any] = {}
     for section, kind in SECTIONS.items():
-        given = dict(values.get(section, {}))
-        unknown = set(given) - {known.name for known in dataclasses.fields(kind)}
+        given = values.get(section, {})
+        require(isinstance(given, dict), f"{section} must be settings by name, got {reprlib.repr(given)}")
+        unknown = {str(name) for name in given} - {known.name for known in dataclasses.fields(kind)}
         require(not unknown, f"unknown setting {section}.{min(unknown, default='')}: from a newer version?")
-        if "split" in given:
-            given["split"] = tuple(given["split"])
-        sections[section] = kind(**given)
-    unknown_sections = set(values) - set(sections)
+        tuples = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
+        sections[section] = kind(**{**given, **tuples})
+    unknown_sections = {str(name) for name in values} - set(sections)
     require(not unknown_sections, f"unknown section {min(unknown_sections, default='')}: from a newer version?")
     return Settings(**sections)

@@ -28,6 +28,7 @@ from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import EOS, UNK, Vocabulary
 from wordtie.errors import DataError, RunFolderError
 from wordtie.storage.atomic import replace_files, saving
+from wordtie.storage.strict_json import conform, parse
 
 OnProgress: TypeAlias = Callable[[str, int, int], None]
 """Called with the stage, and how much of it is done, of how much."""
@@ -90,7 +91,7 @@ def write_token_files(settings: DataSettings, folder: Path, progress: OnProgress
 def open_prepared(folder: Path) -> PreparedData:
     """Open what `prepare` wrote. Raises `RunFolderError` where something is missing or damaged."""
     try:
-        info = json.loads((folder / _INFO).read_text(encoding="utf-8"))
+        info = conform(parse((folder / _INFO).read_bytes()), dict[str, Any])
         if info["version"] != VERSION:
             raise ValueError(f"version {info['version']}, not {VERSION}")
         train, valid, test = (np.lib.format.open_memmap(folder / f"{split}.ids", mode="r") for split in SPLITS)

@@ -60,10 +60,37 @@ def words_pattern() -> str:
     codes = [c for c in range(0x10000) if unicodedata.category(chr(c))[0] in "LMN" or c in (0x200C, 0x200D)]
     starts = [c for c, before in zip(codes, [-1, *codes], strict=False) if c != before + 1]
     ends = [c for c, after in zip(codes, [*codes[1:], -1], strict=True) if c + 1 != after]
-    word = "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(starts, ends, strict=True)) + _BEYOND_BMP
+    return _words_pattern("".join(f"{chr(a)}-{chr(b)}" for a, b in zip(starts, ends, strict=True)) + _BEYOND_BMP)
+
+
+def _words_pattern(word: str) -> str:
+    """That of `words`, `word` the ranges of what words are made of."""
     inside = f"[{_INSIDE}.,-](?:(?<![.,])|(?<=[0-9].)(?=[0-9]))"
     flag = "[\U0001f1e6-\U0001f1ff]{2}"
     return f"[{word}]+(?:{inside}[{word}]+)*|{UNK}|{EOS}|{flag}|[^{_SPACE}]{_JOINED}"
+
+
+_CHARACTER = r"[^\[\]\\^&~|-]"
+"""One that means itself in a class of characters, to Python and to Oniguruma."""
+_RANGES = re.compile(f"(?:{_CHARACTER}-{_CHARACTER})+")
+
+
+def is_written_here(pattern: str) -> bool:
+    """Whether a regular expression is that of `space`, or that of `words` with the letters of some Unicode tables.
+
+    Another one in a file might take a time exponential in the length of a word, or take words apart differently in
+    Python and in Oniguruma.
+    """
+    if pattern == SPACE_PATTERN:
+        return True
+    word = pattern[1 : max(pattern.find("]"), 1)]
+    return _RANGES.fullmatch(word) is not None and pattern == _words_pattern(word)
+
+
+def is_one_character(pattern: str) -> bool:
+    """Whether a regular expression is a character or a class of them, which is found in linear time."""
+    one = rf"[^\[\]\\^$.|?*+(){{}}]|\[(?:{_CHARACTER}(?:-{_CHARACTER})?)+\]"
+    return re.fullmatch(one, pattern, re.DOTALL) is not None
 
 
 @dataclass(frozen=True)

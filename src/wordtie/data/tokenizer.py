@@ -10,18 +10,24 @@ from __future__ import annotations
 
 import json
 import re
+import reprlib
 from collections.abc import Iterable
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordtie.data.tokenisation import SPACE_PATTERN, Tokenisation
+from wordtie.data.tokenisation import SPACE_PATTERN, Tokenisation, is_one_character, is_written_here
 from wordtie.data.vocabulary import EOS, UNK, Vocabulary
 from wordtie.errors import RunFolderError
 from wordtie.storage.atomic import write_text
+from wordtie.storage.strict_json import conform, parse
+
+MOST_BYTES = 1 << 30
+"""Of `tokenizer.json`: tens of millions of words."""
 
 
 class Tokenizer:
@@ -63,7 +69,8 @@ class Tokenizer:
     @cached_property
     def json(self) -> str:
         """The content of `tokenizer.json`."""
-        return _to_json(self.tokenisation, self.vocabulary)
+        content = _content(self.tokenisation, self.vocabulary)
+        return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
 
     def save(self, path: str | Path) -> None:
         """Write `tokenizer.json`, whole or not at all. Raises `SaveError`."""
@@ -81,58 +88,120 @@ class Tokenizer:
     def from_bytes(cls, data: bytes, path: str | Path) -> Tokenizer:
         """As `load`, of the content that has been read from `path`."""
         try:
-            content = json.loads(data.decode("utf-8"))
-            return cls(_tokenisation(content), _vocabulary(content))
-        except (ValueError, KeyError, TypeError, AttributeError, re.error) as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
+            content = parse(data, MOST_BYTES)
+            conform(content, _File)
+            tokenisation = _tokenisation(content["normalizer"]["normalizers"], content["pre_tokenizer"])
+            vocabulary = _vocabulary(content["model"]["vocab"])
+            expected = _content(tokenisation, vocabulary)
+            expected["model"]["vocab"] = content["model"]["vocab"]  # checked above, and long
+            _check_same(content, expected)
+        except (ValueError, re.error) as error:
             raise RunFolderError(
-                f"{path}: damaged, or not a wordtie tokenizer ({reason}): take it from a copy"
+                f"{path}: damaged, or not a wordtie tokenizer ({' '.join(str(error).split())}): take it from a copy"
             ) from error
+        return cls(tokenisation, vocabulary)
 
 
-def _to_json(tokenisation: Tokenisation, vocabulary: Vocabulary) -> str:
-    from tokenizers import AddedToken, Regex
-    from tokenizers import Tokenizer as HuggingFaceTokenizer
-    from tokenizers.models import WordLevel
-    from tokenizers.normalizers import NFC, Lowercase, Normalizer, Replace, Sequence
-    from tokenizers.pre_tokenizers import Split
-
-    words = {word: number for number, word in enumerate(vocabulary.words)}
-    tokenizer = HuggingFaceTokenizer(WordLevel(words, unk_token=UNK))
-    steps: list[Normalizer] = []
-    if tokenisation.sentences:
-        steps.append(Replace("\n", f" {EOS} "))
-    if tokenisation.composed:
-        steps.append(NFC())
-    steps += [Replace(Regex(pattern), new) for pattern, new in tokenisation.replaced or ()]
-    if tokenisation.lowercase:
-        steps.append(Lowercase())
-    tokenizer.normalizer = Sequence(steps)
-    tokenizer.pre_tokenizer = Split(Regex(tokenisation.pattern), behavior="removed", invert=True)
-    tokenizer.add_special_tokens([AddedToken(word, normalized=False, special=True) for word in (UNK, EOS)])
-    return tokenizer.to_str()
+class _Normalizer(TypedDict):
+    normalizers: list[dict[str, Any]]
 
 
-def _tokenisation(content: dict[str, Any]) -> Tokenisation:
-    steps = content["normalizer"]["normalizers"]
-    kinds = {step["type"] for step in steps}
-    pattern = content["pre_tokenizer"]["pattern"]["Regex"]
+class _Model(TypedDict):
+    vocab: dict[str, int]
+
+
+class _File(TypedDict):
+    """What is read of `tokenizer.json`; the rest must be what is written with it."""
+
+    normalizer: _Normalizer
+    pre_tokenizer: dict[str, Any]
+    model: _Model
+
+
+def _content(tokenisation: Tokenisation, vocabulary: Vocabulary) -> dict[str, Any]:
+    """`tokenizer.json` in the format of Hugging Face `tokenizers`, its names and their order."""
+    special = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    added = sorted([(vocabulary.unk_id, UNK), (vocabulary.eos_id, EOS)])
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [{"id": number, "content": word, **special} for number, word in added],
+        "normalizer": {"type": "Sequence", "normalizers": _normalizers(tokenisation)},
+        "pre_tokenizer": {
+            "type": "Split",
+            "pattern": {"Regex": tokenisation.pattern},
+            "behavior": "Removed",
+            "invert": True,
+        },
+        "post_processor": None,
+        "decoder": None,
+        "model": {
+            "type": "WordLevel",
+            "vocab": {word: number for number, word in enumerate(vocabulary.words)},
+            "unk_token": UNK,
+        },
+    }
+
+
+def _normalizers(tokenisation: Tokenisation) -> list[dict[str, Any]]:
+    line_end = {"type": "Replace", "pattern": {"String": "\n"}, "content": f" {EOS} "}
+    return [
+        *([line_end] if tokenisation.sentences else []),
+        *([{"type": "NFC"}] if tokenisation.composed else []),
+        *(
+            {"type": "Replace", "pattern": {"Regex": pattern}, "content": new}
+            for pattern, new in tokenisation.replaced or ()
+        ),
+        *([{"type": "Lowercase"}] if tokenisation.lowercase else []),
+    ]
+
+
+def _tokenisation(steps: list[dict[str, Any]], split: dict[str, Any]) -> Tokenisation:
+    """Raises `ValueError` for a regular expression that this program does not write."""
+    pattern = split.get("pattern")
+    rule = pattern.get("Regex") if isinstance(pattern, dict) else None
+    if not (isinstance(rule, str) and is_written_here(rule)):
+        raise ValueError("pre_tokenizer.pattern is not a Regex that wordtie writes")
+    replaced = []
+    for number, step in enumerate(steps):
+        found, new = step.get("pattern"), step.get("content")
+        if isinstance(found, dict) and isinstance(found.get("Regex"), str) and isinstance(new, str):
+            if not is_one_character(found["Regex"]):
+                raise ValueError(f"normalizer.normalizers[{number}].pattern is not a Regex for one character")
+            replaced.append((found["Regex"], new))
+    kinds = [step.get("type") for step in steps]
     return Tokenisation(
-        kind="space" if pattern == SPACE_PATTERN else "words",
+        kind="space" if rule == SPACE_PATTERN else "words",
         lowercase="Lowercase" in kinds,
         sentences=any(step.get("pattern") == {"String": "\n"} for step in steps),
-        pattern=pattern,
+        pattern=rule,
         composed="NFC" in kinds,
-        replaced=tuple(
-            (step["pattern"]["Regex"], step["content"])
-            for step in steps
-            if step["type"] == "Replace" and "Regex" in step["pattern"]
-        ),
+        replaced=tuple(replaced),
     )
 
 
-def _vocabulary(content: dict[str, Any]) -> Vocabulary:
-    numbers: dict[str, int] = content["model"]["vocab"]
+def _vocabulary(numbers: dict[str, int]) -> Vocabulary:
     if sorted(numbers.values()) != list(range(len(numbers))):
-        raise ValueError("its ids are not 0 to V - 1")
-    return Vocabulary(sorted(numbers, key=numbers.__getitem__))
+        raise ValueError("model.vocab: its ids are not 0 to V - 1")
+    words = sorted(numbers, key=numbers.__getitem__)
+    text = " ".join(words)
+    text.encode()  # a lone surrogate could not be printed
+    if text.split() != words:
+        raise ValueError("model.vocab: a word is empty, or has white space in it")
+    return Vocabulary(words)
+
+
+def _check_same(found: Any, expected: Any, name: str = "") -> None:
+    """Raise `ValueError` for the first field that differs from what this program writes, or that it does not know."""
+    if found is expected:
+        return
+    if isinstance(found, dict) and isinstance(expected, dict):
+        for key in [*expected, *found]:
+            _check_same(found.get(key, ...), expected.get(key, ...), f"{name}.{key}".lstrip("."))
+    elif isinstance(found, list) and isinstance(expected, list):
+        for number, (each, other) in enumerate(zip_longest(found, expected, fillvalue=...)):
+            _check_same(each, other, f"{name}[{number}]")
+    elif type(found) is not type(expected) or found != expected:
+        what = "is missing" if found is ... else f"is not known here: {reprlib.repr(found)}"
+        raise ValueError(f"{name} {what}")

@@ -22,9 +22,12 @@ from torch import Tensor
 from wordtie.errors import RunFolderError
 from wordtie.storage.atomic import apply_umask, atomic_write
 from wordtie.storage.opening import regular_file
+from wordtie.storage.strict_json import conform, parse
 
 VERSION = 1
 HINT = "take it from a copy, or train anew"
+UNREADABLE = (OSError, SafetensorError, ValueError, KeyError, TypeError, RuntimeError, OverflowError)
+"""What safetensors raises for a file, and torch for types and sizes that safetensors leaves to it."""
 
 
 def tensors_sha256(tensors: dict[str, Tensor]) -> str:
@@ -68,7 +71,7 @@ def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             metadata = file.metadata() or {}
             # a copy: where in the file a tensor lies decides how products with it round
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError) as error:
+    except UNREADABLE as error:
         raise RunFolderError(f"{path}: missing or damaged ({error}): {HINT}") from error
     found = _record(path, metadata)
     if metadata.get("sha256") != tensors_sha256(tensors):
@@ -82,21 +85,24 @@ def record(path: Path) -> dict[str, Any]:
         os.close(regular_file(str(path), os.O_RDONLY))  # safetensors would wait for a named pipe to be written
         with safe_open(path, framework="pt") as file:
             return _record(path, file.metadata() or {})
-    except (OSError, SafetensorError) as error:
+    except UNREADABLE as error:
         raise RunFolderError(f"{path}: missing or damaged ({error}): {HINT}") from error
 
 
 def _record(path: Path, metadata: dict[str, str]) -> dict[str, Any]:
     try:
-        version, text, sha256 = int(metadata["version"]), metadata["record"], metadata["record_sha256"]
+        version, text, sha256 = parse(metadata["version"]), metadata["record"], metadata["record_sha256"]
+        conform(version, int, "version")
     except (ValueError, KeyError) as error:
         raise RunFolderError(f"{path}: missing or damaged ({error}): {HINT}") from error
     if version > VERSION:
         raise RunFolderError(f"{path}: written by a newer wordtie: update wordtie to go on from it")
-    if sha256 != _text_sha256(text):
+    if version < 1 or sha256 != _text_sha256(text):
         raise RunFolderError(f"{path}: damaged, its content is not what was saved: {HINT}")
-    found: dict[str, Any] = json.loads(text)
-    return found
+    try:
+        return conform(parse(text, infinity=True), dict[str, Any])
+    except ValueError as error:
+        raise RunFolderError(f"{path}: damaged ({error}): {HINT}") from error
 
 
 @contextmanager

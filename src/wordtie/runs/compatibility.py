@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def recorded_settings(folder: Path) -> Settings | None:
         return None
     try:
         return from_dict(yaml.safe_load(read_regular(path).decode()))
-    except (OSError, ValueError, yaml.YAMLError, SettingsError, AttributeError, TypeError) as error:
+    except (OSError, ValueError, yaml.YAMLError, SettingsError, RecursionError) as error:
         what = " ".join(str(error).split())
         raise RunFolderError(f"{path}: cannot be read as settings ({what}): take it from a copy") from error
 
@@ -57,7 +58,7 @@ def settled(settings: Settings, data: PreparedData) -> Settings:
     return replace(settings, data=replace(settings.data, min_count=data.info["policy"]["min_count"]))
 
 
-def difference(before: dict[str, Any], now: dict[str, Any]) -> str:
+def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """What a run had otherwise, as `training.lr (1.0, now 0.5)`; empty where nothing differs."""
     try:
         then, since = (from_dict(each["settings"]) for each in (before, now))

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from wordtie.console import tell
 from wordtie.errors import RunFolderError
 from wordtie.runs.layout import METRICS
 from wordtie.storage.atomic import saving
 from wordtie.storage.opening import own_file, read_regular
+from wordtie.storage.strict_json import conform, parse
 
-FIGURES = ("epoch", "train_perplexity", "valid_perplexity", "seconds")
-"""What a line of `metrics.jsonl` has, at least."""
+
+class _Figures(TypedDict):
+    """What a line of `metrics.jsonl` has, at least."""
+
+    epoch: int
+    train_perplexity: float
+    valid_perplexity: float
+    seconds: float
 
 
 class Metrics:
@@ -82,14 +88,15 @@ def finished_epochs(folder: Path) -> list[dict[str, Any]]:
     for number, line in enumerate(whole.split(b"\n") if whole else (), start=1):
         try:
             lines.append(_figures(line))
-        except (ValueError, KeyError, TypeError, OverflowError) as error:
+        except ValueError as error:
             hint = "take the file from a copy"
             raise RunFolderError(f"{path}, line {number}: damaged, not the figures of an epoch: {hint}") from error
     return lines
 
 
 def _figures(line: bytes) -> dict[str, Any]:
-    values: dict[str, Any] = json.loads(line.decode("utf-8"))
-    if values["epoch"] < 1 or not all(math.isfinite(values[name]) for name in FIGURES):
+    values = conform(parse(line), dict[str, Any])
+    conform(values, _Figures)
+    if values["epoch"] < 1:
         raise ValueError(values)
     return values

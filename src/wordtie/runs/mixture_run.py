@@ -23,6 +23,7 @@ from safetensors.torch import load as load_tensors
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import RunFolderError
 from wordtie.runs.checkpoint import save_tensors
+from wordtie.runs.contents import MixtureConfig, check_config
 from wordtie.runs.layout import CONFIG, MANIFEST, MODEL_FILES, PARTS
 from wordtie.runs.run_folder import (
     LANGUAGE_MODEL,
@@ -31,6 +32,7 @@ from wordtie.runs.run_folder import (
     StoredModel,
     open_stored,
     remove_parts,
+    sound,
     write_sealed,
 )
 from wordtie.storage.atomic import file_sha256, remove_leftovers, saving
@@ -59,9 +61,11 @@ def write_mixture(folder: Path, parts: Sequence[Path], weights_RP: NDArray[np.fl
 
 def understand_mixture(stored: StoredModel) -> SavedMixture:
     """The parts and weights of a run folder of this kind. Raises `RunFolderError`."""
+    with sound(stored.folder / CONFIG):
+        names = check_config(stored.config, MixtureConfig)["parts"]
     parts = []
     try:
-        for name in stored.config["parts"]:
+        for name in names:
             part = stored.folder / PARTS / name
             if file_sha256(part / MANIFEST) != name:
                 raise RunFolderError(f"{part / MANIFEST}: is of another model: take the mixture from a copy")

@@ -15,7 +15,7 @@ from wordtie.errors import RunFolderError, SettingsError
 from wordtie.ngrams.trie import NgramTrie
 from wordtie.ngrams.trie_file import trie_from_bytes, write_trie
 from wordtie.runs.layout import CONFIG, MODEL
-from wordtie.runs.run_folder import NGRAM, StoredModel, write_sealed
+from wordtie.runs.run_folder import NGRAM, StoredModel, trained_config, write_sealed
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,9 @@ def write_ngrams(folder: Path, model: SavedNgrams) -> None:
 
 def understand_ngrams(stored: StoredModel) -> SavedNgrams:
     """The model of a run folder of this kind, mapped into memory. Raises `RunFolderError`."""
+    config = trained_config(stored)
     try:
-        sections = stored.config["settings"]
+        sections = config["settings"]
         data = {**sections["data"], "split": tuple(sections["data"]["split"])}
         ngram = {**sections["ngram"], "minimum_counts": tuple(sections["ngram"]["minimum_counts"])}
         settings = NgramSettings(DataSettings(**data), **ngram)
@@ -49,7 +50,7 @@ def understand_ngrams(stored: StoredModel) -> SavedNgrams:
         trie = trie_from_bytes(stored.content)
     except (ValueError, KeyError, TypeError) as error:
         raise RunFolderError(f"{stored.folder / MODEL}: does not fit config.json: take both from a copy") from error
-    return SavedNgrams(settings, trie, stored.tokenizer, stored.config.get("texts", {}))
+    return SavedNgrams(settings, trie, stored.tokenizer, config.get("texts", {}))
 
 
 def as_sections(settings: NgramSettings) -> dict[str, dict[str, Any]]:

@@ -9,16 +9,24 @@ import platform
 import subprocess
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import wordtie
 from wordtie.errors import RunFolderError
 from wordtie.runs.layout import SESSIONS
 from wordtie.storage.atomic import saving, write_text
 from wordtie.storage.opening import own_file, read_regular
+from wordtie.storage.strict_json import conform, parse
 
 if TYPE_CHECKING:
     import torch
+
+
+class _Invocation(TypedDict):
+    """What a line of `sessions.jsonl` has, at least."""
+
+    code_version: str
+    machine: dict[str, Any]
 
 
 def cores() -> int:
@@ -110,8 +118,9 @@ def sessions(folder: Path) -> list[dict[str, Any]]:
     found = []
     for number, line in enumerate(lines, 1):
         try:
-            session = json.loads(line.decode("utf-8"))
-            found.append({**session, "code_version": str(session["code_version"]), "machine": session["machine"]})
-        except (ValueError, KeyError, TypeError) as error:
+            session = conform(parse(line), dict[str, Any])
+            conform(session, _Invocation)
+            found.append(session)
+        except ValueError as error:
             raise RunFolderError(f"{path}: line {number} is damaged ({error}): remove that line") from error
     return found

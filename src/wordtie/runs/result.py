@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -12,6 +12,7 @@ from wordtie.errors import RunFolderError
 from wordtie.runs.layout import RESULT
 from wordtie.storage.atomic import write_text
 from wordtie.storage.opening import read_regular
+from wordtie.storage.strict_json import conform, parse
 
 Stopped: TypeAlias = Literal["finished", "patience", "max_time"]
 
@@ -64,11 +65,25 @@ def read_result(folder: Path) -> TrainingResult | None:
     if not path.exists():
         return None
     try:
-        return TrainingResult(**{**json.loads(read_regular(path)), "folder": folder})
-    except (OSError, ValueError, TypeError) as error:
+        return _result(parse(read_regular(path)), folder)
+    except (OSError, ValueError) as error:
         raise RunFolderError(
             f"{path}: damaged ({error}): remove it, and the run goes on from its checkpoint"
         ) from error
+
+
+def _result(values: Any, folder: Path) -> TrainingResult:
+    """Raises `ValueError` for a field that is missing, or of another type or range."""
+    checked = conform({**conform(values, dict[str, Any]), "folder": folder}, TrainingResult)
+    found = {each.name: checked[each.name] for each in fields(TrainingResult)}  # type: ignore[index]
+    for name, value in found.items():
+        if isinstance(value, int | float) and value < 0:
+            raise ValueError(f"{name} must not be negative, got {value}")
+    for split in ("valid", "test"):
+        nats, tokens, perplexity = (found[f"{split}_{what}"] for what in ("nats", "tokens", "perplexity"))
+        if tokens < 1 or not math.isclose(perplexity, math.exp(min(nats / tokens, 700.0))):
+            raise ValueError(f"{split}_perplexity is not exp({split}_nats / {split}_tokens)")
+    return TrainingResult(**found)
 
 
 @dataclass
@@ -85,8 +100,6 @@ class Position:
     """Of training and validation, over all invocations."""
     measuring_seconds: float = 0.0
     """Of `seconds`, those of validation."""
-    tokens_seen: int = 0
-    """Target words of all steps so far."""
     best_perplexity: float = math.inf
     """The best validation objective so far; of a language model, its perplexity."""
     best_epoch: int = 0
@@ -104,7 +117,6 @@ class Position:
         """Count one more window."""
         self.nats += nats
         self.tokens += tokens
-        self.tokens_seen += tokens
         self.window += 1
 
     def add_precision(self, precision: str) -> None:

@@ -16,7 +16,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from safetensors.torch import load as load_tensors
 from torch import Tensor
 
 from wordtie import __version__
@@ -25,6 +24,7 @@ from wordtie.config.paths import path_of
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import RunFolderError, SettingsError
 from wordtie.runs.checkpoint import save_tensors
+from wordtie.runs.contents import VERSION, Config, NewerFormatError, Stored, check_config, parse_kind
 from wordtie.runs.layout import (
     CHECKPOINT,
     CONFIG,
@@ -40,11 +40,12 @@ from wordtie.runs.layout import (
     SETTINGS,
     TOKENIZER,
 )
-from wordtie.runs.sealed import VERSION, finish_publishing, publish, read_model_files
+from wordtie.runs.parameters import Shape, check_numbers, check_tensors, language_model_shapes, parse_tensors
+from wordtie.runs.sealed import finish_publishing, publish, read_model_files
 from wordtie.storage.atomic import file_sha256, remove_leftovers, saving, stage_prefix
 from wordtie.storage.lock import LOCK, hold, open_lock, release
 
-LANGUAGE_MODEL = "language_model"
+LANGUAGE_MODEL, WORD2VEC = "language_model", "word2vec"
 Mode: TypeAlias = Literal["new", "resume", "overwrite"]
 """What to do with a run that is in the folder already: refuse, continue it, replace it."""
 NGRAM = "ngram"
@@ -53,7 +54,7 @@ OPENERS = {
     LANGUAGE_MODEL: "`wordtie evaluate`, `wordtie surprisal` or `wordtie predict`",
     NGRAM: "`wordtie evaluate`, `wordtie surprisal` or `wordtie predict`",
     MIXTURE: "`wordtie evaluate`, `wordtie surprisal` or `wordtie predict`",
-    "word2vec": "`wordtie vectors` or `wordtie similarity`",
+    WORD2VEC: "`wordtie vectors` or `wordtie similarity`",
 }
 """Kind of model to the commands for it."""
 
@@ -76,7 +77,7 @@ class StoredModel:
 
     folder: Path
     kind: str
-    config: dict[str, Any]
+    config: Stored
     content: mmap.mmap | bytes
     """Of the file that holds the numbers, mapped into memory."""
     tokenizer: Tokenizer
@@ -90,14 +91,38 @@ def write_language_model(folder: Path, model: SavedModel) -> None:
 
 
 def read_language_model(folder: Path) -> SavedModel:
-    """As `read_model`, with the settings understood. Raises `RunFolderError`."""
+    """As `read_model`; the tensors are those of a model of its settings. Raises `RunFolderError`."""
     return understand_language_model(open_stored(folder, LANGUAGE_MODEL))
 
 
 def understand_language_model(stored: StoredModel) -> SavedModel:
     """The language model of a run folder of this kind. Raises `RunFolderError`."""
-    settings = read_settings(stored.config, stored.folder)
-    return SavedModel(settings, load_tensors(bytes(stored.content)), stored.tokenizer, stored.config.get("texts", {}))
+    config, tensors, folder = trained_config(stored), read_tensors(stored), stored.folder
+    settings = read_settings(config, folder)
+    check_fits(folder, tensors, lambda: language_model_shapes(settings.model, config["words"], len(tensors)))
+    return SavedModel(settings, tensors, stored.tokenizer, config.get("texts", {}))
+
+
+def trained_config(stored: StoredModel) -> Config:
+    """The config of a model that was trained on a text. Raises `RunFolderError`."""
+    with sound(stored.folder / CONFIG):
+        return check_config(stored.config, Config)
+
+
+def read_tensors(stored: StoredModel) -> dict[str, Tensor]:
+    """The numbers of a model that is stored as safetensors. Raises `RunFolderError`."""
+    with sound(stored.folder / MODEL):
+        return parse_tensors(bytes(stored.content))
+
+
+def check_fits(folder: Path, tensors: Mapping[str, Tensor], expected: Callable[[], Mapping[str, Shape]]) -> None:
+    """Raise `RunFolderError` if the tensors are not the parameters that the config asks for."""
+    try:
+        check_tensors(tensors, expected())
+    except ValueError as error:
+        raise RunFolderError(f"{folder / MODEL}: does not fit {CONFIG} ({error}): take both from a copy") from error
+    with sound(folder / MODEL):
+        check_numbers(tensors)
 
 
 def write_model(
@@ -126,41 +151,56 @@ def write_sealed(
             publish(stage, folder)
 
 
-def read_model(folder: Path, kind: str) -> tuple[dict[str, Any], dict[str, Tensor], Tokenizer]:
+def read_model(folder: Path, kind: str) -> tuple[Config, dict[str, Tensor], Tokenizer]:
     """(config, tensors, tokenizer) of a sealed run folder.
 
     Raises `RunFolderError` as `open_stored` does.
     """
     stored = open_stored(folder, kind)
-    return stored.config, load_tensors(bytes(stored.content)), stored.tokenizer
+    return trained_config(stored), read_tensors(stored), stored.tokenizer
 
 
 def open_stored(folder: Path, *kinds: str) -> StoredModel:
     """The model of a sealed run folder, of one of these kinds.
 
-    Raises `RunFolderError` where a file is missing, is not what the manifest says, or is from a newer version.
+    Raises `RunFolderError` if a file is missing, is not what the manifest says, is from a newer version, or does not
+    hold what its format asks for.
     """
     contents = read_model_files(folder)
-    config: dict[str, Any] = json.loads(bytes(contents[CONFIG]))
-    if config.get("version", 0) > VERSION:
-        raise RunFolderError(
-            f"{folder / CONFIG}: format {config['version']} of wordtie {config.get('wordtie')}, newer than this one: "
-            "update wordtie"
-        )
-    kind = str(config.get("kind"))
+    with sound(folder / CONFIG):
+        head = parse_kind(bytes(contents[CONFIG]))
+    kind = head["kind"]
     if kind not in kinds:
         opener = OPENERS.get(kind, "a newer wordtie")
-        raise RunFolderError(f"{folder / CONFIG}: holds a {kind} model, not a {kinds[0]} model: open it with {opener}")
+        found = f"{' '.join(kind.split()):.40}"
+        raise RunFolderError(f"{folder / CONFIG}: holds a {found} model, not a {kinds[0]} model: open it with {opener}")
+    with sound(folder / CONFIG):
+        config = check_config(head, Stored)
     tokenizer = Tokenizer.from_bytes(bytes(contents[TOKENIZER]), folder / TOKENIZER)
+    with sound(folder / CONFIG):
+        if config["words"] != len(tokenizer.vocabulary):
+            raise ValueError(f"words is {config['words']}, but {TOKENIZER} has {len(tokenizer.vocabulary)}")
     return StoredModel(folder, kind, config, contents[MODEL], tokenizer)
 
 
-def read_settings(config: dict[str, Any], folder: Path) -> Settings:
-    """The settings in a config. Raises `RunFolderError` for those of a newer version."""
+@contextmanager
+def sound(path: Path) -> Iterator[None]:
+    """While a file's content is checked: a `ValueError` becomes a `RunFolderError` that names the file."""
+    try:
+        yield
+    except NewerFormatError as error:
+        raise RunFolderError(f"{path}: {error}: update wordtie") from error
+    except ValueError as error:
+        raise RunFolderError(f"{path}: damaged ({error}): take it from a copy") from error
+
+
+def read_settings(config: Mapping[str, Any], folder: Path) -> Settings:
+    """The settings in a config. Raises `RunFolderError` for those of a newer version, or that no model can have."""
     try:
         return from_dict(config["settings"])
-    except (SettingsError, KeyError, TypeError) as error:
-        raise RunFolderError(f"{folder / CONFIG}: {error}: update wordtie") from error
+    except SettingsError as error:
+        hint = "update wordtie" if str(error).startswith("unknown") else "take it from a copy"
+        raise RunFolderError(f"{folder / CONFIG}: {error}: {hint}") from error
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import json
 import mmap
 import os
 import shutil
@@ -26,15 +25,15 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from wordtie.errors import RunFolderError
+from wordtie.runs.contents import NewerFormatError, parse_manifest
 from wordtie.runs.layout import CHECKPOINT, MANIFEST, MODEL, MODEL_FILES, NEXT, SEALED
 from wordtie.storage.atomic import mapped, sync
 from wordtie.storage.lock import is_locked
 from wordtie.storage.opening import regular_file
 
-VERSION = 2
 LONGEST_WAIT = 60.0
 """Seconds for which a reader looks again while files change: no one exports without a pause for as long."""
 
@@ -126,7 +125,12 @@ def _read(place: Path, folder: Path) -> dict[str, mmap.mmap | bytes]:
                 files[name] = stack.enter_context(_opened(place / name))
             except OSError as error:
                 raise RunFolderError(f"{place / name}: cannot be read ({error.strerror}): {hint}") from error
-        digests = _digests(seal.read(), place / MANIFEST, hint)
+        try:
+            digests = parse_manifest(seal.read())["sha256"]
+        except NewerFormatError as error:
+            raise RunFolderError(f"{place / MANIFEST}: {error}: update wordtie") from error
+        except ValueError as error:
+            raise RunFolderError(f"{place / MANIFEST}: damaged ({error}): {hint}") from error
         contents: dict[str, mmap.mmap | bytes] = {}
         for name, file in files.items():
             contents[name] = mapped(file) if name == MODEL else file.read()
@@ -137,15 +141,3 @@ def _read(place: Path, folder: Path) -> dict[str, mmap.mmap | bytes]:
 
 def _opened(path: Path) -> IO[bytes]:
     return open(path, "rb", opener=regular_file)
-
-
-def _digests(manifest: bytes, path: Path, hint: str) -> dict[str, Any]:
-    """The digest of each file. Raises `RunFolderError` for a manifest that is damaged or of a newer version."""
-    try:
-        found = json.loads(manifest.decode("utf-8"))
-        version, digests = int(found["version"]), dict(found["sha256"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise RunFolderError(f"{path}: damaged: {hint}") from error
-    if version > VERSION:
-        raise RunFolderError(f"{path}: format {version} is newer than this wordtie: update wordtie")
-    return digests

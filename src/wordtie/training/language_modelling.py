@@ -7,6 +7,7 @@ that no token is dropped. Both are always computed in float32.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import torch
 from torch import Tensor
 
 from wordtie.config import Settings
-from wordtie.data.batches import Ids, batches, window_count
+from wordtie.data.batches import Ids, batches, stream_length, window_count
 from wordtie.data.token_file import PreparedData
 from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.evaluation.perplexity import Score, evaluate
@@ -27,6 +28,7 @@ from wordtie.losses.loss import Loss, LossSum
 from wordtie.models.language_model import LanguageModel
 from wordtie.nn.core import State
 from wordtie.noise.noisy_forward import Noise, build_noise
+from wordtie.training.divergence import why_diverged
 from wordtie.training.task import Batch, Tensors, Validation
 
 VALIDATION_STREAMS = 10
@@ -71,6 +73,7 @@ class LanguageModelling:
         self.precision = precision
         self.noise = build_noise(settings.noise, data, device)
         self.batches_per_epoch = window_count(len(data.train), training.streams, training.steps)
+        self.tokens_per_epoch = training.streams * stream_length(len(data.train), training.streams)
         self.model = LanguageModel(settings.model, len(data.vocabulary)).to(device)
         count_V = torch.from_numpy(np.bincount(data.train, minlength=len(data.vocabulary))).to(device)
         loss = build_loss(settings.loss, training.fused, precision, count_V, settings.has_sparse_updates)
@@ -97,16 +100,20 @@ class LanguageModelling:
         """The perplexity of the validation text, by the mean of the noisy word vectors if that is what predicts."""
         self.model.use(self.settings.training.fused)
         with self.noise.frozen(self.model):
-            perplexity = self._score(self.data.valid, VALIDATION_STREAMS).perplexity
+            score = self._score(self.data.valid, VALIDATION_STREAMS)
+        perplexity = score.perplexity
         return Validation(
-            perplexity, {"valid_perplexity": perplexity}, f"validation perplexity {format_perplexity(perplexity)}"
+            objective=perplexity,
+            figures={"valid_perplexity": perplexity},
+            diverged=why_diverged(score, self.model.words),
+            summary=f"validation perplexity {format_perplexity(perplexity)}",
         )
 
     def for_export(self, parameters: Tensors) -> Tensors:
         """With the mean of the noise folded in, where that is what predicts."""
         return self.noise.for_prediction(parameters)
 
-    def measure(self, exported: Tensors) -> dict[str, Any]:
+    def measure(self, exported: Tensors) -> tuple[dict[str, Any], str]:
         """Perplexity, nats and tokens of validation and test text, and how they were read.
 
         The model has these tensors afterwards.
@@ -116,14 +123,16 @@ class LanguageModelling:
         splits = self.data.info["splits"]
         text = {"vocabulary_size": self.data.info["vocabulary_size"], **self.data.info["policy"]}
         found: dict[str, Any] = {"text": text | {f"{split}_oov": splits[split]["oov"] for split in ("valid", "test")}}
-        for split, ids in (("valid", self.data.valid), ("test", self.data.test)):
+        what = ""
+        for split, ids, most in (("valid", self.data.valid, None), ("test", self.data.test, math.inf)):
             score = self._final(ids)
+            what = what or why_diverged(score, self.model.words, most)
             found |= {
                 f"{split}_perplexity": score.perplexity,
                 f"{split}_nats": score.nats,
                 f"{split}_tokens": score.tokens,
             }
-        return found
+        return found, what
 
     def seconds_to_measure(self) -> float:
         """Of validating once and measuring both texts over one stream, by the time a few words take."""

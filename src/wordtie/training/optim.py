@@ -56,6 +56,12 @@ OPTIMISERS: dict[str, Callable[[Parameters, TrainingSettings], torch.optim.Optim
     "adam": _adam,
     "rmsprop": _rmsprop,
 }
+SLOTS: dict[str, tuple[str, ...]] = {
+    "sgd": (),
+    "adam": ("step", "exp_avg", "exp_avg_sq"),
+    "rmsprop": ("step", "square_avg"),
+}
+"""What each keeps for a parameter from its first step on, as PyTorch names it."""
 
 
 def build_optimiser(settings: TrainingSettings, parameters: Parameters) -> torch.optim.Optimizer:

@@ -15,8 +15,9 @@ from wordtie.runs import checkpoint, provenance, run_folder
 from wordtie.runs.compatibility import changed_settings, difference, identity
 from wordtie.runs.layout import CHECKPOINT, MODEL_FILES, RESULT, SETTINGS
 from wordtie.runs.metrics import Metrics
-from wordtie.runs.result import Position
+from wordtie.runs.record import read_record
 from wordtie.storage.atomic import write_text
+from wordtie.training.resume_checks import check_resumable
 from wordtie.training.run_state import RunState
 from wordtie.training.task import Tensors
 
@@ -42,7 +43,8 @@ def read_resumable(folder: Path, settings: Settings) -> Resumable | None:
     tensors, record = checkpoint.load(path)
     with checkpoint.wrap_record_errors(path):
         try:
-            other = changed_settings(from_dict(record["identity"]["settings"]), settings)
+            _, before = read_record(record)
+            other = changed_settings(from_dict(before["settings"]), settings)
         except SettingsError as error:
             other = [str(error)]
     if other:
@@ -76,6 +78,7 @@ class RunWriter:
         self.how_to_resume = "" if mode == "resume" else "with --resume "
         self.resumable = resumable
         self.metrics = Metrics(folder)
+        self.words = len(data.train)
 
     def begin(self, state: RunState) -> None:
         """Bring the run to where its checkpoint is, or save its start. Raises `RunFolderError`, `SaveError`."""
@@ -118,9 +121,11 @@ class RunWriter:
     def _restore(self, resumable: Resumable, state: RunState) -> None:
         """Take everything back. Raises `RunFolderError` if the text is not the run's."""
         with checkpoint.wrap_record_errors(resumable.path):
-            other = difference(resumable.record["identity"], self.identity)
+            position, before = read_record(resumable.record)
+            other = difference(before, self.identity)
             if not other:
-                state.restore(resumable.tensors, Position(**resumable.record["position"]))
+                check_resumable(resumable.tensors, state, position, self.settings, self.words)
+                state.restore(resumable.tensors, position)
         if other:
             raise incompatible_run(self.folder, other)
         self.resumable = replace(resumable, tensors={})  # their memory is free again

@@ -39,6 +39,8 @@ class Validation:
     """What epochs are compared by; less is better. A perplexity, or a negative BLEU."""
     figures: dict[str, float]
     """Lines of `metrics.jsonl`, by name."""
+    diverged: str
+    """Why the model is worse than any guess; empty if it is not."""
     summary: str
     """For the person who waits: `validation perplexity 120.31`."""
 
@@ -68,6 +70,10 @@ class Task(Protocol):
     def batches_per_epoch(self) -> int:
         """How many steps an epoch has."""
 
+    @property
+    def tokens_per_epoch(self) -> int:
+        """How many target words these have."""
+
     def initial_state(self) -> State:
         """The state that an epoch starts with."""
 
@@ -83,8 +89,9 @@ class Task(Protocol):
     def for_export(self, parameters: Tensors) -> Tensors:
         """The tensors that a run folder gets, from parameters as they are trained."""
 
-    def measure(self, exported: Tensors) -> dict[str, Any]:
-        """The figures of the finished run on validation and test text: fields of `TrainingResult`."""
+    def measure(self, exported: Tensors) -> tuple[dict[str, Any], str]:
+        """The figures of the finished run on validation and test text, fields of `TrainingResult`; why they mean
+        nothing, or an empty string."""
 
     def seconds_to_measure(self) -> float:
         """How long `validate` and then `measure` will take, estimated from a short reading."""

@@ -21,7 +21,6 @@ from wordtie.config.unused_settings import unused_settings
 from wordtie.console import say
 from wordtie.data.input_warnings import training_text_warnings
 from wordtie.data.prepare import prepare
-from wordtie.errors import DivergedError
 from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.evaluation.perplexity import Score
 from wordtie.models.memory import check_size
@@ -29,6 +28,7 @@ from wordtie.runs import checkpoint
 from wordtie.runs.live_progress import LiveProgress
 from wordtie.runs.result import Position, Stopped, TrainingResult
 from wordtie.runs.run_folder import Mode, folder_for_training
+from wordtie.training.divergence import NO_NUMBER, diverged, why_unusable
 from wordtie.training.language_modelling import LanguageModelling
 from wordtie.training.optim import build_optimiser, parameter_groups, set_learning_rate
 from wordtie.training.precision import precision_of, resolve_device
@@ -158,6 +158,9 @@ class Trainer:
         self.checkpoint()  # a kill during validation must not cost what was trained since the last one
         state, position = self.state, self.state.position
         validation = self.validate()
+        better = validation.objective < position.best_perplexity
+        keeps = better or self.training.keep == "last"
+        exported = self.for_export() if keeps else state.kept  # the last step that may find that the run diverged
         position.seconds = self.seconds()
         train_perplexity = Score(position.nats, position.tokens).perplexity
         self.writer.metrics.write(
@@ -171,12 +174,11 @@ class Trainer:
             f"epoch {position.epoch}  lr {lr:.4g}  training perplexity {format_perplexity(train_perplexity)}  "
             f"{validation.summary}  {position.seconds:.0f} s"
         )
-        better = validation.objective < position.best_perplexity
         if better:
             position.best_perplexity, position.best_epoch = validation.objective, position.epoch
-        if better or self.training.keep == "last":
-            state.kept = self.task.for_export(state.parameters())
-            self.writer.export(state.kept)
+        if keeps:
+            state.kept = exported
+            self.writer.export(exported)
         position.history.append(validation.objective)
         if not state.average.mean and averaging_begins(position.history, self.training.average_patience):
             state.average.begin(state.model)
@@ -186,15 +188,22 @@ class Trainer:
         self.checkpoint()
 
     def validate(self) -> Validation:
-        """Measure the model on the validation text. Raises `DivergedError` if the result is not a number."""
+        """Measure the model on the validation text. Raises `DivergedError` if the result means nothing."""
         self.progress.measuring("validation")
         started = time.monotonic()
         with self.state.average.applied(self.state.model):
             validation = self.task.validate()
         self.state.position.measuring_seconds += time.monotonic() - started
-        if not math.isfinite(validation.objective):
-            self.diverged("on the validation text")
+        if validation.diverged:
+            self.diverged("on the validation text", validation.diverged)
         return validation
+
+    def for_export(self) -> Tensors:
+        """The current parameters as they are exported. Raises `DivergedError` if they could not be loaded again."""
+        exported = self.task.for_export(self.state.parameters())
+        if what := why_unusable(exported):
+            self.diverged("after the last window", what)
+        return exported
 
     def provisional(self) -> Tensors:
         """What to export when time ran out: the current parameters, unless those of a finished epoch are better.
@@ -207,14 +216,16 @@ class Trainer:
         validation = self.validate()
         if self.training.keep == "best" and validation.objective >= state.position.best_perplexity:
             return state.kept
-        return self.task.for_export(state.parameters())
+        return self.for_export()
 
     def finish(self, stopped: Stopped, exported: Tensors) -> TrainingResult:
         """Measure the exported model, and write result.json."""
         position = self.state.position
         self.progress.measuring("test")
         started = time.monotonic()
-        figures = self.task.measure(exported)
+        figures, what = self.task.measure(exported)
+        if what:
+            self.diverged("measured in the end", what)
         measuring_seconds = position.measuring_seconds + time.monotonic() - started
         result = TrainingResult(
             folder=self.writer.folder,
@@ -226,7 +237,7 @@ class Trainer:
             weights_sha256=checkpoint.tensors_sha256(exported),
             precision=", ".join(position.precisions),
             epochs_trained=round(position.epoch - 1 + position.window / self.task.batches_per_epoch, 4),
-            tokens_seen=position.tokens_seen,
+            tokens_seen=(position.epoch - 1) * self.task.tokens_per_epoch + position.tokens,
             measuring_seconds=round(measuring_seconds, 1),
             **figures,
         )
@@ -247,16 +258,9 @@ class Trainer:
         """Whether this invocation has to stop training now to be measured in time."""
         return time.monotonic() - self.started >= self.max_seconds - self.reserve
 
-    def diverged(self, where: str) -> NoReturn:
+    def diverged(self, where: str, what: str = NO_NUMBER) -> NoReturn:
         """Stop, and say what was kept and what to try."""
-        position, training, folder = self.state.position, self.training, self.writer.folder
-        epoch = position.best_epoch if training.keep == "best" else position.epoch - 1
-        if epoch:
+        if self.state.kept:
             self.writer.export(self.state.kept)  # the folder may have a provisional one, of a stop by time
-        self.writer.end_invocation(f"diverged at epoch {position.epoch}, {where}")
-        kept = f"the model of epoch {epoch} is kept" if epoch else "no epoch was finished"
-        clip = f"--clip {training.clip / 2:g}" if training.clip else "--clip 5"
-        raise DivergedError(
-            f"{folder}: the loss is not a number at epoch {position.epoch}, {where}; {kept}. "
-            f"Try --lr {training.lr / 2:g} or {clip}, in another --out or with --overwrite"
-        )
+        self.writer.end_invocation(f"diverged at epoch {self.state.position.epoch}, {where}")
+        raise diverged(self.writer.folder, self.training, self.state.position, what, where)

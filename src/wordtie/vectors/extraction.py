@@ -6,7 +6,6 @@ are better. A tied model has one set, which goes by any of the three names.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -17,10 +16,12 @@ from torch import Tensor
 from wordtie.config.paths import path_of
 from wordtie.errors import DataError, RunFolderError
 from wordtie.models.language_model import WORD_MATRICES
+from wordtie.runs.contents import NewerFormatError, parse_kind
 from wordtie.runs.layout import CONFIG
-from wordtie.runs.run_folder import LANGUAGE_MODEL, read_model
+from wordtie.runs.run_folder import LANGUAGE_MODEL, WORD2VEC, read_language_model
 from wordtie.vectors.files import read_vectors
 from wordtie.vectors.word_vectors import WordVectors
+from wordtie.word2vec.reading import read_word2vec
 
 Side = Literal["input", "output", "tied"]
 WITH_VECTORS = (LANGUAGE_MODEL, "word2vec")
@@ -45,8 +46,11 @@ def sides(run: Path) -> dict[str, WordVectors]:
 
 def _read(run: Path) -> tuple[dict[str, Tensor], Sequence[str]]:
     """(tensors, words)"""
-    _, tensors, tokenizer = read_model(run, _kind(run))
-    return tensors, tokenizer.vocabulary.words
+    if _kind(run) == WORD2VEC:
+        tensors, tokenizer = read_word2vec(run)
+        return tensors, tokenizer.vocabulary.words
+    saved = read_language_model(run)
+    return saved.tensors, saved.tokenizer.vocabulary.words
 
 
 def _side(run: Path, tensors: Mapping[str, Tensor], words: Sequence[str], side: Side | None) -> WordVectors:
@@ -81,8 +85,10 @@ def open_vectors(source: str) -> WordVectors:
 def _kind(run: Path) -> str:
     path = run / CONFIG
     try:
-        kind = str(json.loads(path.read_text(encoding="utf-8"))["kind"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        kind = parse_kind(path.read_bytes())["kind"]
+    except NewerFormatError as error:
+        raise RunFolderError(f"{path}: {error}: update wordtie") from error
+    except (OSError, ValueError) as error:
         raise RunFolderError(f"{run}: no run folder, or without a finished model in it") from error
     if kind not in WITH_VECTORS:
         raise RunFolderError(f"{path}: a {kind} model has no word vectors that this version knows of")

@@ -29,7 +29,7 @@ from wordtie.word2vec.model import Word2Vec
 from wordtie.word2vec.settings import Word2VecSettings, recipe, with_min_count
 from wordtie.word2vec.training import fit
 
-KIND = "word2vec"
+KIND = run_folder.WORD2VEC
 
 
 @dataclass(frozen=True)

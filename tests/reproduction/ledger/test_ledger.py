@@ -96,7 +96,7 @@ def test_a_number_that_stands_there_twice_is_found(row: Row, place: Place) -> No
     """Whoever reads the file sees the first, a program the last."""
     path = write_entry(place.results, made_up(row))
     path.write_text(path.read_text().replace("{", '{\n  "test_perplexity": 9.9,', 1))
-    with pytest.raises(LedgerError, match="changed by hand"):
+    with pytest.raises(LedgerError, match="is there twice"):
         read_entry(path)
 
 

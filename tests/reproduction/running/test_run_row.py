@@ -82,7 +82,7 @@ def test_a_run_that_went_on_beyond_its_patience_is_another_one(row: Row, place: 
     run_row.run_row(longer, 1, place)
     path = place.folder(row, 1) / layout.CHECKPOINT
     tensors, record = checkpoint.load(path)
-    record["position"]["history"] = [3.0, 4.0, 5.0]
+    record["position"] |= {"history": [3.0, 4.0, 5.0], "best_perplexity": 3.0, "best_epoch": 1}
     checkpoint.save(path, tensors, record)
     impatient = dataclasses.replace(row, changes={**longer.changes, "training.patience": 1})
     with pytest.raises(RunFolderError, match=r"beyond a patience of 1.*--again"):

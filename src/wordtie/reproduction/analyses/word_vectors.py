@@ -29,7 +29,7 @@ from wordtie.exits import exit_code_of
 from wordtie.reproduction.ledger.ledger import write_sealed
 from wordtie.reproduction.render.word_vectors_table import COMPARED, DOCUMENT, LANGUAGE_MODEL, read, update
 from wordtie.runs.checkpoint import tensors_sha256
-from wordtie.runs.layout import CONFIG, MANIFEST
+from wordtie.runs.layout import MANIFEST
 from wordtie.runs.provenance import machine, versions
 from wordtie.runs.run_folder import read_model
 from wordtie.vectors.agreement import agreement
@@ -145,8 +145,7 @@ def is_there(result: Path, data: DataSettings, settings: Word2VecSettings) -> bo
 
 def texts_of(folder: Path) -> dict[str, str]:
     """SHA-256 of the text of each split that a run folder's model was trained with."""
-    texts: dict[str, str] = json.loads((folder / CONFIG).read_text(encoding="utf-8"))["texts"]
-    return texts
+    return read_model(folder, KIND)[0].get("texts", {})
 
 
 def print_table(results: Sequence[Path]) -> None:

@@ -11,19 +11,39 @@ import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 from wordtie.config import RUNTIME_ONLY, Settings, from_dict, resolved
 from wordtie.errors import DataError, SettingsError
 from wordtie.reproduction.ledger.earlier import with_earlier
 from wordtie.reproduction.papers.row import Row
 from wordtie.storage.atomic import write_text
+from wordtie.storage.strict_json import conform, parse
 
 Entry: TypeAlias = dict[str, Any]
 VERSION = 1
 DIVERGED = "later_session_diverged"
 """Where an entry keeps the changes of a later session that came to nothing."""
 HINT = "take it from a copy, or run the row with --again"
+
+
+class _Sealed(TypedDict):
+    checksum: str
+
+
+class _Scored(_Sealed):
+    """What is read of every entry of a run."""
+
+    version: int
+    row: str
+    seed: int
+    configuration: dict[str, dict[str, Any]]
+    valid_nats: float
+    valid_tokens: int
+    valid_perplexity: float
+    test_nats: float
+    test_tokens: int
+    test_perplexity: float
 
 
 class LedgerError(DataError):
@@ -51,13 +71,13 @@ def read_sealed(path: Path, hint: str) -> Entry:
     """What `write_sealed` wrote there, to the letter. Raises `LedgerError`, which gives the `hint`."""
     try:
         text = path.read_text(encoding="utf-8")
-        content: Entry = json.loads(text)
-        given, made = content["checksum"], checksum(content)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        content: Entry = conform(parse(text), dict[str, Any])
+        given, made = conform(content, _Sealed)["checksum"], checksum(content)
+    except (OSError, ValueError) as error:  # text that is not Unicode, too
         raise LedgerError(f"{path}: not a result of `wordtie reproduce`, or damaged ({error}): {hint}") from error
     if given != made:
         raise LedgerError(f"{path}: was changed by hand, its checksum does not fit: {hint}")
-    if text != _text(content):  # a name that is there twice, of which the checksum sees the last
+    if text != _text(content):  # white space, which the checksum does not see
         raise LedgerError(f"{path}: was changed by hand, it is not as the program writes it: {hint}")
     return content
 
@@ -92,9 +112,10 @@ def read_entry(path: Path) -> Entry:
     """An entry that is what the program wrote. Raises `LedgerError` where it is not."""
     entry = read_sealed(path, HINT)
     try:
-        version, row, seed = int(entry["version"]), str(entry["row"]), int(entry["seed"])
-    except (ValueError, KeyError, TypeError) as error:
+        conform(entry, _Scored)
+    except ValueError as error:
         raise LedgerError(f"{path}: not a result of `wordtie reproduce`, or damaged ({error}): {HINT}") from error
+    version, row, seed = (entry[name] for name in ("version", "row", "seed"))
     if version > VERSION:
         raise LedgerError(f"{path}: written by a newer wordtie: update wordtie")
     if not f"/{path.as_posix()}".endswith(f"/{row}.seed-{seed}.json"):
@@ -105,7 +126,8 @@ def read_entry(path: Path) -> Entry:
 
 def _check_scores(path: Path, entry: Entry) -> None:
     for split in ("valid", "test"):
-        expected = math.exp(min(entry[f"{split}_nats"] / entry[f"{split}_tokens"], 700))
+        nats, tokens = entry[f"{split}_nats"], entry[f"{split}_tokens"]
+        expected = math.exp(min(nats / tokens, 700)) if tokens > 0 else math.nan
         if not math.isclose(entry[f"{split}_perplexity"], expected, rel_tol=1e-9):
             raise LedgerError(f"{path}: the {split} perplexity is not exp(nats / tokens)")
 

@@ -10,7 +10,8 @@ from wordtie.errors import RunFolderError
 from wordtie.reproduction.ledger.ledger import configuration
 from wordtie.runs import checkpoint, layout
 from wordtie.runs.compatibility import difference, identity, settled
-from wordtie.runs.result import Position, TrainingResult, read_result
+from wordtie.runs.record import read_record
+from wordtie.runs.result import TrainingResult, read_result
 from wordtie.runs.run_folder import read_language_model
 from wordtie.training.schedule import out_of_patience
 
@@ -36,8 +37,8 @@ def _check_begun_alike(folder: Path, settings: Settings, data: PreparedData, sta
         return
     _, record = checkpoint.load(path)
     with checkpoint.wrap_record_errors(path):
-        other = difference(record["identity"], identity(settings, data))
-        position = Position(**record["position"])
+        position, before = read_record(record)
+        other = difference(before, identity(settings, data))
     if other:
         raise RunFolderError(f"{folder}: was begun with other {other}: move it away")
     if position.started_from not in ("", started_from):

@@ -31,6 +31,7 @@ from wordtie.runs import checkpoint
 from wordtie.runs.compatibility import recorded_settings
 from wordtie.runs.layout import CHECKPOINT, MANIFEST, SETTINGS
 from wordtie.runs.provenance import sessions, versions
+from wordtie.runs.record import read_record
 from wordtie.runs.result import TrainingResult
 from wordtie.training.trainer import train
 
@@ -199,7 +200,8 @@ def epochs_of(folder: Path, result: TrainingResult | None) -> int:
     if not (folder / CHECKPOINT).exists():
         return 0
     with checkpoint.wrap_record_errors(folder / CHECKPOINT):
-        return int(checkpoint.record(folder / CHECKPOINT)["position"]["epoch"]) - 1
+        position, _ = read_record(checkpoint.record(folder / CHECKPOINT))
+        return position.epoch - 1
 
 
 def _as_begun(settings: Settings, folder: Path) -> Settings:

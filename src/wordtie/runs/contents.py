@@ -1,0 +1,86 @@
+"""What `config.json` and `manifest.json` of a run folder hold, checked field by field.
+
+Both have been read whole by then. A format above `VERSION` is one that this version does not know; one of a later
+program with the same number may have more fields, which are left alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict, TypeVar
+
+from wordtie.storage.strict_json import conform, parse
+
+VERSION = 2
+
+
+class NewerFormatError(ValueError):
+    """A file was written in a format that this version does not know."""
+
+
+class _Versioned(TypedDict):
+    version: int
+
+
+class Manifest(_Versioned):
+    """`manifest.json`."""
+
+    sha256: dict[str, str]
+    """File name to the digest of its bytes."""
+
+
+class Kind(_Versioned):
+    """Of `config.json`, what decides how the rest is read."""
+
+    kind: str
+
+
+class _Texts(TypedDict, total=False):
+    texts: dict[str, str]
+
+
+class Stored(Kind):
+    """`config.json` of a model of any kind."""
+
+    wordtie: str
+    words: int
+
+
+class Config(Stored, _Texts):
+    """Of a model that was trained on a text. `texts`: SHA-256 of each split's text, where it is known."""
+
+    settings: dict[str, dict[str, Any]]
+
+
+class MixtureConfig(Stored):
+    """Of a mixture. `parts`: SHA-256 of each part's manifest."""
+
+    parts: list[str]
+
+
+C = TypeVar("C", bound=Stored)
+
+
+def parse_manifest(data: bytes) -> Manifest:
+    """Raises `ValueError`, which names the field; `NewerFormatError` for a newer format."""
+    values = conform(parse(data), _Versioned)
+    _check_version(values, "is newer than this wordtie")
+    return conform(values, Manifest)
+
+
+def parse_kind(data: bytes) -> Kind:
+    """Raises `ValueError`, which names the field; `NewerFormatError` for a newer format."""
+    values = conform(parse(data), _Versioned)
+    _check_version(values, f"of wordtie {values.get('wordtie')!s:.20}, newer than this one")
+    return conform(values, Kind)
+
+
+def check_config(values: Kind, kind: type[C]) -> C:
+    """The whole of it, once the kind is one that can be read. Raises `ValueError`, which names the field."""
+    return conform(values, kind)
+
+
+def _check_version(values: _Versioned, newer: str) -> None:
+    if values["version"] > VERSION:
+        raise NewerFormatError(f"format {values['version']} {newer}")
+    if values["version"] < 1:
+        raise ValueError(f"version must be from 1 to {VERSION}, got {values['version']}")

@@ -1,0 +1,80 @@
+"""What the record of a checkpoint says, checked: where the run is, and what it is of.
+
+The checkpoint carries the SHA-256 of its record, which whoever edits the record can compute again. So each value is
+compared with its range and with the others; what the settings and the text say of it, `wordtie.training` compares.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import fields
+from typing import Any, TypedDict
+
+from wordtie.runs.result import Position
+from wordtie.storage.strict_json import conform
+
+
+class _Words(TypedDict, total=False):
+    words: str
+
+
+class Identity(_Words):
+    """The settings and the texts of a run, as `compatibility.identity` makes it. `words`: not in early versions."""
+
+    settings: dict[str, dict[str, Any]]
+    texts: dict[str, str]
+
+
+class _Record(TypedDict):
+    position: dict[str, Any]
+    identity: Identity
+
+
+def read_record(record: dict[str, Any]) -> tuple[Position, Identity]:
+    """Where the run is, and what it is of. Raises `ValueError`, which names the field."""
+    checked = conform(record, _Record)
+    return read_position(checked["position"]), checked["identity"]
+
+
+def read_position(values: dict[str, Any]) -> Position:
+    """Raises `ValueError` for a field that is unknown, of another type, out of its range, or contradicts another."""
+    if unknown := set(values) - {each.name for each in fields(Position)}:
+        raise ValueError(f"position has an unknown field {min(unknown)!r}")
+    conform(values, Position, "position")
+    position = Position(**values)
+    for name, least in _LEAST.items():
+        value = getattr(position, name)
+        if not (value >= least and math.isfinite(value)):
+            raise ValueError(f"position.{name} must be at least {least}, got {value}")
+    _check_history(position)
+    if not re.fullmatch("(?:[0-9a-f]{64})?", position.started_from):
+        raise ValueError(f"position.started_from is no SHA-256: {position.started_from:.80}")
+    return position
+
+
+_LEAST = {
+    "epoch": 1,
+    "window": 0,
+    "nats": -1e300,
+    "tokens": 0,
+    "seconds": 0,
+    "measuring_seconds": 0,
+    "best_epoch": 0,
+    "metrics_length": 0,
+}
+
+
+def _check_history(position: Position) -> None:
+    """It has each finished epoch, and the best of them is the first with the lowest perplexity."""
+    history = position.history
+    if len(history) != position.epoch - 1:
+        raise ValueError(f"position.epoch is {position.epoch}, but position.history has {len(history)} finished epochs")
+    if not all(0 < perplexity < math.inf for perplexity in history):
+        raise ValueError("position.history has a perplexity that is none")
+    best = min(history, default=math.inf)
+    if position.best_perplexity != best:
+        raise ValueError(f"position.best_perplexity is {position.best_perplexity}, but {best} in position.history")
+    epoch = history.index(best) + 1 if history else 0
+    if position.best_epoch != epoch:
+        raise ValueError(f"position.best_epoch is {position.best_epoch}, but {epoch} in position.history")

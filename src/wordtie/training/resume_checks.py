@@ -1,0 +1,90 @@
+"""Whether a checkpoint's tensors and position are those of a run of these settings over this text.
+
+Nobody can prove that a checkpoint was never edited. But most of what it holds follows from the rest: which tensors
+there are and of what sizes, how many steps the optimiser has taken, how many tokens a window is over.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from wordtie.config import Settings, TrainingSettings
+from wordtie.data.batches import stream_length, window_count
+from wordtie.models.language_model import WORD_MATRICES
+from wordtie.runs.parameters import Shape, check_numbers, check_tensors, shapes
+from wordtie.runs.result import Position
+from wordtie.training.optim import SLOTS
+from wordtie.training.run_state import RunState
+from wordtie.training.schedule import averaging_begins
+from wordtie.training.task import Tensors
+
+LARGEST_STEP = 2**24
+"""Optimisers count their steps in float32, which stays at this number."""
+
+
+def check_position(position: Position, settings: TrainingSettings, words: int) -> None:
+    """Compare a position with a training text of so many words. Raises `ValueError`."""
+    windows = window_count(words, settings.streams, settings.steps)
+    if position.window > windows:
+        raise ValueError(f"position.window is {position.window}, but an epoch has {windows} windows")
+    tokens = settings.streams * min(position.window * settings.steps, stream_length(words, settings.streams))
+    if position.tokens != tokens:
+        raise ValueError(f"position.tokens is {position.tokens}, but {tokens} after {position.window} windows")
+    if position.window == 0 and position.nats != 0:
+        raise ValueError(f"position.nats is {position.nats} at the start of an epoch")
+
+
+def check_resumable(tensors: Tensors, state: RunState, position: Position, settings: Settings, words: int) -> None:
+    """Compare a checkpoint's tensors with those of a fresh `state` at that position. Raises `ValueError`."""
+    training = settings.training
+    check_position(position, training, words)
+    windows = window_count(words, training.streams, training.steps)
+    taken = (position.epoch - 1) * windows + position.window
+    finished = range(1, position.epoch)
+    patience = training.average_patience
+    begun = next((epoch for epoch in finished if averaging_begins(position.history[:epoch], patience)), None)
+    check_tensors(tensors, _expected(tensors, state, position, settings, taken, begun is not None))
+    check_numbers(tensors, torch.finfo(torch.float32).max)
+    if begun is not None and int(tensors["averaged.steps"]) != 1 + taken - begun * windows:
+        raise ValueError(f"averaged.steps is {int(tensors['averaged.steps'])}, not {1 + taken - begun * windows}")
+    for name, tensor in tensors.items():
+        slot = name.rpartition(".")[2] if name.startswith("optimiser.") else ""
+        if slot == "step" and float(tensor) != min(taken, LARGEST_STEP):
+            raise ValueError(f"{name} is {float(tensor):g}, but {taken} steps were taken")
+        if slot in ("exp_avg_sq", "square_avg") and float(tensor.min()) < 0:
+            raise ValueError(f"{name} is a mean of squares, and has a negative number")
+        if position.window == 0 and name.startswith("state.") and bool(tensor.any()):
+            raise ValueError(f"{name} is not zero at the start of an epoch")
+
+
+def _expected(
+    tensors: Tensors, state: RunState, position: Position, settings: Settings, taken: int, averages: bool
+) -> dict[str, Shape]:
+    """As `RunState.tensors` names and makes them."""
+    model = shapes(state.model.state_dict())
+    parameters = shapes(dict(state.model.named_parameters()))
+    expected = {f"model.{name}": shape for name, shape in model.items()}
+    if position.history:
+        expected |= {f"best.{name}": shape for name, shape in model.items()}
+    if averages:
+        expected |= {f"average.{name}": shape for name, shape in parameters.items()}
+        expected["averaged.steps"] = ((), torch.int64)
+    for layer, parts in enumerate(state.hidden_state):
+        expected |= {f"state.{layer}.{name}": shape for name, shape in shapes(_numbered(parts)).items()}
+    expected["rng.cpu"] = (tuple(torch.get_rng_state().shape), torch.uint8)
+    if "rng.cuda" in tensors:  # whether there is one depends on where the run was, not where it resumes
+        expected["rng.cuda"] = ((math.prod(tensors["rng.cuda"].shape),), torch.uint8)
+    names = {id(parameter): name for name, parameter in state.model.named_parameters()}
+    ordered = (parameter for group in state.optimiser.param_groups for parameter in group["params"])
+    for number, name in enumerate(map(names.__getitem__, map(id, ordered)) if taken else ()):
+        has_mean = not (settings.has_sparse_updates and name in WORD_MATRICES)
+        for slot in SLOTS[settings.training.optimiser]:
+            if has_mean or slot != "exp_avg":  # row updates have no mean gradient
+                expected[f"optimiser.{number}.{slot}"] = ((), torch.float32) if slot == "step" else parameters[name]
+    return expected
+
+
+def _numbered(parts: tuple[torch.Tensor, ...]) -> Tensors:
+    return {str(number): part for number, part in enumerate(parts)}
