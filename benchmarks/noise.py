@@ -34,7 +34,7 @@ COUNTED = 930_000
 """Ids that the rates are taken from: as many as Penn Treebank's training text."""
 UNITS = 512
 PLAIN = NoiseSettings()
-KNESER_NEY = NoiseSettings(kind="kneser_ney", gamma=0.2, input_dropout=0.5)
+KNESER_NEY = NoiseSettings(kind="kneser_ney", gamma=0.2, input_vector_dropout=0.5)
 
 
 def setup_of(words: int) -> Setup:
@@ -70,7 +70,7 @@ def measure(words: int, plain: NoiseSettings, noisy: NoiseSettings, effort: Effo
     windows = windows_of(setup)
     bare = replace(setup, model=replace(setup.model, input_dropout=0.0))
     return compare(
-        alternative=contender(bare if plain.input_dropout else setup, plain, cycle(windows)),
+        alternative=contender(bare if plain.input_vector_dropout else setup, plain, cycle(windows)),
         ours=contender(bare, noisy, cycle(windows)),
         multiply_adds=multiply_adds(setup, windows),
         probe=MatrixProbe(setup.precision),
@@ -81,7 +81,7 @@ def measure(words: int, plain: NoiseSettings, noisy: NoiseSettings, effort: Effo
 
 def claims_at(name: str, words: int) -> list[Claim]:
     """The four rows of a vocabulary."""
-    dropped = replace(PLAIN, input_dropout=0.5, output_dropout=0.5)
+    dropped = replace(PLAIN, input_vector_dropout=0.5, output_vector_dropout=0.5)
     rows = [
         ("elements", "element-wise smoothing", 1 / 1.25, PLAIN, replace(KNESER_NEY, elementwise=True)),
         ("smoothing", "Kneser-Ney smoothing", 1 / 1.1, PLAIN, KNESER_NEY),
@@ -91,7 +91,7 @@ def claims_at(name: str, words: int) -> list[Claim]:
             "element-wise smoothing, output dropout on both sides",
             1 / 1.25,
             dropped,
-            replace(KNESER_NEY, elementwise=True, output_dropout=0.5),
+            replace(KNESER_NEY, elementwise=True, output_vector_dropout=0.5),
         ),
     ]
     return [

@@ -138,10 +138,10 @@ def test_too_little_text_for_the_streams(tmp_path: Path, capsys: Capture) -> Non
         (["--model.hidden", "0"], "model.hidden must be at least 1, got 0"),
         (["--training.lr", "-1"], "training.lr must be positive"),
         (["--model.head", "tyed"], "model.head"),
-        (["--training.max_time", "soon"], "training.max_time must be a time such as"),
+        (["--max-time", "soon"], "training.max_time must be a time such as"),
         (["--config", "nowhere.yaml"], "nowhere.yaml"),
-        (["--config", ""], "--config is empty: name a recipe"),
-        (["--config="], "--config is empty: name a recipe"),
+        (["--config", ""], "--config needs a value: the file of a recipe"),
+        (["--config="], "--config needs a value: the file of a recipe"),
         (["--resume", "--overwrite"], "give one of them"),
         (["--training.device", "abacus"], "training.device must be auto, cpu, cuda or cuda:1, got 'abacus'"),
     ],
@@ -154,9 +154,9 @@ def test_settings_that_mean_nothing(arguments: list[str], says: str, tmp_path: P
 @pytest.mark.parametrize(
     ("recipe", "options", "says"),
     [
-        ("model:\n  layers: 1\n  hidden: many\n", [], "my.yaml, line 3: model.hidden: expected int"),
+        ("model:\n  layers: 1\n  hidden: many\n", [], "my.yaml, line 3: model.hidden must be a whole number, got many"),
         ("model: {hidden: 4}\ntraining:\n  lr: .nan\n", [], "my.yaml, line 3: training.lr must be a number"),
-        ("training:\n  lr: 0.5\n", ["--training.lr", "-1"], "training.lr must be positive, got -1.0"),
+        ("training:\n  lr: 0.5\n", ["--lr", "-1"], "--lr: training.lr must be positive, got -1.0"),
     ],
     ids=["type", "value", "option after it"],
 )

@@ -99,7 +99,7 @@ def test_predict_lists_the_likeliest(run: Path, capsys: Capture) -> None:
 def test_predict_leaves_out_what_is_no_word_where_asked_to(run: Path, capsys: Capture) -> None:
     every, words = (
         output(["predict", str(run), "the cat", "--top", "99", *more], capsys).splitlines()
-        for more in ([], ["--words_only"])
+        for more in ([], ["--words-only"])
     )
     assert words == [line for line in every if not line.startswith("<")]
     assert len(words) == len(every) - 2
@@ -173,9 +173,7 @@ def test_ones_own_text_by_the_name_of_a_known_one(
     small_text(tmp_path / "bbc")
     (tmp_path / "data").mkdir()
     assert cli.main(["baseline", "bbc", "--order", "1"]) == DataError.exit_code  # which is never downloaded
-    assert (
-        "note: bbc is the corpus that `wordtie corpora` lists; for what lies here give ./bbc" in capsys.readouterr().err
-    )
+    assert "note: bbc is the corpus that `wordtie corpora` lists; for your own give ./bbc" in capsys.readouterr().err
     assert cli.main(["baseline", "./bbc", "--order", "1"]) == 0
     assert "note" not in capsys.readouterr().err
 
@@ -209,7 +207,7 @@ def test_what_a_text_has_that_may_not_be_meant(
     assert (
         cli.main(["train", "novel.txt", *SMALL, "--training.lr", "1e4", "--training.clip", "0", "--out", "wild"]) == 0
     )
-    assert "note: the model is worse than guessing: --training.lr is too high" in capsys.readouterr().err
+    assert "note: the model is worse than guessing: --lr is too high" in capsys.readouterr().err
     Path("ended.txt").write_text("the cat sat . <eos>\n" * 60)
     assert cli.main(["train", "ended.txt", *SMALL]) == 0
     assert "ended.txt: 60 of the first 61 lines have <eos> in them" in capsys.readouterr().err

@@ -29,16 +29,20 @@ def written() -> str:
     return PAGE.partition("<!-- methods: begin")[0]
 
 
+def flags(text: str) -> set[tuple[str, str]]:
+    """Section and name of each `--section.some-name`."""
+    return {(section, name.replace("-", "_")) for section, name in re.findall(r"--(\w+)\.(\w[\w-]*)", text)}
+
+
 def test_every_setting_is_named() -> None:
-    named = set(re.findall(r"--(\w+\.\w+)", written()))
+    named = {f"{section}.{name}" for section, name in flags(written())}
     wanted = {f"{section}.{name}" for section in HERE for name in fields(section) if name not in OF_THE_MACHINE}
     assert wanted - named == set()
 
 
 def test_every_flag_that_is_named_exists() -> None:
-    flags = set(re.findall(r"--(\w+)\.(\w+)", PAGE))
     known = {(section.name, name) for section in dataclasses.fields(Settings) for name in fields(section.name)}
-    assert flags - known == set()
+    assert flags(PAGE) - known == set()
 
 
 def test_every_choice_is_named() -> None:

@@ -180,7 +180,7 @@ def test_an_option_must_be_written_out(run: Path, capsys: Capture) -> None:
 )
 def test_a_recipe_holds_settings_and_nothing_else(content: bytes, says: str, tmp_path: Path, capsys: Capture) -> None:
     Path("recipe.yaml").write_bytes(content)
-    message = refused(["train", "--config", "recipe.yaml", "--print_config"], WordtieError.exit_code, capsys)
+    message = refused(["train", "--config", "recipe.yaml", "--print-config"], WordtieError.exit_code, capsys)
     assert says in message
     assert len(message) < 300
 
@@ -347,7 +347,7 @@ def test_a_pipe_a_device_or_a_socket_stays_what_it_is(run: Path, capsys: Capture
     """`--out /dev/null`, by root, would give everyone a file of that name."""
     os.mkfifo("pipe")
     Path("link").symlink_to("pipe")
-    ledger = ["reproduce", "--report", "--page", "pipe", "--results", "runs", "--runs", "none"]
+    ledger = ["reproduce", "report", "--page", "pipe", "--results", "runs", "--runs", "none"]
     before = sorted(Path().iterdir())
     for name in ("pipe", "link"):
         commands = [["vectors", str(run), "--out", name], ["vectors", str(run), "--picture", name], ledger]

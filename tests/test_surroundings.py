@@ -35,7 +35,7 @@ def test_a_home_is_a_home(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert cli.main(["vectors", str(run), *option]) == 0
     assert cli.main(["vectors", "~/v.txt", "--neighbours", "the"]) == 0
     (tmp_path / "home" / "results").mkdir()
-    assert cli.main(["reproduce", "--report", "--results=~/results", "--runs=~/runs"]) == 0
+    assert cli.main(["reproduce", "report", "--results=~/results", "--runs=~/runs"]) == 0
     assert sorted(each.name for each in (tmp_path / "home").iterdir()) == ["results", "runs", "v.html", "v.txt"]
     shutil.copytree(run, tmp_path / "home" / "novel")
     (tmp_path / "home" / "text").write_text("the cat sat\n")
@@ -45,7 +45,7 @@ def test_a_home_is_a_home(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         ["surprisal", "~/novel", "~/text"],
         ["compare", str(run), "~/novel", "--text", "~/text"],
         ["subspace", "~/novel", "~/v.txt"],
-        ["train", "novel", "--config=~/r.yaml", "--print_config"],
+        ["train", "novel", "--config=~/r.yaml", "--print-config"],
     ):
         assert cli.main(command) == 0, command
     assert cli.main(["subspace", "~/novel"]) == 2, "is tied"

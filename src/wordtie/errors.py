@@ -19,6 +19,10 @@ class WordtieError(Exception):
     exit_code = 2
 
 
+class UsageError(WordtieError):
+    """The command line or a recipe does not say what to do."""
+
+
 class DataError(WordtieError):
     """A text, a vectors file or a benchmark file cannot be used as it is."""
 

@@ -34,8 +34,8 @@ EXIT_CODES: dict[int, str] = {
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system says where a disk, or what one may have of it, is full."""
 NO_MEMORY = """\
-error: not enough memory: take a smaller model (--model.hidden, or --word2vec.vector_size), vocabulary \
-(--data.vocabulary_size) or window (--training.streams, --training.steps)"""
+error: not enough memory: take a smaller model (--hidden, or --vector-size), vocabulary \
+(--vocabulary-size) or window (--streams, --steps)"""
 
 
 def exit_code_of(call: Callable[[], None], debug: bool = False) -> int:

@@ -76,7 +76,7 @@ def test_refuses(kind: Any, values: dict[str, Any], message: str) -> None:
         (NoiseSettings, "gamma", (0.0, 1.0), (-0.1, 1.1)),
         (NoiseSettings, "l2", (0.0,), (-0.1,)),
         (NoiseSettings, "samples", (1,), (0,)),
-        (NoiseSettings, "output_dropout", (0.0, 0.99), (-0.1, 1.0)),
+        (NoiseSettings, "output_vector_dropout", (0.0, 0.99), (-0.1, 1.0)),
         (TrainingSettings, "lr", (1e-9,), (0.0, -1.0)),
         (TrainingSettings, "decay", (1e-9, 1.0), (0.0, 1.1)),
         (TrainingSettings, "decay_after", (0,), (-1,)),

@@ -209,7 +209,7 @@ def test_a_job_knows_how_long_it_has(tmp_path: Path) -> None:
     program = "import pathlib, sys; pathlib.Path(sys.argv[1] + '.told').write_text(' '.join(sys.argv[3:]))"
     for name, seconds in (("limited", 60), ("not", float("inf"))):
         run_jobs([job(tmp_path / name, program=program)], side_by_side=1, threads=1, max_seconds=seconds)
-    assert (tmp_path / "limited.told").read_text() in ("--max_time 60s", "--max_time 59s")
+    assert (tmp_path / "limited.told").read_text() in ("--max-time 60s", "--max-time 59s")
     assert (tmp_path / "not.told").read_text() == ""
 
 

@@ -65,13 +65,13 @@ def test_smoothing_of_nothing_reads_as_the_model(elementwise: bool, draw: Any) -
     "settings",
     [
         SMOOTHING,
-        replace(SMOOTHING, output_draw="with_input", input_dropout=0.5),
-        replace(SMOOTHING, output_draw="with_input", elementwise=True, input_dropout=0.5),
+        replace(SMOOTHING, output_draw="with_input", input_vector_dropout=0.5),
+        replace(SMOOTHING, output_draw="with_input", elementwise=True, input_vector_dropout=0.5),
         replace(SMOOTHING, elementwise=True),
-        replace(SMOOTHING, output_draw="none", input_dropout=0.5),
-        replace(SMOOTHING, elementwise=True, input_dropout=0.5, output_dropout=0.5),
-        replace(SMOOTHING, scheme="data_noising", input_dropout=0.5),
-        NoiseSettings(input_dropout=0.5, output_dropout=0.5),
+        replace(SMOOTHING, output_draw="none", input_vector_dropout=0.5),
+        replace(SMOOTHING, elementwise=True, input_vector_dropout=0.5, output_vector_dropout=0.5),
+        replace(SMOOTHING, scheme="data_noising", input_vector_dropout=0.5),
+        NoiseSettings(input_vector_dropout=0.5, output_vector_dropout=0.5),
     ],
     ids=[
         "words",
@@ -113,7 +113,7 @@ def test_targets_keep_their_rows_where_only_inputs_are_smoothed(elementwise: boo
 def test_the_mask_of_the_output_is_the_targets_too() -> None:
     inputs, targets = window()
     one = model()
-    read, _ = Noise(replace(SMOOTHING, output_dropout=0.5), PROPOSAL).forward(
+    read, _ = Noise(replace(SMOOTHING, output_vector_dropout=0.5), PROPOSAL).forward(
         one, inputs, targets, one.initial_state(B)
     )
     assert read.drawn_NE is not None
@@ -124,7 +124,7 @@ def test_the_mask_of_the_output_is_the_targets_too() -> None:
 @pytest.mark.parametrize("elementwise", [False, True])
 def test_the_mask_of_the_input_is_not_the_targets(draw: Any, elementwise: bool) -> None:
     inputs, targets = window()
-    settings = replace(SMOOTHING, input_dropout=0.5, elementwise=elementwise, output_draw=draw)
+    settings = replace(SMOOTHING, input_vector_dropout=0.5, elementwise=elementwise, output_draw=draw)
     one = model()
     read, _ = Noise(settings, PROPOSAL).forward(one, inputs, targets, one.initial_state(B))
     assert read.drawn_NE is not None

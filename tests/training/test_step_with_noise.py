@@ -24,11 +24,11 @@ PROPOSAL = Proposal.from_weights(np.linspace(0.2, 0.9, WORDS), np.arange(1.0, WO
 NOISES: dict[str, dict[str, Any]] = {
     "smoothing": {"kind": "kneser_ney"},
     "element-wise pairs": {
-        "kind": "kneser_ney", "output_draw": "with_input", "elementwise": True, "input_dropout": 0.4,
-        "output_dropout": 0.3,
+        "kind": "kneser_ney", "output_draw": "with_input", "elementwise": True, "input_vector_dropout": 0.4,
+        "output_vector_dropout": 0.3,
     },
-    "data noising": {"kind": "kneser_ney", "scheme": "data_noising", "input_dropout": 0.2},
-    "inputs alone": {"kind": "linear_interpolation", "output_draw": "none", "output_dropout": 0.3},
+    "data noising": {"kind": "kneser_ney", "scheme": "data_noising", "input_vector_dropout": 0.2},
+    "inputs alone": {"kind": "linear_interpolation", "output_draw": "none", "output_vector_dropout": 0.3},
 }  # fmt: skip
 
 

@@ -35,7 +35,13 @@ def settings(text: Path, epochs: int, **noise: Any) -> Settings:
 @pytest.mark.parametrize(
     "noise",
     [
-        {"kind": "kneser_ney", "elementwise": True, "input_dropout": 0.3, "output_dropout": 0.2, "l2": 1e-4},
+        {
+            "kind": "kneser_ney",
+            "elementwise": True,
+            "input_vector_dropout": 0.3,
+            "output_vector_dropout": 0.2,
+            "l2": 1e-4,
+        },
         {"kind": "kneser_ney", "scheme": "data_noising"},
     ],
     ids=["elements", "data noising"],

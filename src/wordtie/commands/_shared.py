@@ -2,57 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import BinaryIO, NoReturn
+from typing import BinaryIO
 
+from wordtie.config.arguments import Parser as Parser
+from wordtie.config.arguments import seed as seed
+from wordtie.config.arguments import whole_number as whole_number
 from wordtie.config.paths import path_of
 from wordtie.data.reading import Source, byte_blocks, decoded, opened
-from wordtie.errors import WordtieError, did_you_mean
-
-
-class UsageError(WordtieError):
-    """The command line does not say what to do."""
-
-
-class Parser(argparse.ArgumentParser):
-    """`argparse`, with its errors as `UsageError` and the help text printed as it was written."""
-
-    def __init__(self, command: str, help_text: str) -> None:
-        super().__init__(
-            prog=f"wordtie {command}",
-            description=help_text,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-
-    def error(self, message: str) -> NoReturn:
-        """Raise instead of printing and leaving, so that the command line reports every error alike."""
-        raise UsageError(f"{message}{meant(self, message)}; see `{self.prog} --help`")
-
-
-def meant(parser: argparse.ArgumentParser, message: str) -> str:
-    """The nearest options, where a message is of some that there are not."""
-    options = re.findall(r"--([\w.-]+)", message) if message.startswith("unrecognized") else []
-    known = [string for action in parser._actions for string in action.option_strings]
-    return "".join(did_you_mean(f"--{option.replace('-', '_')}", known) for option in options)
-
-
-def whole_number(text: str) -> int:
-    """An `argparse` type: an integer of at least 1."""
-    if not re.fullmatch(r"0*[1-9]\d*", text, re.ASCII):
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text}")
-    return int(text)
-
-
-def seed(text: str) -> int:
-    """An `argparse` type: what random numbers can be begun with."""
-    if not re.fullmatch(r"\d+", text, re.ASCII) or int(text) >= 2**63:
-        raise argparse.ArgumentTypeError(f"must be a whole number from 0 to 2^63 - 1, got {text}")
-    return int(text)
+from wordtie.errors import UsageError as UsageError
 
 
 def stdin() -> BinaryIO:

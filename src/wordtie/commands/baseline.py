@@ -7,8 +7,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wordtie.commands._settings import SettingsParser, another_of_its_name
+from wordtie.commands._settings import another_of_its_name
 from wordtie.commands._shared import UsageError, print_json, say
+from wordtie.config import DataSettings
+from wordtie.config.options import SettingsParser
+from wordtie.word2vec.settings import Word2VecSettings
 
 if TYPE_CHECKING:
     from wordtie.data.token_file import PreparedData
@@ -16,38 +19,38 @@ if TYPE_CHECKING:
 HELP = """\
 Measure a corpus with unigrams and Kneser-Ney n-grams.
 
-Both count the training text and are measured on the test text. Text, vocabulary and token counts are those of
-`wordtie train` with the same --data settings, so that the perplexities compare; Kneser-Ney is the modified,
-interpolated form, whose contexts end at the sentence.
-
 examples:
   wordtie baseline ptb
-  wordtie baseline novel.txt --order 3 --data.lowercase true
+  wordtie baseline novel.txt --order 3 --lowercase
   wordtie baseline --config runs/ptb/settings.yaml --split valid --json
-"""
+
+Both are counted on the training text and measured on the test text. Text, vocabulary and token counts
+are those of `wordtie train` with the same data settings, so that the perplexities compare. Kneser-Ney is
+the modified, interpolated form; its contexts end at the sentence."""
 
 LONGEST = 100
 """Words in an n-gram: none so long comes twice but in a text that is copied, and each order is counted by itself."""
-USAGE = "[CORPUS] [--config RECIPE] [--data.SETTING VALUE ...] [--order 5] [--split test] [--json]"
+USAGE = "[CORPUS] [--SETTING VALUE ...] [--config RECIPE] [--order 5] [--split test] [--json]"
+COMMON = ("tokenisation", "lowercase", "sentences", "vocabulary_size", "min_count", "vocabulary_from", "data.split")
+"""The settings that `--help` shows."""
 
 
 def main(argv: list[str]) -> None:
     """Prepare the text, fit, measure and print."""
-    parser = SettingsParser("baseline", HELP, USAGE, ["data"])
+    parser = SettingsParser("baseline", HELP, USAGE, {"data": DataSettings}, COMMON, {"word2vec": Word2VecSettings})
     parser.add_argument("--order", type=int, default=5, help="Words in the longest n-gram.")
     parser.add_argument("--split", choices=["valid", "test"], default="test", help="The text to measure.")
     parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
-    parser.add_settings()
     parsed = parser.parse_args(argv)
     if not 1 <= parsed.order <= LONGEST:
         raise UsageError(f"--order must be from 1 to {LONGEST}, got {parsed.order}")
-    settings = parser.settings(parsed)
+    data: DataSettings = parser.made()["data"]
 
     from wordtie.data.token_file import write_token_files
 
-    say(another_of_its_name(settings.data.corpus))
+    say(another_of_its_name(data.corpus))
     with tempfile.TemporaryDirectory(prefix="wordtie-baseline-") as folder:
-        result = measure(write_token_files(settings.data, Path(folder)), parsed.order, parsed.split)
+        result = measure(write_token_files(data, Path(folder)), parsed.order, parsed.split)
     if parsed.json:
         print_json(result)
     else:

@@ -23,7 +23,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("phrase", metavar="PHRASE", nargs="+", help="the words so far: together one phrase")
     parser.add_argument("--top", type=whole_number, default=10, help="how many words (10)")
     parser.add_argument(
-        "--words_only",
+        "--words-only",
         action="store_true",
         help="leave out <unk>, which stands for every unknown word, and <eos>; the others keep their probabilities",
     )

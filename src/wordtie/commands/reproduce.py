@@ -11,89 +11,116 @@ from wordtie.commands._shared import Parser, UsageError, print_json, whole_numbe
 from wordtie.config import parse_time
 from wordtie.config.paths import path_of
 from wordtie.errors import WordtieError
-from wordtie.reproduction.papers.registry import of_papers, select
+from wordtie.reproduction.papers.registry import ROWS, of_papers, select
 from wordtie.reproduction.papers.row import Row
 
 HELP = """\
 Train the rows of the papers' tables, and list how they stand.
 
-A row has the settings of a line of a published table; what comes out is held against the published number. ROW is
-the name of a row, or what the names of a group of rows begin with. Every finished run is one JSON file under results/,
-with its settings, machine, texts and numbers; a row that is there already for the same settings and text is not
-trained again. A run that was stopped goes on from its run folder. Rows that take a CPU days are left out where there is
-no GPU, unless they are named in full.
+  wordtie reproduce list [ROW ...]    list the rows and their state
+  wordtie reproduce run ROW ...       train rows, and bring the tables in docs/ up to date
+  wordtie reproduce report            write one HTML page, and the tables in docs/
+  wordtie reproduce check             compare results, tables and figures with each other
 
 examples:
-  wordtie reproduce --list                                  every row and how it stands
-  wordtie reproduce inan-2017/table-1/ptb-small-real        train one row
-  wordtie reproduce inan-2017/table-1/ptb-small --jobs 2    train a group, two at a time
-  wordtie reproduce press-wolf-2017 --max_time 9m           stop all cleanly after nine minutes; the same again goes on
-  wordtie reproduce inan-2017/table-1/ptb-small --seed 2    another seed: tables show mean and spread
-  wordtie reproduce methods/ptb-200 --jobs 2                compare the methods at one size: docs/methods.md
-  wordtie reproduce --report                                one HTML page, and the tables in docs/
-  wordtie reproduce --check                                 do results and tables stand as the program wrote them?
+  wordtie reproduce list inan-2017                              every row of a paper, and its state
+  wordtie reproduce run inan-2017/table-1/ptb-small-real        train one row
+  wordtie reproduce run inan-2017/table-1/ptb-small --jobs 2    train a group, two at a time
+  wordtie reproduce run press-wolf-2017 --max-time 9m           stop all cleanly after nine minutes; the same continues
+  wordtie reproduce run inan-2017/table-1/ptb-small --seed 2    another seed: tables show mean and spread
+  wordtie reproduce run methods/ptb-200 --jobs 2                compare the methods at one size: docs/methods.md
+
+A row has the settings of a line of a published table; its result is compared with the published number. ROW is
+the name of a row, or the beginning of the names of several. Every finished run is one JSON file under results/,
+with its settings, machine, texts and numbers. `wordtie reproduce TASK --help` explains a task.
+"""
+LIST = """\
+List the rows of the papers' tables and their state: published number, ours, and why a row is not run.
+"""
+RUN = """\
+Train rows of the papers' tables.
+
+A row that has a result for the same settings and text is not trained again. A run that was stopped continues from
+its run folder. Rows that take a CPU days are left out if there is no GPU, unless they are named in full. The tables
+in docs/ are brought up to date afterwards.
+"""
+REPORT = """\
+Write one HTML page with every table and figure, and the tables in docs/.
+"""
+CHECK = """\
+Check that results, tables and figures are as the program wrote them.
 """
 SIDE_BY_SIDE_ON_A_GPU = 4
 RESULTS = Path("results")
-TRAINING = ("seed", "max_time", "jobs", "threads", "again", "one")
-NO_USE_FOR = {
-    "list": (*TRAINING, "document", "page"),
-    "check": (*TRAINING, "page", "json", "rows"),
-    "report": (*TRAINING, "json", "rows"),
-    "train": ("page",),
-}
-"""What each of the four things that the command does could only ignore."""
 
 
 def main(argv: list[str]) -> None:
-    """List, check, report or run."""
-    arguments = _parser().parse_args(argv)
-    task = next((name for name in ("list", "check", "report") if getattr(arguments, name)), "train")
-    if task == "train" and not arguments.rows:
-        if not arguments.json:
-            raise UsageError("name a row or a group of rows; `wordtie reproduce --list` shows all")
-        task = "list"
-    if ignored := [name for name in NO_USE_FOR[task] if getattr(arguments, name)]:
-        given = arguments.rows[0] if ignored == ["rows"] else f"--{ignored[0]}"
-        asked = f"--{task}" if task != "train" else "training"
-        raise UsageError(f"{asked} has no use for {given}: leave it out")
-    chosen = select(arguments.rows)
-    if task == "train":
-        _run(chosen, arguments)
-    elif task == "list":
-        _list(chosen, arguments)
-    elif task == "check":
-        _check(arguments)
+    """Hand the arguments to the task that they name."""
+    tasks = {"list": _list_rows, "run": _run_rows, "report": _report, "check": _check}
+    task, *rest = argv or ["list"]
+    if task in ("-h", "--help"):
+        print(HELP)
+    elif task in tasks:
+        tasks[task](rest)
+    elif task.removeprefix("--") in tasks:
+        raise UsageError(f"there is no {task}; did you mean `wordtie reproduce {task[2:]}`?")
     else:
-        _report(arguments)
+        meant = f"`wordtie reproduce run {task}`" if any(name.startswith(task) for name in ROWS) else ""
+        hint = f"did you mean {meant}?" if meant else f"give one of {', '.join(tasks)}; see `wordtie reproduce --help`"
+        raise UsageError(f"`wordtie reproduce` has no task {task}; {hint}")
 
 
-def _parser() -> Parser:
-    parser = Parser("reproduce", HELP)
+def _parser(task: str, help_text: str) -> Parser:
+    """What every task takes."""
+    parser = Parser(f"reproduce {task}", help_text)
+    if task != "check":
+        parser.add_argument("--runs", type=path_of, default=Path("runs"), help="where the run folders are (runs)")
+    parser.add_argument("--results", type=path_of, default=RESULTS, help="where the ledger is (results)")
+    return parser
+
+
+def _add_rows(parser: Parser) -> None:
     parser.add_argument("rows", metavar="ROW", nargs="*", help="a row, or the beginning of the names of several")
-    instead = parser.add_mutually_exclusive_group()
-    instead.add_argument("--list", action="store_true", help="list the rows and how they stand")
-    instead.add_argument("--report", action="store_true", help="write the HTML page and the tables of the document")
-    instead.add_argument("--check", action="store_true", help="check results, tables and figures against each other")
-    parser.add_argument("--json", action="store_true", help="print the list as JSON, after a run too")
-    parser.add_argument("--seed", type=whole_number, help="the seed (1)")
-    parser.add_argument("--max_time", metavar="TIME", help="stop cleanly after this long (90s, 9m, 2h)")
-    parser.add_argument("--jobs", type=whole_number, help="how many side by side (one a core; on a GPU 4)")
-    parser.add_argument("--threads", type=whole_number, help="CPU threads of each (1)")
-    parser.add_argument(
-        "--again", action="store_true", help="train anew what another version, or other settings, trained"
-    )
-    parser.add_argument("--runs", type=path_of, default=Path("runs"), help="where the run folders lie (runs)")
-    parser.add_argument("--results", type=path_of, default=RESULTS, help="where the ledger lies (results)")
+    parser.add_argument("--json", action="store_true", help="print the list as JSON")
+
+
+def _add_document(parser: Parser) -> None:
     parser.add_argument(
         "--document",
         type=path_of,
         action="append",
-        help="the Markdown file whose tables to rewrite (reproduction.md, methods.md in docs; of other results: none)",
+        help="a Markdown file with the tables (reproduction.md and methods.md in docs; of other results: none)",
     )
-    parser.add_argument("--page", type=path_of, help="where --report writes the page (RUNS/report.html)")
-    parser.add_argument("--one", action="store_true", help="run in this process and leave the document alone")
+
+
+def _list_rows(argv: list[str]) -> None:
+    parser = _parser("list", LIST)
+    _add_rows(parser)
+    arguments = parser.parse_args(argv)
+    _list(select(arguments.rows), arguments)
+
+
+def run_parser() -> Parser:
+    """The arguments of `wordtie reproduce run`."""
+    parser = _parser("run", RUN)
+    _add_rows(parser)
+    _add_document(parser)
+    parser.add_argument("--seed", type=whole_number, default=1, help="the seed (1)")
+    parser.add_argument("--max-time", metavar="TIME", help="stop cleanly after this long (90s, 9m, 2h)")
+    parser.add_argument("--jobs", type=whole_number, help="how many side by side (one per core; on a GPU 4)")
+    parser.add_argument("--threads", type=whole_number, default=1, help="CPU threads of each (1)")
+    parser.add_argument(
+        "--again", action="store_true", help="train again what another version, or other settings, trained"
+    )
+    parser.add_argument("--one", action="store_true", help="run in this process and leave the tables alone")
     return parser
+
+
+def _run_rows(argv: list[str]) -> None:
+    arguments = run_parser().parse_args(argv)
+    if not arguments.rows:
+        raise UsageError("name a row or a group of rows; `wordtie reproduce list` shows all")
+    _run(select(arguments.rows), arguments)
 
 
 def _list(rows: list[Row], arguments: Namespace) -> None:
@@ -111,7 +138,11 @@ def _list(rows: list[Row], arguments: Namespace) -> None:
         print(listing(found))
 
 
-def _check(arguments: Namespace) -> None:
+def _check(argv: list[str]) -> None:
+    parser = _parser("check", CHECK)
+    _add_document(parser)
+    arguments = parser.parse_args(argv)
+
     from wordtie.reproduction.ledger.ledger import LedgerError
     from wordtie.reproduction.render import word_vectors_table
     from wordtie.reproduction.render.document import DOCUMENTS, check
@@ -128,7 +159,12 @@ def _check(arguments: Namespace) -> None:
     print(f"{', '.join(map(str, [arguments.results, *documents]))}: all stands as the program wrote it")
 
 
-def _report(arguments: Namespace) -> None:
+def _report(argv: list[str]) -> None:
+    parser = _parser("report", REPORT)
+    _add_document(parser)
+    parser.add_argument("--page", type=path_of, help="where to write the page (RUNS/report.html)")
+    arguments = parser.parse_args(argv)
+
     from wordtie.reproduction.ledger.ledger import LedgerError, read_all
     from wordtie.reproduction.ledger.status import states
     from wordtie.reproduction.render import word_vectors_table
@@ -162,18 +198,17 @@ def _run(chosen: list[Row], arguments: Namespace) -> None:
     from wordtie.reproduction.running.batch import run_many, runnable
     from wordtie.reproduction.running.run_row import Place, run_row
 
-    seconds = parse_time(arguments.max_time, "--max_time") if arguments.max_time else math.inf
-    seed, threads = arguments.seed or 1, arguments.threads or 1
-    place = Place(arguments.runs, arguments.results, threads, seconds, arguments.again)
+    seconds = parse_time(arguments.max_time, "--max-time") if arguments.max_time else math.inf
+    place = Place(arguments.runs, arguments.results, arguments.threads, seconds, arguments.again)
     rows = runnable(chosen, named_in_full=arguments.rows, results=arguments.results)
     if arguments.one and len(rows) > 1:
         raise UsageError(f"--one runs a single row: name one in full, such as {rows[0].name}")
     try:
         if arguments.one or (len(rows) == 1 and not arguments.max_time):
-            outcome = run_row(rows[0], seed, place)
+            outcome = run_row(rows[0], arguments.seed, place)
             print(f"{rows[0].name}: {outcome}", file=sys.stderr)
         else:
-            run_many(rows, seed, place, arguments.jobs or _places(threads))
+            run_many(rows, arguments.seed, place, arguments.jobs or _places(arguments.threads))
     finally:
         if not arguments.one:
             _after(rows, arguments)
@@ -204,6 +239,6 @@ def _after(rows: list[Row], arguments: Namespace) -> None:
             if not update(document, arguments.results) and arguments.document:
                 print(f"{document} is missing, or without the markers that tables are written between", file=sys.stderr)
         except (ImportError, WordtieError) as error:
-            hint = "`wordtie reproduce --report` does it"
+            hint = "`wordtie reproduce report` does it"
             print(f"{document} is not brought up to date: {error}; {hint}", file=sys.stderr)
     _list(rows, arguments)

@@ -6,10 +6,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wordtie.commands._settings import SettingsParser, another_of_its_name, as_yaml, default_folder
+from wordtie.commands._settings import another_of_its_name, as_yaml, default_folder
 from wordtie.commands._shared import UsageError, print_json, say
-from wordtie.config import to_dict
-from wordtie.data.catalogue import CATALOGUE
+from wordtie.config import SECTIONS, Settings, to_dict
+from wordtie.config.options import SettingsParser
+from wordtie.word2vec.settings import Word2VecSettings
 
 if TYPE_CHECKING:
     from wordtie.data.token_file import PreparedData
@@ -18,22 +19,38 @@ if TYPE_CHECKING:
 HELP = """\
 Train a language model on a text.
 
-CORPUS is a name from `wordtie corpora`, a folder with train.txt, valid.txt and test.txt, or one text
-file. The run folder that comes out is the model: `wordtie evaluate`, `surprisal`, `predict` and
-`generate` open it.
-
 examples:
   wordtie train                                     the default model of the default text
-  wordtie train ptb --model.hidden 650              a larger model of a known corpus
+  wordtie train ptb --hidden 650 --lr 0.5           a larger model of a known corpus
   wordtie train novel.txt --out runs/novel          a text of your own
-  wordtie train ptb --training.max_time 9m          stop cleanly after nine minutes ...
-  wordtie train ptb --training.max_time 9m --resume ... and go on
-  wordtie train ptb --model.head untied --print_config > recipe.yaml
-  wordtie train --config recipe.yaml --training.seed 2 --out runs/seed-2
-"""
+  wordtie train ptb --max-time 9m                   stop cleanly after nine minutes ...
+  wordtie train ptb --max-time 9m --resume          ... and continue later
+  wordtie train ptb --head untied --print-config > recipe.yaml
+  wordtie train --config recipe.yaml --seed 2 --out runs/seed-2
 
-USAGE = "[CORPUS] [--config RECIPE] [--SECTION.SETTING VALUE ...] [--out RUN] [--resume | --overwrite]"
+CORPUS is a name from `wordtie corpora`, a folder with train.txt, valid.txt and test.txt, or one
+text file. The run folder that comes out is the model: `wordtie evaluate` and the others open it."""
 
+USAGE = "[CORPUS] [--SETTING VALUE ...] [--config RECIPE] [--out RUN] [--resume]"
+
+COMMON = (
+    "vocabulary_size",
+    "lowercase",
+    "head",
+    "hidden",
+    "embedding",
+    "layers",
+    "input_dropout",
+    "hidden_dropout",
+    "loss.kind",
+    "noise.kind",
+    "optimiser",
+    "lr",
+    "epochs",
+    "max_time",
+    "seed",
+)
+"""The settings that `--help` shows."""
 
 TAKEN_AS = {
     "space": "taken as tokenised already: words are what stands between white space",
@@ -44,17 +61,16 @@ TAKEN_AS = {
 
 def main(argv: list[str]) -> None:
     """Parse, train, and print what came out."""
-    parser = SettingsParser("train", HELP, USAGE, ["data", "model", "loss", "noise", "training"])
-    parser.add_argument("--out", type=str | None, default=None, help="The run folder; runs/CORPUS if not given.")
-    parser.add_argument("--resume", action="store_true", help="Go on from the run folder's last checkpoint.")
+    parser = SettingsParser("train", HELP, USAGE, SECTIONS, COMMON, {"word2vec": Word2VecSettings})
+    parser.add_argument("--out", metavar="RUN", help="The run folder; runs/CORPUS if not given.")
+    parser.add_argument("--resume", action="store_true", help="Continue from the run folder's last checkpoint.")
     parser.add_argument("--overwrite", action="store_true", help="Replace a run; its model stays until the next.")
     parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
-    parser.add_argument("--print_config", action="store_true", help="Print the settings as a recipe, and stop.")
-    parser.add_settings()
+    parser.add_argument("--print-config", action="store_true", help="Print the settings as a recipe, and stop.")
     parsed = parser.parse_args(argv)
     if parsed.resume and parsed.overwrite:
         raise UsageError("--resume keeps the run folder and --overwrite replaces it; give one of them")
-    settings = parser.settings(parsed)
+    settings = parser.with_place(Settings, **parser.made())
     if parsed.print_config:
         print(as_yaml(to_dict(settings)), end="")
         return
@@ -76,13 +92,13 @@ def main(argv: list[str]) -> None:
         say(notes(data))
     result = train(settings, out, resume=parsed.resume, overwrite=parsed.overwrite)
     if result.stopped == "max_time":
-        print("stopped by --training.max_time; the same command with --resume goes on", file=sys.stderr)
+        print("stopped by --max-time; the same command with --resume continues", file=sys.stderr)
     if parsed.json:
         print_json(result.as_json())
     else:
         print(summary(result, data.info))
         if result.stopped != "max_time" and result.valid_perplexity > data.info["vocabulary_size"]:
-            say(["the model is worse than guessing: --training.lr is too high, or the training text is too short"])
+            say(["the model is worse than guessing: --lr is too high, or the training text is too short"])
 
 
 def summary(result: TrainingResult, info: dict[str, Any]) -> str:
@@ -107,13 +123,14 @@ def summary(result: TrainingResult, info: dict[str, Any]) -> str:
 
 def notes(data: PreparedData) -> list[str]:
     """What of the text someone may not have meant."""
+    from wordtie.data.catalogue import CATALOGUE
     from wordtie.inference.input_warnings import beginning, written_ends
 
     ids, vocabulary = data.train, data.vocabulary
     found = []
     if not (ids == vocabulary.unk_id).any():
         every_word = data.info["made_from"]["settings"]["min_count"] == 1
-        hint = ": --data.min_count 2 has it learnt from rare words" if every_word else ""
+        hint = ": --min-count 2 has it learnt from rare words" if every_word else ""
         found.append(f"<unk> never came in training, so what the model says of unknown words means nothing{hint}")
     if data.info["corpus"] in CATALOGUE:
         return found

@@ -2,54 +2,66 @@
 
 from __future__ import annotations
 
-from wordtie.commands._settings import SettingsParser, another_of_its_name, as_yaml, default_folder
+from wordtie.commands._settings import another_of_its_name, as_yaml, default_folder
 from wordtie.commands._shared import print_json, say
 from wordtie.config import DataSettings
+from wordtie.config.options import SettingsParser
 from wordtie.config.paths import path_of
-from wordtie.data.catalogue import CATALOGUE
-from wordtie.word2vec.settings import MIN_COUNT, Word2VecSettings, recipe, with_min_count
+from wordtie.word2vec.settings import Word2VecSettings, recipe, with_min_count
 
 HELP = """\
 Train word vectors: skip-gram or CBOW, untied, tied, or tied with a linear map.
 
-CORPUS is what `wordtie train` takes; the settings, `algorithm` and `head` aside, are named and mean as gensim's.
-`wordtie vectors` and `wordtie similarity` open the run folder that comes out, which is written at the end.
-
 examples:
   wordtie word2vec                                   skip-gram of the default text
-  wordtie word2vec imdb --word2vec.vector_size 300 --data.lowercase true
-  wordtie word2vec novel.txt --word2vec.algorithm cbow --word2vec.head tied_linear
-  wordtie word2vec ptb --word2vec.workers 1          the same bits every time
-"""
+  wordtie word2vec imdb --vector-size 300 --lowercase
+  wordtie word2vec novel.txt --algorithm cbow --head tied_linear
+  wordtie word2vec ptb --workers 1                   bit-identical vectors every time
 
-USAGE = "[CORPUS] [--config RECIPE] [--SECTION.SETTING VALUE ...] [--out RUN] [--overwrite]"
+CORPUS is what `wordtie train` takes. Settings other than `algorithm` and `head` have gensim's names and
+meanings. `wordtie vectors` and `wordtie similarity` open the run folder, which is written at the end."""
+
+USAGE = "[CORPUS] [--SETTING VALUE ...] [--config RECIPE] [--out RUN] [--overwrite]"
+
+COMMON = (
+    "lowercase",
+    "min_count",
+    "algorithm",
+    "head",
+    "vector_size",
+    "window",
+    "negative",
+    "sample",
+    "alpha",
+    "epochs",
+    "workers",
+    "seed",
+)
+"""The settings that `--help` shows."""
 
 
 def main(argv: list[str]) -> None:
     """Parse, train, and print what came out."""
-    parser = SettingsParser("word2vec", HELP, USAGE, ["data"])
-    parser.sections["word2vec"] = Word2VecSettings
-    parser.add_argument("--out", type=str | None, default=None, help="The run folder (runs/CORPUS-word2vec).")
+    sections = {"data": DataSettings, "word2vec": Word2VecSettings}
+    parser = SettingsParser("word2vec", HELP, USAGE, sections, COMMON)
+    parser.add_argument("--out", metavar="RUN", help="The run folder; runs/CORPUS-word2vec if not given.")
     parser.add_argument("--overwrite", action="store_true", help="Replace the run folder if there is one.")
     parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
-    parser.add_argument("--print_config", action="store_true", help="Print the settings as a recipe, and stop.")
-    parser.add_settings()
-    parser.set_defaults({"data.min_count": MIN_COUNT})
+    parser.add_argument("--print-config", action="store_true", help="Print the settings as a recipe, and stop.")
     parsed = parser.parse_args(argv)
-    corpus = {} if parsed.corpus is None else {"corpus": parsed.corpus}
-    with parser.said_by_place():
-        data = with_min_count(DataSettings(**{**parsed.data.as_dict(), **corpus}))
-        settings = Word2VecSettings(**parsed.word2vec.as_dict())
+    made = parser.made()
+    data, settings = with_min_count(made["data"]), made["word2vec"]
     if parsed.print_config:
         print(as_yaml(recipe(data, settings)), end="")
         return
     out = default_folder(data.corpus, "-word2vec") if parsed.out is None else parsed.out
 
+    from wordtie.data.catalogue import CATALOGUE
     from wordtie.word2vec.run import train_word2vec
 
     say([*another_of_its_name(data.corpus), *settings.unused_settings()])
     if data.corpus not in CATALOGUE and path_of(data.corpus).is_file():
-        say([f"{data.split[0]:.0%} of the text are trained on, as by `wordtie train`: --data.split says how much"])
+        say([f"{data.split[0]:.0%} of the text are trained on, as by `wordtie train`: --split says how much"])
     result = train_word2vec(data, settings, out, parsed.overwrite)
     if parsed.json:
         print_json(result.as_json())

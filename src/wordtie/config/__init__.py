@@ -15,6 +15,7 @@ from wordtie.config.data import DataSettings as DataSettings
 from wordtie.config.loss import LossSettings as LossSettings
 from wordtie.config.model import ModelSettings as ModelSettings
 from wordtie.config.noise import NoiseSettings as NoiseSettings
+from wordtie.config.renamed import with_current_names
 from wordtie.config.training import MAY_CHANGE_ON_RESUME as MAY_CHANGE_ON_RESUME
 from wordtie.config.training import RUNTIME_ONLY as RUNTIME_ONLY
 from wordtie.config.training import TrainingSettings as TrainingSettings
@@ -80,7 +81,8 @@ def plain_values(section: Any) -> dict[str, Any]:
 
 
 def from_dict(values: dict[str, Any]) -> Settings:
-    """The inverse of `to_dict`. Raises `SettingsError` for a name that this version does not know."""
+    """The inverse of `to_dict`, for files of earlier versions too. Raises `SettingsError` for an unknown name."""
+    values = with_current_names(values)
     sections: dict[str, Any] = {}
     for section, kind in SECTIONS.items():
         given = dict(values.get(section, {}))

@@ -14,23 +14,26 @@ class DataSettings:
     """Which text, and how it becomes word ids."""
 
     corpus: str = "sotu"
-    """A catalogue name (`wordtie corpora` lists them), a folder with train/valid/test.txt, or one text file."""
+    """The text: a name from `wordtie corpora`, a folder with three files, or one file. The folder has train.txt,
+    valid.txt and test.txt; one file is split by `split`."""
     tokenisation: Literal["auto", "space", "words"] = "auto"
-    """`space`: already tokenised, split at white space. `words`: words, numbers and punctuation of raw text.
-    `auto`: what the catalogue states for a named corpus, else `space` where the text looks tokenised."""
+    """How lines become words: `auto`, `space` or `words`. `space`: already tokenised, split at white space. `words`:
+    words, numbers and punctuation of raw text. `auto`: what the catalogue states for a named corpus, else `space` if
+    the text looks tokenised."""
     lowercase: bool = False
-    """Fold case before words are split; stored in tokenizer.json, so scoring does the same."""
+    """Fold case before words are split. The choice is stored in tokenizer.json, so scoring does the same."""
     sentences: bool = True
-    """One sentence a line, each closed by `<eos>`. False: running text, line ends are white space."""
+    """One sentence per line, each closed by `<eos>`. False: running text, in which line ends are white space."""
     vocabulary_size: int | None = None
-    """Keep the most frequent words, `<unk>` and `<eos>` included. None keeps every word of `min_count`."""
+    """Keep only the most frequent words, `<unk>` and `<eos>` included. None: every word that `min_count` keeps."""
     min_count: int | None = None
-    """Words seen fewer times in the training text become `<unk>`, which is learnt from them. None: 1 where there is a
-    vocabulary size, or `<unk>` in the text; else 2, so that unknown words are learnt of. `wordtie word2vec`: 5."""
+    """Words seen fewer times in the training text become `<unk>`. The model learns `<unk>` from them. None: 1 if there
+    is a vocabulary size, or `<unk>` in the text; else 2, so that unknown words are learnt. `wordtie word2vec`: 5."""
     vocabulary_from: Literal["train", "all"] = "train"
-    """`all` builds the vocabulary over every split, as some published recipes did; recorded in the run."""
+    """Build the vocabulary from the training text (`train`) or every split (`all`). Some published recipes did the
+    latter; the run records it."""
     split: tuple[float, float, float] = (0.9, 0.05, 0.05)
-    """Train/valid/test shares where one file is to be split."""
+    """Shares of training, validation and test text if one file is split."""
 
     def __post_init__(self) -> None:
         check_types(self, "data")

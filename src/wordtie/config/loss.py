@@ -17,22 +17,22 @@ class LossSettings:
     """Cross-entropy, or cross-entropy plus one of the augmented losses."""
 
     kind: Literal["cross_entropy", "augmented", "augmented_2016", "interpolated"] = "augmented"
-    """`augmented`: that of inan-2017. `augmented_2016`: that of the report before it, without a temperature and with
-    the output bias in the prediction. `interpolated`: inan-2017's equation 6.1,
-    beta * tau^2 * V * divergence + (1 - beta) * cross-entropy."""
+    """The loss: cross-entropy, alone or with a pull towards similar words. `augmented`: that of inan-2017.
+    `augmented_2016`: that of the report before it, without a temperature and with the output bias in the prediction.
+    `interpolated`: inan-2017's equation 6.1, beta * tau^2 * V * divergence + (1 - beta) * cross-entropy."""
     temperature: float = 20.0
-    """tau: how far similarity spreads (inan-2017: 20). Unused by `augmented_2016`."""
+    """tau: how far similarity spreads (inan-2017: 20). `augmented_2016` does not use it."""
     gamma: float | None = None
-    """Weight of the pull towards similar words (inan-2017: 0.5 to 0.8 on PTB, 1.0 to 1.5 on WikiText-2). For
+    """Weight of the pull towards similar words. In inan-2017 0.5 to 0.8 on PTB, 1.0 to 1.5 on WikiText-2. For
     `augmented_2016` this is its alpha (0.15 to 0.35). None: 0.65, for `augmented_2016` 0.3."""
     form: Literal["kl", "cross_entropy"] = "kl"
-    """How far the prediction is from the similar words: KL(similar || prediction), or the cross-entropy between them,
-    which leaves out the entropy of the similar words."""
+    """Distance between prediction and similar words: `kl` or `cross_entropy`. KL(similar || prediction), or the
+    cross-entropy between them, which leaves out the entropy of the similar words."""
     beta: float = 0.5
     """Share of the divergence in `interpolated`."""
     gradient_through_target: bool | Literal["entropy"] = True
-    """Whether the similarity estimate itself learns from this loss, as the 2016 report says. `entropy`: from the
-    estimate's entropy alone, as in the code that the authors of inan-2017 released; `form` cross_entropy has none."""
+    """Let the similarity estimate learn from this loss, as the 2016 report does. `entropy`: from the estimate's entropy
+    alone, as in the code that the authors of inan-2017 released; `form` cross_entropy has none."""
 
     def __post_init__(self) -> None:
         check_types(self, "loss")

@@ -25,65 +25,69 @@ class ModelSettings:
     """The language model: word matrix, recurrent core, head."""
 
     head: Literal["untied", "tied", "tied_linear"] = "tied"
-    """`tied`: the word matrix is also the classifier (RE, WT). `tied_linear`: the same after a linear map L, so that
-    `hidden` and `embedding` are free (gulordava-2018; with a penalty it is WT + PR of press-wolf-2017). `untied`: a
-    second matrix."""
+    """Output matrix: `tied`, `tied_linear` (through a linear map) or `untied`. `tied` is the word matrix itself (RE of
+    inan-2017, WT of press-wolf-2017). `tied_linear` frees `hidden` and `embedding` from each other (gulordava-2018;
+    with a penalty it is WT + PR of press-wolf-2017). `untied` has a second matrix."""
     core: Literal["lstm", "gru", "rnn", "rhn"] = "lstm"
-    """The recurrent cell. `rhn`: the recurrent highway network of Zilly et al. 2016."""
+    """The recurrent cell: `lstm`, `gru`, `rnn` or `rhn`. `rhn` is the recurrent highway network of Zilly et al.
+    2016."""
     hidden: int = 200
-    """H: units a layer."""
+    """H: units per layer."""
     embedding: int | None = None
-    """E: size of a word vector. None: as many as `hidden`."""
+    """E: size of a word vector. None: the same as `hidden`."""
     layers: int = 2
     """Recurrent layers on top of each other."""
     depth: int = 10
     """Highway layers that an `rhn` passes through at each step."""
     coupled_gates: bool = True
-    """The carry gate of an `rhn` is one minus its transform gate."""
+    """Set the carry gate of an `rhn` to one minus its transform gate."""
     output_bias: bool | None = None
-    """A bias per word on the output. None: no when tied (inan-2017), yes when untied, and when tied by a linear map,
-    through which what is frequent would be learnt else (press-wolf-2017 has it, and PyTorch's example,
+    """Add a bias per word to the output. None: not if tied (inan-2017), yes if untied, and yes if tied by a linear map,
+    which would otherwise have to learn word frequencies (press-wolf-2017 has the bias, and so has PyTorch's example,
     from which gulordava-2018 starts)."""
     projection: bool = False
-    """PR of press-wolf-2017: an `untied` head has a linear map before its matrix, too."""
+    """Put a linear map before the matrix of an `untied` head (PR of press-wolf-2017)."""
     projection_bias: bool = False
-    """The map has a bias, added to the query: the code that press-wolf-2017 released has one, the papers print none."""
+    """Add a bias to the linear map. The code that press-wolf-2017 released has one, the papers print none."""
     projection_penalty: float = 0.0
-    """lambda: weight of the map's penalty (press-wolf-2017: 0.15), against the loss summed over a window's tokens."""
+    """lambda: weight of the penalty on the linear map (press-wolf-2017: 0.15). It is weighed against the loss summed
+    over a window's tokens."""
     projection_form: Literal["squared_norm", "norm"] = "squared_norm"
-    """The penalty: `squared_norm` is lambda / 2 * |P|^2, P the map, as the authors released it; `norm` is lambda * |P|,
-    as the paper prints it."""
+    """Form of that penalty: `squared_norm` or `norm`. `squared_norm` is lambda / 2 * |P|^2, P the map, as the authors
+    released it; `norm` is lambda * |P|, as the paper prints it."""
     dropout: Literal["inan", "gal", "zaremba"] = "inan"
-    """Where a layer's h is dropped. `inan`: one mask per stream and window, for what recurs and what goes up alike.
-    `gal`: the same, with masks of their own for what recurs and for what goes up. `zaremba`: a new mask at every step,
-    for what goes up alone."""
+    """Which masks drop a layer's h: `inan`, `gal` or `zaremba`. `inan`: one mask per stream and window, the same for
+    the next step and the next layer. `gal`: one mask per stream and window for the next step, another for the next
+    layer. `zaremba`: a new mask at every step, for the next layer only."""
     input_dropout: float = 0.0
-    """Share of a layer-1 input vector that is dropped; masks live as long as `dropout` says. Small tied models
-    learn faster without at first, and end better with it."""
+    """Share of layer 1's input vectors that is dropped. Masks live as long as `dropout` says. Small tied models learn
+    faster without it at first, and end better with it."""
     hidden_dropout: float = 0.3
-    """Share of each layer's h that is dropped, where it recurs and where it feeds the next layer or the head."""
+    """Share of each layer's h that is dropped, for the next step, layer or head."""
     recurrent_dropout: float | None = None
-    """Share of h that is dropped where it recurs (`gal`). None: as `hidden_dropout`."""
+    """Share of h that is dropped for the next step (`gal`). None: the same as `hidden_dropout`."""
     between_dropout: float | None = None
-    """Share of h that is dropped where it feeds the next layer (`gal`, `zaremba`). None: as `hidden_dropout`."""
+    """Share of h that is dropped for the next layer (`gal`, `zaremba`). None: the same as `hidden_dropout`."""
     output_dropout: float | None = None
-    """Share of h that is dropped where it feeds the head (`gal`, `zaremba`). None: as `hidden_dropout`."""
+    """Share of h that is dropped for the head (`gal`, `zaremba`). None: the same as `hidden_dropout`."""
     candidate_dropout: float = 0.0
-    """Share of the cell's candidate update that is dropped, anew at every step (Semeniuta et al. 2016)."""
+    """Share of the cell's candidate update that is dropped, with a new mask at each step. The method of Semeniuta et
+    al. 2016."""
     word_dropout: float = 0.0
-    """Share of words that are read as zero: a word in a stream's window everywhere, or nowhere (Gal 2016)."""
+    """Share of words that are read as zero, everywhere in a stream's window. The method of Gal 2016."""
     weight_drop: float = 0.0
-    """Share of the recurrent weights that is dropped, anew for each window (AWD-LSTM, Merity et al. 2018)."""
+    """Share of the recurrent weights that is dropped, with a new mask for each window. The method of AWD-LSTM (Merity
+    et al. 2018)."""
     init: float = 0.1
     """Parameters start uniform in (-init, init)."""
     core_init: float | None = None
-    """The same for everything but the word matrices, where it differs: 1 / sqrt(hidden) in PyTorch's example."""
+    """The same for all but the word matrices. None: `init`. PyTorch's example has 1 / sqrt(hidden)."""
     forget_bias: float = 0.0
     """Added to the forget gate's bias of an `lstm` at the start."""
     transform_bias: float = -2.0
     """Added to the transform gates' biases of an `rhn` at the start."""
     unit_rows: bool = False
-    """Hold every row of the word matrix at norm 1 (inan-2017, section 6.2)."""
+    """Keep every row of the word matrix at norm 1 (inan-2017, section 6.2)."""
 
     def __post_init__(self) -> None:
         check_types(self, "model")

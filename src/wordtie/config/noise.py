@@ -14,44 +14,47 @@ class NoiseSettings:
     """Data noising (Xie et al. 2017) and variational smoothing (Kong et al. 2019)."""
 
     kind: Literal["none", "blank", "linear_interpolation", "absolute_discounting", "kneser_ney"] = "none"
-    """How often a word is replaced, and by which: `blank` by `<unk>`, `linear_interpolation` by words drawn as
-    often as the text has them, both at gamma. With the others a word is replaced the more often the more different
-    words follow it, by words drawn as often as the text has them (`absolute_discounting`), or the more often the more
-    different words they follow (`kneser_ney`)."""
+    """Which words replace others while training, and how often. `blank` puts `<unk>`, `linear_interpolation` puts words
+    drawn as often as the text has them, both at gamma. With the others a word is replaced more often if more different
+    words follow it. `absolute_discounting` draws as often as the text has a word, `kneser_ney` by how many different
+    words it follows."""
     scheme: Literal["data_noising", "variational_smoothing"] = "variational_smoothing"
-    """`data_noising` decides token by token. `variational_smoothing` draws a word matrix for each stream and window,
-    for reading and for scoring apart, so that a word is replaced everywhere in it or nowhere."""
+    """Replace tokens (`data_noising`) or word vectors (`variational_smoothing`). `data_noising` decides token by token.
+    `variational_smoothing` draws a word matrix for each stream and window, one for reading and one for scoring, so that
+    a word is replaced everywhere in the window or nowhere."""
     elementwise: bool = False
-    """Each coordinate of a word vector is replaced on its own (variational smoothing only)."""
+    """Replace each coordinate of a word vector on its own (variational smoothing only)."""
     output_draw: Literal["own", "with_input", "none"] = "own"
-    """Which targets are drawn (variational smoothing). `own`: each at its own gamma_i, whatever was read (kong-2019,
-    equations 4 and 5). `with_input`: exactly those before which the word read was replaced (its section 4.2). `none`:
-    none, only what is read is smoothed (its section 4.1 and footnote 6)."""
+    """Which targets are drawn: each by itself, with the input, or none. `own`: each at its own gamma_i, whatever was
+    read (kong-2019, equations 4 and 5). `with_input`: exactly those before which the word read was replaced (its
+    section 4.2). `none`: none, only the input is smoothed (its section 4.1 and footnote 6). For variational
+    smoothing."""
     gamma: float = 0.2
     """Share of words that is replaced, before the kind's own factor (kong-2019: 0.1 to 0.4)."""
     l2: float = 0.0
-    """lambda: lambda / 2 times the squared weights, biases left out, is added to the loss, which is summed over `steps`
-    and averaged over `streams` (kong-2019: 1e-4, 1e-3). Variational smoothing weighs word vectors by `l2_form`."""
+    """lambda: lambda / 2 times the squared weights is added to the loss. Biases are left out. The loss is summed over
+    `steps` and averaged over `streams` (kong-2019: 1e-4, 1e-3). Variational smoothing weighs word vectors by
+    `l2_form`."""
     l2_form: Literal["exact", "printed"] = "exact"
-    """`exact`: what the variational distribution of the word matrix gives, counted once where the matrix is shared.
-    `printed`: the formula of kong-2019, its sign mended."""
+    """L2 of smoothed word vectors: `exact` or as `printed`. `exact`: what the variational distribution of the word
+    matrix gives, counted once if the matrix is shared. `printed`: the formula of kong-2019, with its sign corrected."""
     prediction: Literal["mean", "mode", "sampling"] | None = None
-    """`mean`: word vectors are the means of their distributions, folded into the exported model. `mode`: the clean
-    model. `sampling`: the clean model, and the figures at the end average `samples` draws.
-    None: mean where what is read and what is predicted are both smoothed, mode else."""
+    """Word vectors that predict: `mean`, `mode` or `sampling`. `mean`: the means of their distributions, folded into
+    the exported model. `mode`: the clean model. `sampling`: the clean model, and the figures at the end average
+    `samples` draws. None: mean if input and output are both smoothed, else mode."""
     samples: int = 20
-    """Draws that `sampling` averages the log-likelihood of."""
-    input_dropout: float = 0.0
-    """Share of the coordinates of input vectors that is dropped, one mask per word, stream and window."""
-    output_dropout: float = 0.0
-    """Share of the coordinates of output vectors that is dropped, one mask of all words per window."""
+    """Draws over which `sampling` averages the log-likelihood."""
+    input_vector_dropout: float = 0.0
+    """Share of the coordinates of input vectors that is dropped. One mask per word, stream and window."""
+    output_vector_dropout: float = 0.0
+    """Share of the coordinates of output vectors that is dropped. One mask of all words per window."""
 
     def __post_init__(self) -> None:
         check_types(self, "noise")
         require(0 <= self.gamma <= 1, f"noise.gamma is a probability and must be in [0, 1], got {self.gamma}")
         require(self.l2 >= 0, f"noise.l2 must not be negative, got {self.l2}")
         require(self.samples >= 1, f"noise.samples must be at least 1, got {self.samples}")
-        for name in ("input_dropout", "output_dropout"):
+        for name in ("input_vector_dropout", "output_vector_dropout"):
             value = getattr(self, name)
             require(0 <= value < 1, f"noise.{name} is the share dropped and must be in [0, 1), got {value}")
         smoothing = self.scheme == "variational_smoothing"

@@ -15,15 +15,17 @@ class TrainingSettings:
     """How the parameters are found. Losses are summed over time and averaged over streams."""
 
     optimiser: Literal["sgd", "adam", "rmsprop"] = "sgd"
-    """What becomes of the gradient; `sgd` is plain, as most of the papers have it."""
+    """How the gradient moves the parameters: `sgd`, `adam` or `rmsprop`. `sgd` is plain, as in most of the papers."""
     lr: float = 1.0
-    """Learning rate. With `sgd` it refers to the loss summed over the `steps` and averaged over the `streams`. `adam`
-    and `rmsprop`, whose steps do not depend on the scale of the loss, want about 0.001."""
+    """Learning rate; `adam` and `rmsprop` want about 0.001. With `sgd` it refers to the loss summed over the `steps`
+    and averaged over the `streams`. The steps of `adam` and `rmsprop` do not depend on the scale of the loss."""
     schedule: Literal["epoch", "plateau"] = "epoch"
-    """When the rate is multiplied by `decay`. `epoch`: at the start of every epoch after `decay_after`. `plateau`:
-    after every epoch without a better validation perplexity (PyTorch's example: decay 0.25)."""
+    """When the rate is multiplied by `decay`: per `epoch` or on a `plateau`. `epoch`: at the start of every epoch after
+    `decay_after`. `plateau`: after every epoch without a better validation perplexity (PyTorch's example: decay
+    0.25)."""
     decay: float = 0.9
-    """What the rate is multiplied by: inan-2017 0.9, Zaremba's small model 0.5 and his large one 1 / 1.15."""
+    """Factor on the learning rate, applied as `schedule` says. In inan-2017 it is 0.9, in Zaremba's small model 0.5 and
+    in his large one 1 / 1.15."""
     decay_after: int = 5
     """Epochs at the first rate, for the schedule `epoch`."""
     beta1: float = 0.9
@@ -31,44 +33,44 @@ class TrainingSettings:
     beta2: float | None = None
     """Decay of the mean squared gradient. None: Adam 0.999, RMSprop 0.99."""
     weight_decay: float = 0.0
-    """lambda: lambda times each parameter is added to its gradient after clipping, as lambda / 2 * |p|^2 in the loss
-    would. `noise.l2` is the penalty that is clipped with the rest."""
+    """lambda: lambda times each parameter is added to its gradient after clipping. This is the gradient of lambda / 2 *
+    |p|^2. `noise.l2` is the penalty that is clipped with the rest."""
     average_patience: int = 0
-    """Non-monotone averaging (AWD-LSTM's NT-ASGD: 5, with sgd). Once an epoch's validation perplexity is above the best
-    of those more than this many epochs before it, the mean of the weights of all steps since is what is measured and
-    exported. 0: never."""
+    """Epochs without progress before weights are averaged (NT-ASGD: 5; 0: never). AWD-LSTM's rule: once an epoch's
+    validation perplexity is above the best of those more than this many epochs before it, the mean of the weights of
+    all steps since is measured and exported. Meant for sgd."""
     start_from: str | None = None
-    """A run folder whose weights this run starts from, as the small models of inan-2017 did (footnote 4): the same
-    parameters and vocabulary, while dropout may differ; the schedule starts anew."""
+    """Run folder whose weights this run starts from. The small models of inan-2017 did so (footnote 4). Parameters and
+    vocabulary must be the same, dropout may differ; the schedule starts from the beginning."""
     epochs: int = 50
     """At most this many passes over the training text."""
     patience: int = 5
-    """Stop after this many epochs without a better validation perplexity. 0: never."""
+    """Stop after this many epochs without a better validation perplexity (0: never)."""
     keep: Literal["best", "last"] = "best"
-    """Which epoch's model is exported and measured: the best on the validation text, or the last, as the recipes with a
-    set number of epochs have it (Zaremba et al. 2014)."""
+    """Model to export and measure: the `best` on the validation text, or the `last`. Recipes with a set number of
+    epochs have the last (Zaremba et al. 2014)."""
     clip: float = 5.0
-    """Global gradient norm, of the loss as scaled above. 0: no clipping."""
+    """Largest global norm of the gradient of the loss (0: no clipping). The loss is scaled as for `lr`."""
     streams: int = 20
-    """B: contiguous streams trained side by side."""
+    """B: contiguous streams of text trained side by side (the batch size)."""
     steps: int = 35
     """T: steps of truncated back-propagation through time."""
     seed: int = 1
-    """Of all random numbers: the same seed on the same machine trains the same bits on the CPU."""
+    """Seed of all random numbers. The same seed on the same machine gives bit-identical results on the CPU."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
-    """Precision of matrix products while training; `auto` takes bf16 where the machine has instructions
-    for it, and rounds each product to bf16. Weights, running sums and softmax statistics stay in fp32; evaluation is
-    always fp32."""
+    """Precision of matrix products while training: `auto`, `fp32` or `bf16`. `auto` takes bf16 if the machine has
+    instructions for it, and rounds each product to bf16. Weights, running sums and softmax statistics stay in fp32;
+    evaluation is always fp32."""
     fused: bool = True
-    """Use the fast twins in `wordtie.kernels`; false runs the readable formulas."""
+    """Use the fast kernels; false runs the readable formulas."""
     threads: int | None = None
-    """CPU threads; None leaves PyTorch's choice."""
+    """CPU threads. None: PyTorch's choice."""
     device: str = "auto"
-    """`auto`, `cpu`, `cuda`, or one of several: `cuda:1`."""
+    """Where to train: `auto`, `cpu`, `cuda`, or one of several GPUs, `cuda:1`."""
     max_time: str | float | None = None
-    """Stop cleanly after this long (`90s`, `9m`, `2h`); the same command with `--resume` goes on."""
+    """Stop cleanly after this long: `90s`, `9m`, `2h`. The same command with `--resume` continues."""
     checkpoint_every: int = 500
-    """Windows between checkpoints; each epoch's end has one too."""
+    """Windows between checkpoints. Each epoch's end has one too."""
 
     def __post_init__(self) -> None:
         check_types(self, "training")

@@ -60,7 +60,7 @@ FORMS = (
     Form(
         lambda word: [word.lower()],
         "their capitals",
-        "the model knows them in lower case: write them so, or train with --data.lowercase true",
+        "the model knows them in lower case: write them so, or train with --lowercase true",
     ),
     Form(
         lambda word: [unicodedata.normalize(form, word) for form in ("NFC", "NFD")],

@@ -3,7 +3,7 @@
 A job is a command that trains in a folder and goes on from what it finds there. The queue starts jobs as places become
 free, reads their `metrics.jsonl`, and ends when all have. When the time is over it sends SIGTERM, at which a run saves
 where it is and leaves, without measuring what is not finished; Ctrl-C, SIGTERM and SIGHUP (a lost connection) are
-passed on in the same way. A job is told how long it has, too (`--max_time`), so that it ends in time should the queue
+passed on in the same way. A job is told how long it has, too (`--max-time`), so that it ends in time should the queue
 be killed, and says `NAME: stopped`. What another process trains already is left to it.
 """
 
@@ -78,7 +78,7 @@ class Job:
             self.state = "running elsewhere"
             return
         self.log_begins = self.log.tell()
-        limit = [] if math.isinf(seconds) else ["--max_time", f"{math.ceil(seconds)}s"]
+        limit = [] if math.isinf(seconds) else ["--max-time", f"{math.ceil(seconds)}s"]
         count = str(threads)
         environment = {**os.environ, "OMP_NUM_THREADS": count, "MKL_NUM_THREADS": count, "NUMBA_NUM_THREADS": count}
         environment["PYTHONUNBUFFERED"] = "1"  # the log's last line is the last that was said, on stdout or stderr

@@ -54,9 +54,9 @@ class Noise:
         rows = self._rows(model, inputs_TB, targets_TB)
         words_VE, output_VE = model.embedding.weight, model.output_matrix
         mask_VE = None
-        if model.training and self.settings.output_dropout:
+        if model.training and self.settings.output_vector_dropout:
             words, size = output_VE.shape
-            mask_VE = element_mask(words, size, self.settings.output_dropout, output_VE)
+            mask_VE = element_mask(words, size, self.settings.output_vector_dropout, output_VE)
             output_VE = output_VE * mask_VE
         if rows is None:
             query_NE, state = model(inputs_TB, state)
@@ -77,7 +77,7 @@ class Noise:
         """The rows that are drawn, of the input and, where it is smoothed, of the output; None for a plain look-up."""
         if self.proposal is not None and self.settings.smooths:
             return self._smoothed(inputs_TB, targets_TB, self.proposal, *model.embedding.weight.shape)
-        if model.training and self.settings.input_dropout:
+        if model.training and self.settings.input_vector_dropout:
             return distinct_words(inputs_TB[None], model.words)
         return None
 
@@ -95,8 +95,8 @@ class Noise:
         """(T, B, E) each: inputs, then targets where they are drawn."""
         matrix_VE = model.embedding.weight
         mask_ME = None
-        if model.training and self.settings.input_dropout:
-            mask_ME = element_mask(rows.first_side, matrix_VE.shape[1], self.settings.input_dropout, matrix_VE)
+        if model.training and self.settings.input_vector_dropout:
+            mask_ME = element_mask(rows.first_side, matrix_VE.shape[1], self.settings.input_vector_dropout, matrix_VE)
         return drawn_rows(matrix_VE, rows, mask_ME)
 
     def add_l2_gradient(self, model: LanguageModel) -> None:

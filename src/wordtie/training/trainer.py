@@ -12,15 +12,16 @@ from __future__ import annotations
 import math
 import time
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import torch
 
 from wordtie.config import Settings, parse_time
+from wordtie.config.keywords import settings_from
 from wordtie.data.batches import batches, window_count
 from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
-from wordtie.errors import DivergedError, RunFolderError, require
+from wordtie.errors import DivergedError, RunFolderError
 from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.evaluation.perplexity import Score
 from wordtie.losses.build import build_loss
@@ -43,7 +44,9 @@ from wordtie.training.validation import Measuring
 from wordtie.training.warm_start import start
 
 
-def train(settings: Settings, out: str | Path, resume: bool = False, overwrite: bool = False) -> TrainingResult:
+def train(
+    settings: Settings | str | Path, out: str | Path, resume: bool = False, overwrite: bool = False, **named: Any
+) -> TrainingResult:
     """Train, or go on training, in the folder `out`. One training at a time in a process; while it lasts, whatever else
     draws torch's random numbers there, in another thread, changes what it comes to.
 
@@ -52,7 +55,7 @@ def train(settings: Settings, out: str | Path, resume: bool = False, overwrite: 
     stops being a number, `SaveError` where something cannot be written. Ctrl-C, SIGTERM and SIGHUP save a checkpoint,
     then raise `KeyboardInterrupt`, `SystemExit(143)` and `SystemExit(129)`.
     """
-    require(isinstance(settings, Settings), f"train takes Settings(data=..., ...), got a {type(settings).__name__}")
+    settings = settings_from(settings, **named)
     out = run_folder.named(out)
     if resume and overwrite:
         raise RunFolderError(f"{out}: resume goes on with a run, overwrite replaces it: give one of them")
@@ -157,10 +160,10 @@ class _Run:
             self.saved.export(self.now.kept)  # the folder may have a provisional one, of a stop by time
         end_session(self.saved.folder, f"diverged at epoch {position.epoch}, {where}")
         kept = f"the model of epoch {epoch} is kept" if epoch else "no epoch was finished"
-        clip = f"--training.clip {training.clip / 2:g}" if training.clip else "--training.clip 5"
+        clip = f"--clip {training.clip / 2:g}" if training.clip else "--clip 5"
         raise DivergedError(
             f"{self.saved.folder}: the loss is not a number at epoch {position.epoch}, {where}; {kept}. "
-            f"Try --training.lr {training.lr / 2:g} or {clip}, in another --out or with --overwrite"
+            f"Try --lr {training.lr / 2:g} or {clip}, in another --out or with --overwrite"
         )
 
     def finish_epoch(self, lr: float) -> None:

@@ -19,39 +19,41 @@ class Word2VecSettings:
     """Skip-gram or CBOW with negative sampling (Mikolov et al. 2013), its two matrices untied or tied."""
 
     algorithm: Literal["skipgram", "cbow"] = "skipgram"
-    """`skipgram` predicts the word from each word of its context, as gensim does, `cbow` from all of it."""
+    """Predict context words (`skipgram`) or the word from them (`cbow`). `skipgram` predicts the word from each word of
+    its context, as gensim does, `cbow` from all of it."""
     head: Literal["untied", "tied", "tied_linear"] = "untied"
-    """`untied`: an input and an output matrix. `tied`: one matrix. `tied_linear`: one matrix and a linear map
-    between the input vectors and the query (gulordava-2018, tied+L)."""
+    """Matrices: two (`untied`), one (`tied`), or one and a linear map (`tied_linear`). The map is between the input
+    vectors and the query (gulordava-2018, tied+L)."""
     vector_size: int = 100
     """E: numbers in a word vector."""
     window: int = 5
-    """Farthest distance between a word and its context; each word draws its own from 1 to this."""
+    """Largest distance between a word and its context. Each word draws its own from 1 to this."""
     negative: int = 5
-    """Noise words for each prediction; one that is the target itself is left out."""
+    """Noise words per prediction. One that is the target itself is left out."""
     ns_exponent: float = 0.75
     """Noise words are drawn by count to this power."""
     sample: float = 1e-3
-    """Words more frequent than this share of the text are thinned out. 0: none are."""
+    """Words more frequent than this share of the text are thinned out (0: none)."""
     alpha: float | None = None
-    """Learning rate at the start. None: 0.025, as gensim; for CBOW with `tied_linear` 0.01."""
+    """Learning rate at the start. None: 0.025, as in gensim; for CBOW with `tied_linear` 0.01."""
     min_alpha: float = 1e-4
-    """Learning rate at the end; it falls linearly in the words read."""
+    """Learning rate at the end. It falls linearly with the words read."""
     cbow_mean: bool | None = None
-    """CBOW predicts from the mean of the context (true) or its sum (false), and each vector of a sum moves by its
-    share of the error. None: the mean, as gensim does; with `tied_linear` the sum, as gulordava-2018 does."""
+    """CBOW predicts from the mean of the context (true) or its sum (false). Each vector of a sum moves by its share of
+    the error. None: the mean, as in gensim; with `tied_linear` the sum, as in gulordava-2018."""
     linear_rate: float = 20.0
-    """With `tied_linear`: the map moves by this times alpha times the mean gradient of a block, every fourth block.
-    With `cbow` that gradient is of one word's share of the query: smaller, by about the words of a window."""
+    """Factor on alpha for the linear map of `tied_linear`. The map moves by this times alpha times the mean gradient of
+    a block, every fourth block. With `cbow` that gradient is of one word's share of the query, which is smaller by
+    about the number of words in a window."""
     epochs: int = 5
     """Passes over the training text."""
     workers: int = 2
-    """Threads. One gives the same vectors bit for bit; more train without locks, from the same random numbers."""
+    """CPU threads. One gives bit-identical vectors; more train without locks, from the same random numbers."""
     seed: int = 1
-    """Of all random numbers."""
+    """Seed of all random numbers."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
-    """With `tied_linear`: precision of the products with the map; `auto` takes bf16 where the machine has
-    instructions for it. All else is fp32."""
+    """Precision of products with the map of `tied_linear`: `auto`, `fp32` or `bf16`. `auto` takes bf16 if the machine
+    has instructions for it. All else is fp32."""
 
     def __post_init__(self) -> None:
         check_types(self, "word2vec")

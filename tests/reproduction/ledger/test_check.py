@@ -75,7 +75,7 @@ def test_results_that_agree_on_a_text_that_is_not_the_known_one(row: Row, place:
 
 
 def test_no_report_is_made_from_a_result_that_was_edited(row: Row, place: Place, page: Path, capsys: Capture) -> None:
-    report = ["reproduce", "--report", "--page", "report.html", "--document", str(page)]
+    report = ["reproduce", "report", "--page", "report.html", "--document", str(page)]
     edit(place.results / f"{row.name}.seed-1.json", test_perplexity=1.0)
     before = page.read_text()
     assert cli.main(report) == LedgerError.exit_code

@@ -230,20 +230,20 @@ def test_the_command_finds_what_was_edited(row: Row, place: Place, capsys: pytes
     page = Path("reproduction.md")
     page.write_text("\n".join(document.markers("results")))
     document.update(page, place.results)
-    check = ["reproduce", "--check", "--document", str(page)]
+    check = ["reproduce", "check", "--document", str(page)]
     assert cli.main(check) == 0
     edit(path, test_perplexity=1.0)
     assert cli.main(check) == LedgerError.exit_code
     assert "changed by hand" in capsys.readouterr().err
     assert cli.main([*check, "--results", "resluts"]) == LedgerError.exit_code
     assert "resluts: no such folder" in capsys.readouterr().err
-    assert cli.main(["reproduce", "--list", "--results", str(page)]) == LedgerError.exit_code
+    assert cli.main(["reproduce", "list", "--results", str(page)]) == LedgerError.exit_code
     assert f"{page}: is not a folder of results" in capsys.readouterr().err
 
 
 def test_a_report_is_not_written_into_a_document_that_is_none(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     place.results.mkdir()
-    assert cli.main(["reproduce", "--report", "--document", "reprodction.md"]) == LedgerError.exit_code
+    assert cli.main(["reproduce", "report", "--document", "reprodction.md"]) == LedgerError.exit_code
     assert "reprodction.md: missing, or without the markers" in capsys.readouterr().err
 
 
@@ -263,11 +263,11 @@ def test_one_bad_entry_does_not_hide_the_others(
     assert "with --again" in problems[1]
     with pytest.raises(LedgerError):
         read_all(place.results)
-    assert cli.main(["reproduce", "--list", row.name]) == 0
+    assert cli.main(["reproduce", "list", row.name]) == 0
     shown = capsys.readouterr()
     assert "20.00 / 20.00" in shown.out
     assert str(torn) in shown.err
-    assert cli.main(["reproduce", "--check"]) == LedgerError.exit_code
+    assert cli.main(["reproduce", "check"]) == LedgerError.exit_code
 
 
 def test_what_was_being_written_is_no_entry(row: Row, place: Place) -> None:
@@ -297,7 +297,7 @@ def test_a_document_that_cannot_be_drawn_hides_nothing(
         raise ImportError("No module named 'matplotlib'", name="matplotlib")
 
     monkeypatch.setattr(document, "update", fail)
-    assert cli.main(["reproduce", row.name]) == 0
+    assert cli.main(["reproduce", "run", row.name]) == 0
     shown = capsys.readouterr()
     assert row.name in shown.out
     assert "is not brought up to date: No module named 'matplotlib'" in shown.err
@@ -310,28 +310,32 @@ def test_documents_are_those_of_the_results_beside_them(
     path.parent.mkdir()
     path.write_text("\n".join(document.markers("results")))
     Path("results").mkdir()
-    assert cli.main(["reproduce", "--check", "--results", str(Path("results").absolute())]) == LedgerError.exit_code
-    assert cli.main(["reproduce", row.name, "--results", "elsewhere"]) == 0
-    assert cli.main(["reproduce", "--report", "--results", "elsewhere"]) == 0
+    assert cli.main(["reproduce", "check", "--results", str(Path("results").absolute())]) == LedgerError.exit_code
+    assert cli.main(["reproduce", "run", row.name, "--results", "elsewhere"]) == 0
+    assert cli.main(["reproduce", "report", "--results", "elsewhere"]) == 0
     assert path.read_text() == "\n".join(document.markers("results"))
-    assert cli.main(["reproduce", "--check", "--results", "elsewhere"]) == 0
+    assert cli.main(["reproduce", "check", "--results", "elsewhere"]) == 0
 
 
 def test_what_does_not_go_together_is_refused(row: Row, place: Place, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["reproduce", "--one", "inan-2017/table-1/ptb-small"]) == 2
-    assert "--one runs a single row" in capsys.readouterr().err
-    assert cli.main(["reproduce", "--list", "--report"]) == 2
-    capsys.readouterr()
     for arguments, said in (
-        (["--check", "--json"], "--check has no use for --json: leave it out"),
-        (["--report", row.name], f"--report has no use for {row.name}: leave it out"),
-        (["--list", "--seed", "2"], "--list has no use for --seed: leave it out"),
-        (["--json", "--again"], "--list has no use for --again: leave it out"),
-        ([row.name, "--page", "p.html"], "training has no use for --page: leave it out"),
+        (["run", "--one", "inan-2017/table-1/ptb-small"], "--one runs a single row"),
+        (["run"], "name a row or a group of rows; `wordtie reproduce list` shows all"),
+        (["check", "--json"], "unknown option --json"),
+        (["check", "--runs", "runs"], "unknown option --runs; see `wordtie reproduce check --help`"),
+        (["report", row.name], f"unexpected argument {row.name}; see `wordtie reproduce report --help`"),
+        (["list", "--seed", "2"], "unknown option --seed"),
+        (["run", row.name, "--page", "p.html"], "unknown option --page"),
+        (["--list"], "there is no --list; did you mean `wordtie reproduce list`?"),
+        (
+            [row.paper],
+            f"`wordtie reproduce` has no task {row.paper}; did you mean `wordtie reproduce run {row.paper}`?",
+        ),
+        (["rum"], "has no task rum; give one of list, run, report, check"),
     ):
         assert cli.main(["reproduce", *arguments]) == 2
         assert said in capsys.readouterr().err
-    assert cli.main(["reproduce", "--report", "--results", "typo"]) == LedgerError.exit_code
+    assert cli.main(["reproduce", "report", "--results", "typo"]) == LedgerError.exit_code
     assert "typo: no such folder" in capsys.readouterr().err
 
 

@@ -57,12 +57,13 @@ PRINTED: dict[str, dict[str, Any]] = {
         "model": {"head": "tied", "hidden": 1024, "layers": 2, "candidate_dropout": 0.2, "hidden_dropout": 0.0,
                   "input_dropout": 0.0},
         "noise": {"kind": "kneser_ney", "scheme": "variational_smoothing", "gamma": 0.2, "l2": 1e-4,
-                  "input_dropout": 0.7, "output_dropout": 0.7, "output_draw": "with_input", "elementwise": False},
+                  "input_vector_dropout": 0.7, "output_vector_dropout": 0.7, "output_draw": "with_input",
+                  "elementwise": False},
         "training": {"optimiser": "rmsprop", "lr": 3e-3, "decay": 1.0, "streams": 64, "steps": 35},
     },
     "kong-2019/table-2/ptb-512-dn-li": {
-        "noise": {"kind": "linear_interpolation", "scheme": "data_noising", "input_dropout": 0.5,
-                  "output_dropout": 0.5},
+        "noise": {"kind": "linear_interpolation", "scheme": "data_noising", "input_vector_dropout": 0.5,
+                  "output_vector_dropout": 0.5},
     },
 }  # fmt: skip
 

@@ -87,7 +87,7 @@ def test_the_document_has_the_figure_and_a_check_misses_it(rows: list[RowState],
 def test_the_page_has_tables_figures_and_predictions_and_needs_no_network(
     rows: list[RowState], place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(["reproduce", "--report", "--page", "page.html"]) == 0
+    assert cli.main(["reproduce", "report", "--page", "page.html"]) == 0
     html = Path("page.html").read_text()
     assert html.count("<table>") > 15
     assert "<svg" in html

@@ -42,7 +42,7 @@ def table(page: Path) -> dict[str, list[str]]:
 
 def test_rows_are_trained_and_tabled(page: Path, place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     for name in NAMES:
-        assert cli.main(["reproduce", name, "--document", str(page)]) == 0
+        assert cli.main(["reproduce", "run", name, "--document", str(page)]) == 0
     assert f"3 of {len(methods.ROWS)} rows are run" in page.read_text()
     entries = {entry["row"]: entry for entry in read_all(place.results)}
     cells = table(page)
@@ -55,7 +55,7 @@ def test_rows_are_trained_and_tabled(page: Path, place: Place, capsys: pytest.Ca
     lines = (place.results / TSV).read_text().splitlines()
     assert len(lines) == 4
     assert lines[1].split("\t")[3] == str(entries[NAMES[0]]["test_perplexity"])
-    assert cli.main(["reproduce", "--check", "--document", str(page)]) == 0
+    assert cli.main(["reproduce", "check", "--document", str(page)]) == 0
 
 
 def test_a_check_finds_what_was_edited(page: Path, place: Place) -> None:

@@ -10,7 +10,7 @@ import yaml
 
 from tests.commands import Capture, output
 from wordtie import cli
-from wordtie.commands.reproduce import _parser
+from wordtie.commands.reproduce import run_parser
 from wordtie.config import to_dict
 from wordtie.errors import SettingsError
 from wordtie.reproduction.papers.registry import ROWS
@@ -31,14 +31,14 @@ def begun(row: Row, place: Place, metrics: str) -> Path:
 
 def test_a_damaged_row_is_listed_as_such_with_the_others(row: Row, place: Place, capsys: Capture) -> None:
     begun(row, place, '{"epoch": 1, "valid_perp\n')
-    listed = output(["reproduce", "--list"], capsys)
+    listed = output(["reproduce", "list"], capsys)
     assert f"stopped: runs/{row.name}.seed-1/metrics.jsonl, line 1: damaged" in listed
     assert all(name in listed for name in ROWS)
 
 
 def test_a_perplexity_that_means_nothing_is_listed_short(row: Row, place: Place, capsys: Capture) -> None:
     begun(row, place, '{"epoch": 1, "train_perplexity": 1e304, "valid_perplexity": 1e304, "seconds": 60}\n')
-    assert "epoch 1, best validation 1e+304, 0:01:00 trained" in output(["reproduce", "--list", row.name], capsys)
+    assert "epoch 1, best validation 1e+304, 0:01:00 trained" in output(["reproduce", "list", row.name], capsys)
 
 
 def test_what_runs_elsewhere_is_no_failure(row: Row, place: Place, capsys: Capture) -> None:
@@ -51,15 +51,15 @@ def test_what_runs_elsewhere_is_no_failure(row: Row, place: Place, capsys: Captu
 
 def test_the_command_of_a_row_takes_a_limit(row: Row, place: Place) -> None:
     """The queue appends it."""
-    program, *arguments = batch.command(row, 1, place)[3:]
-    told = _parser().parse_args([*arguments, "--max_time", "60s"])
-    assert (program, told.rows, told.one, told.max_time) == ("reproduce", [row.name], True, "60s")
+    program, task, *arguments = batch.command(row, 1, place)[3:]
+    told = run_parser().parse_args([*arguments, "--max-time", "60s"])
+    assert (program, task, told.rows, told.one, told.max_time) == ("reproduce", "run", [row.name], True, "60s")
 
 
 @pytest.mark.parametrize("again", [False, True])
 def test_a_rows_process_is_told_all_that_was_asked(row: Row, again: bool) -> None:
     place = Place(Path("some runs"), Path("some results"), threads=2, again=again)
-    told = _parser().parse_args(batch.command(row, 7, place)[4:])
+    told = run_parser().parse_args(batch.command(row, 7, place)[5:])
     assert (told.seed, told.threads, told.again) == (7, 2, again)
     assert (told.runs, told.results) == (place.runs, place.results)
 
@@ -92,10 +92,10 @@ def test_a_drawn_row_waits_for_its_source_or_has_it(
     drawn = Row("tests/table-1/drawn", "the same", Published(20.0, 20.0), kind="drawn", drawn_from=(row.name,))
     monkeypatch.setitem(ROWS, row.name, counted)
     monkeypatch.setitem(ROWS, drawn.name, drawn)
-    assert cli.main(["reproduce", drawn.name]) == 2
+    assert cli.main(["reproduce", "run", drawn.name]) == 2
     assert f"cannot be run here: {drawn.name}: waits for {row.name}\n" in capsys.readouterr().err
     assert run_row(counted, 1, place) == "done"
-    assert cli.main(["reproduce", drawn.name]) == 2
+    assert cli.main(["reproduce", "run", drawn.name]) == 2
     there = f"{drawn.name}: is drawn from {row.name}, which is there already\n"
     assert f"cannot be run here: {there}" in capsys.readouterr().err
     with pytest.raises(SettingsError, match="none of these 2 rows"):

@@ -3,7 +3,7 @@ r"""The evidence on word vectors: press-wolf-2017 tables 2 to 4 and gulordava-20
     python -m wordtie.reproduction.analyses.word_vectors                             word2vec on IMDB, six runs
     python -m wordtie.reproduction.analyses.word_vectors --untied RUN --tied RUN     and a language model's vectors
     python -m wordtie.reproduction.analyses.word_vectors --only cbow-tied-linear     one of them
-    python -m wordtie.reproduction.analyses.word_vectors --corpus novel.txt --epochs 1 --vector_size 50 \
+    python -m wordtie.reproduction.analyses.word_vectors --corpus novel.txt --epochs 1 --vector-size 50 \
         --runs try/runs --results try
 
 Each run writes results/word-vectors/NAME.json; a run whose result is there, of the same settings and text (as far as
@@ -96,7 +96,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--runs", type=Path, default=RUNS, help=f"where the models go ({RUNS})")
     parser.add_argument("--results", type=Path, default=RESULTS, help=f"where the results go ({RESULTS})")
     parser.add_argument("--corpus", default=DATA.corpus, help=f"another text{trial}")
-    parser.add_argument("--vector_size", type=int, default=COMMON.vector_size, help=f"another size{trial}")
+    parser.add_argument("--vector-size", type=int, default=COMMON.vector_size, help=f"another size{trial}")
     parser.add_argument("--epochs", type=int, default=COMMON.epochs, help=f"another number{trial}")
     parser.add_argument("--untied", type=Path, help="run folder of a language model with two matrices")
     parser.add_argument("--tied", type=Path, help="run folder of the same model, tied")

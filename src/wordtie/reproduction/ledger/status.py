@@ -82,7 +82,7 @@ class RowState:
         return None if published is None or ours is None or self.row.training_corpus else ours.mean / published - 1
 
     def as_json(self) -> dict[str, Any]:
-        """What `wordtie reproduce --json` prints."""
+        """What `wordtie reproduce list --json` prints."""
         valid, test = self.ours("valid"), self.ours("test")
         published = self.row.published
         return {

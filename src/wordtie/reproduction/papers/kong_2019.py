@@ -78,7 +78,7 @@ MODE = "predicts with the mode, where the paper takes the mean: one shared matri
 def settings(corpus: str, units: int, method: str) -> Changes:
     """The configuration of a model of Table 2."""
     dropped = 0.7 if units == 1024 else 0.5
-    dropout: Changes = {"noise.input_dropout": dropped, "noise.output_dropout": dropped}
+    dropout: Changes = {"noise.input_vector_dropout": dropped, "noise.output_vector_dropout": dropped}
     noise = GAMMA if method[:2] in ("dn", "vs") else {}
     return {**COMMON, "data.corpus": corpus, "model.hidden": units, **dropout, **METHODS[method][1], **noise}
 
@@ -144,7 +144,7 @@ def sampling() -> list[Row]:
 
 def scaled_down() -> list[Row]:
     """Every method at a size that a CPU bears. These are not the paper's rows."""
-    dropout: Changes = {"noise.input_dropout": 0.1, "noise.output_dropout": 0.1}
+    dropout: Changes = {"noise.input_vector_dropout": 0.1, "noise.output_vector_dropout": 0.1}
     size: Changes = {"model.hidden": 200, "training.epochs": 12, "training.streams": 20, **dropout}
     note = (
         "scaled down to 200 units, 20 streams and 12 epochs, element-wise dropout 0.1: not the paper's row; "

@@ -52,8 +52,6 @@ def select(names: Sequence[str]) -> list[Row]:
         )
         if not found:
             hint = did_you_mean(name, ROWS, cutoff=0.4)
-            raise SettingsError(
-                f"no row or group of rows is called {name}{hint} (`wordtie reproduce --list` shows all)"
-            )
+            raise SettingsError(f"no row or group of rows is called {name}{hint} (`wordtie reproduce list` shows all)")
         chosen |= found
     return list(chosen.values())

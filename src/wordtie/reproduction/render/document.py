@@ -21,7 +21,7 @@ from wordtie.reproduction.render.tables import markdown
 from wordtie.storage.atomic import write_text
 
 DOCUMENTS = (Path("docs", "reproduction.md"), Path("docs", "methods.md"))
-HINT = "run `wordtie reproduce --report`"
+HINT = "run `wordtie reproduce report`"
 
 
 def markers(section: str) -> tuple[str, str]:

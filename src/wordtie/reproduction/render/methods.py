@@ -8,6 +8,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Sequence
 
+from wordtie.config.arguments import option
 from wordtie.reproduction.ledger.status import RowState
 from wordtie.reproduction.papers.methods import COMMON, GROUP, REFERENCE
 from wordtie.reproduction.papers.row import Changes
@@ -32,7 +33,7 @@ COLUMNS = ("row", "seeds", "valid_perplexity", "test_perplexity", "parameters", 
 
 def options(changes: Changes) -> str:
     """As on the command line of `wordtie train`: `--model.head untied`."""
-    return " ".join(f"--{name} {str(value).lower()}" for name, value in changes.items())
+    return " ".join(f"{option(name)} {str(value).lower()}" for name, value in changes.items())
 
 
 def own(state: RowState) -> Changes:

@@ -1,6 +1,6 @@
 """The tables of `docs/word-vectors.md`: what stands between the markers is made from `results/word-vectors/`.
 
-`wordtie.reproduction.analyses.word_vectors` writes both, and `wordtie reproduce --check` holds that they say the same.
+`wordtie.reproduction.analyses.word_vectors` writes both, and `wordtie reproduce check` holds that they say the same.
 """
 
 from __future__ import annotations

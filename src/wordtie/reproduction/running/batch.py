@@ -84,4 +84,4 @@ def command(row: Row, seed: int, place: Place) -> list[str]:
     """The command line of one row's process."""
     options = ["--seed", seed, "--runs", place.runs, "--results", place.results, "--threads", place.threads, "--one"]
     options += ["--again"] if place.again else []
-    return [sys.executable, "-c", START, "reproduce", row.name, *map(str, options)]
+    return [sys.executable, "-c", START, "reproduce", "run", row.name, *map(str, options)]

@@ -1,0 +1,67 @@
+"""An `argparse` parser whose errors are one line with a hint, and whose options take `-` and `_` alike."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from wordtie.errors import UsageError, did_you_mean
+
+
+def option(name: str) -> str:
+    """The option of a name: `max_time` is given as `--max-time`."""
+    return "--" + name.replace("_", "-")
+
+
+def kebab(argument: str) -> str:
+    """`--max_time=9m` as `--max-time=9m`; what is no option stays as it is."""
+    name, equals, value = argument.partition("=")
+    is_option = name.startswith("--") and " " not in name
+    return (name.replace("_", "-") + equals + value) if is_option else argument
+
+
+class Parser(argparse.ArgumentParser):
+    """`argparse` with errors as `UsageError`, and the help text printed as it was written."""
+
+    def __init__(self, command: str, help_text: str, **more: Any) -> None:
+        super().__init__(
+            prog=f"wordtie {command}",
+            description=help_text,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+            **more,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of printing and leaving, so that the command line reports every error alike."""
+        raise UsageError(message if message.endswith("?") else f"{message}; see `{self.prog} --help`")
+
+    def parse_args(self, args: Sequence[str]) -> argparse.Namespace:  # type: ignore[override]
+        """Parse; an unknown option is answered with the nearest one."""
+        end = args.index("--") if "--" in args else len(args)
+        parsed, unknown = self.parse_known_args([*map(kebab, args[:end]), *args[end:]])
+        if options := [each.partition("=")[0] for each in unknown if each.startswith("-")]:
+            self.error(f"unknown option {options[0]}{did_you_mean(options[0], self.options())}")
+        if unknown:
+            self.error(f"unexpected argument {unknown[0]}")
+        return parsed
+
+    def options(self) -> list[str]:
+        """What the command's own options are called."""
+        return [string for action in self._actions for string in action.option_strings]
+
+
+def whole_number(text: str) -> int:
+    """An `argparse` type: an integer of at least 1."""
+    if not re.fullmatch(r"0*[1-9]\d*", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text}")
+    return int(text)
+
+
+def seed(text: str) -> int:
+    """An `argparse` type: a number that can seed a random generator."""
+    if not re.fullmatch(r"\d+", text, re.ASCII) or int(text) >= 2**63:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 0 to 2^63 - 1, got {text}")
+    return int(text)

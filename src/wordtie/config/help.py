@@ -1,0 +1,103 @@
+"""The help of settings, from the dataclasses: name, type, default, choices, and the docstring under the field.
+
+The first sentence of a docstring is the one-line meaning; the rest explains.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from wordtie.config.arguments import option
+from wordtie.config.names import ALIASES, SWITCHES, Names
+from wordtie.config.values import choices_of, hints_of, parts_of
+
+WIDTH = 100
+_KINDS = {bool: "true|false", int: "INT", float: "NUMBER", str: "TEXT", type(None): "none"}
+
+
+@lru_cache
+def meanings(kind: type) -> dict[str, str]:
+    """The docstring of each field of a dataclass, in one line. They are in its source, not in the class."""
+    file = sys.modules[kind.__module__].__file__
+    assert file is not None
+    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+    (body,) = (node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == kind.__name__)
+    return dict(_documented(body))
+
+
+def _documented(body: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:
+    for field, after in pairwise(body):
+        if isinstance(field, ast.AnnAssign) and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            assert isinstance(field.target, ast.Name)
+            yield field.target.id, " ".join(str(after.value.value).split())
+
+
+def meaning(kind: type, setting: str) -> str:
+    """What a setting is, in one sentence."""
+    return re.split(r"(?<=\.)(?<!al\.) ", meanings(kind)[setting], maxsplit=1)[0]
+
+
+def type_of(hint: Any) -> str:
+    """`INT|none`, or the choices: `sgd|adam|rmsprop`."""
+    names = list(choices_of(hint))
+    names += [_KINDS.get(part, "A,B,C") for part in parts_of(hint) if not choices_of(part)]
+    return "|".join(names)
+
+
+def default_of(kind: type, setting: str) -> str:
+    """The default as an option takes it."""
+    (default,) = (field.default for field in dataclasses.fields(kind) if field.name == setting)
+    if isinstance(default, bool) or default is None:
+        return str(default).lower()
+    return ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
+
+
+def common_settings(names: Names, common: Sequence[str]) -> str:
+    """A line for each of the settings that matter most, with its default."""
+    given = {full: f"{option(names.short(full))} {default_of(names.kind(full), last(full))}" for full in common}
+    width = max(map(len, given.values()))
+    lines = [f"  {start:{width}}  {meaning(names.kind(full), last(full))}" for full, start in given.items()]
+    return "\n".join(["common settings and their defaults (--help-all lists the others):", *lines])
+
+
+def all_settings(names: Names) -> str:
+    """Every setting by section: option, type or choices, default, other names, and its meaning in one line."""
+    blocks = []
+    for section, kind in names.sections.items():
+        lines = [f"{section} settings:"]
+        for field in dataclasses.fields(kind):
+            full = f"{section}.{field.name}"
+            lines += [f"  {_heading(names, full)}", f"      {meaning(kind, field.name)}"]
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def one_setting(names: Names, full: str) -> str:
+    """All that is to be said of one setting."""
+    text = meanings(names.kind(full))[last(full)]
+    indented = textwrap.fill(text, WIDTH, initial_indent="    ", subsequent_indent="    ")
+    return (
+        f"{_heading(names, full)}\n\n{indented}\n\nIn a recipe: {last(full)}, in the section {full.partition('.')[0]}."
+    )
+
+
+def last(full: str) -> str:
+    """`hidden` of `model.hidden`."""
+    return full.partition(".")[2]
+
+
+def _heading(names: Names, full: str) -> str:
+    kind, setting = names.kind(full), last(full)
+    also = [option(alias) for alias, fulls in ALIASES.items() if full in fulls]
+    also += [option(name) for name, switches in SWITCHES.items() if full in (switch[0] for switch in switches)]
+    other = f"  (also {', '.join(also)})" if also else ""
+    return f"{option(names.short(full))} {type_of(hints_of(kind)[setting])}  [{default_of(kind, setting)}]{other}"

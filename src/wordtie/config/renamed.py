@@ -1,0 +1,37 @@
+"""Old names of settings, so that files of earlier versions still open.
+
+One table for recipes, options, run folders, checkpoints and ledger entries. The files themselves are never rewritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from wordtie.errors import SettingsError
+
+RENAMED: dict[str, str] = {
+    "noise.input_dropout": "noise.input_vector_dropout",
+    "noise.output_dropout": "noise.output_vector_dropout",
+}
+"""Old `section.name` to the name it has now."""
+
+
+def current_name(name: str) -> str:
+    """`section.name` as this version calls it."""
+    return RENAMED.get(name, name)
+
+
+def with_current_names(values: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Settings by section, read from a file of any version, under the names of this one.
+
+    Raises `SettingsError` if one setting appears under both its names.
+    """
+    found: dict[str, dict[str, Any]] = {section: {} for section in values}
+    for section, settings in values.items():
+        for old, value in settings.items():
+            new_section, _, new = current_name(f"{section}.{old}").partition(".")
+            if new in found.setdefault(new_section, {}):
+                raise SettingsError(f"{section}.{old} is an old name of {new_section}.{new}: give one of them")
+            found[new_section][new] = value
+    return found
