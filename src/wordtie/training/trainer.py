@@ -50,6 +50,9 @@ def train(
     """Train, or go on training, in the folder `out`. One training at a time in a process; while it lasts, whatever else
     draws torch's random numbers there, in another thread, changes what it comes to.
 
+    `settings` may be the name or path of a text; keyword arguments change single settings, by the names that the
+    command line takes: `train("novel.txt", "runs/novel", hidden=400)`.
+
     Raises `RunFolderError` where a run is there already and neither `resume` nor `overwrite` is given, or both are,
     `SettingsError` for what are no settings, `DataError` for a text that cannot be used, `DivergedError` where the loss
     stops being a number, `SaveError` where something cannot be written. Ctrl-C, SIGTERM and SIGHUP save a checkpoint,

@@ -312,7 +312,7 @@ def test_a_finished_run_that_is_gone_on_with_and_killed_has_no_result(
 
 def test_a_row_that_diverges_says_where_other_settings_go(row: Row, place: Place) -> None:
     wild = dataclasses.replace(row, changes={**row.changes, "training.lr": 1e38, "training.clip": 0.0})
-    with pytest.raises(DivergedError, match=r"is not a number.*Try --training\.lr.*`wordtie train --config .*settings"):
+    with pytest.raises(DivergedError, match=r"is not a number.*Try --lr.*`wordtie train --config .*settings"):
         run_row.run_row(wild, 1, place)
 
 
