@@ -80,7 +80,7 @@ def option(full: str, value: object) -> str:
     return f"--{full.replace('_', '-')}={text}"
 
 
-@hypothesis_settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@hypothesis_settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(any_settings())
 def test_any_settings_come_back(settings: Settings) -> None:
     assert from_dict(to_dict(settings)) == settings

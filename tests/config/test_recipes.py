@@ -58,6 +58,7 @@ def test_values(text: str, expected: dict[str, object], tmp_path: Path) -> None:
         ("model:\n  hidden: many\n", "line 2: model.hidden must be a whole number, got many"),
         ("model:\n  hidden: [1, 2]\n", "line 2: model.hidden must be a whole number, got several values"),
         ("training:\n  lr: {a: 1}\n", "line 2: training.lr must be a number, got several values"),
+        ("data:\n  corpus: [a, b]\n", "line 2: data.corpus must be a text, got several values"),
         ("model:\n  hidden:\n", "line 2: model.hidden must be a whole number, got nothing"),
         ("loss:\n  kind: augmentd\n", "augmented_2016, interpolated, got augmentd; did you mean augmented?"),
         ("model:\n  hidden: 1\n  hidden: 2\n", "line 3: hidden is given already, in line 2"),

@@ -41,18 +41,19 @@ def read_recipe(name: str, sections: Mapping[str, type]) -> dict[str, Given]:
     root = _composed(path)
     listed = ", ".join(sections)
     shape = f"a recipe has sections ({listed}) with settings in them; {HINT}"
+    every = Names(sections)
     found: dict[str, Given] = {}
     for section, settings, place in _pairs(root, path, f"{path}: {shape}"):
         if section not in sections:
-            raise UsageError(f"{place}: {section} is no section of a recipe ({listed}){_home(section, sections)}")
-        names = Names({section: sections[section]}, spell=_last_name)
+            raise UsageError(f"{place}: {section} is no section of a recipe ({listed}){_home(section, every)}")
         for setting, node, line in _pairs(settings, path, f"{place}: {shape}"):
             full = current_name(f"{section}.{setting}")
-            if full not in names.known:
-                raise UsageError(f"{line}: {section} has no setting {setting}{names.nearest(section, setting)}")
+            if full not in every.known:
+                meant = Names({section: sections[section]}, spell=_last_name).nearest(section, setting)
+                raise UsageError(f"{line}: {section} has no setting {setting}{meant}")
             if full in found:
                 raise UsageError(f"{line}: {setting} is given already, in {found[full].place}")
-            found[full] = Given(_value(full, sections[section], node, line), line)
+            found[full] = Given(_value(full, every.kind(full), node, line), line)
     return found
 
 
@@ -60,9 +61,9 @@ def _last_name(full: str) -> str:
     return full.rpartition(".")[2]
 
 
-def _home(name: str, sections: Mapping[str, type]) -> str:
+def _home(name: str, names: Names) -> str:
     """Where a setting belongs that stands where a section should."""
-    homes = Names(sections).by_last_name.get(name, [])
+    homes = names.by_last_name.get(name, [])
     return f"; it is a setting of {' and '.join(full.partition('.')[0] for full in homes)}" if homes else ""
 
 
@@ -102,15 +103,15 @@ def _value(full: str, kind: type, node: yaml.Node, place: str) -> Any:
     import yaml
 
     hint = hints_of(kind)[_last_name(full)]
-    text = "several values"
+    is_list = isinstance(node, yaml.SequenceNode) and get_origin(hint) is tuple
+    text = ",".join(str(item.value) for item in node.value) if is_list else str(node.value)
+    if not is_list and not isinstance(node, yaml.ScalarNode):
+        raise UsageError(f"{place}: {full} {refusal(full, hint, None, 'several values')}")
     if isinstance(node, yaml.ScalarNode):
-        text = str(node.value)
         if node.style is not None and fits(hint, text):  # in quotes: 'null' is a text
             return text
         if node.style is None and text == "" and fits(hint, None):
             return None
-    elif isinstance(node, yaml.SequenceNode) and get_origin(hint) is tuple:
-        text = ",".join(str(item.value) for item in node.value)
     try:
         return parsed(hint, text)
     except ValueError as error:

@@ -18,7 +18,7 @@ from wordtie.vectors.benchmarks import BENCHMARKS
 from wordtie.word2vec.run import train_word2vec
 
 pytest.importorskip("numba")
-TRIAL = ["--corpus", "text.txt", "--vector_size", "8", "--epochs", "1", "--runs", "try/runs", "--results", "try"]
+TRIAL = ["--corpus", "text.txt", "--vector-size", "8", "--epochs", "1", "--runs", "try/runs", "--results", "try"]
 
 
 @pytest.fixture
