@@ -47,7 +47,7 @@ LAYERS = [
 ]
 """Lowest first: a layer imports only itself and what stands before it."""
 
-MOST_LINES_IN_A_FILE = 250
+MOST_LINES_IN_A_FILE = 400
 MOST_LINES_IN_A_FUNCTION = 50
 MOST_PUBLIC_NAMES = 15
 
