@@ -96,10 +96,10 @@ def test_rows_of_the_ledger_are_done(older: Path, file: str, capsys: Capture) ->
 def test_an_interrupted_training_ends_as_the_uninterrupted_one(older: Path, capsys: Capture) -> None:
     interrupted, finished = older / "interrupted", older / "finished"
     assert result(interrupted)["stopped"] == "max_time"
-    before = wordtie.load(interrupted).model.state_dict()
+    before = wordtie.load(interrupted).network.state_dict()
     calls = len((interrupted / "sessions.jsonl").read_text().splitlines())
     output(["train", "--config", "finished/settings.yaml", "--out", "interrupted", "--resume"], capsys)
-    found, then = (wordtie.load(run).model.state_dict() for run in (interrupted, finished))
+    found, then = (wordtie.load(run).network.state_dict() for run in (interrupted, finished))
     assert found.keys() == then.keys()
     for name, tensor in then.items():
         torch.testing.assert_close(found[name], tensor, rtol=1e-4, atol=1e-5)

@@ -7,10 +7,10 @@ from wordtie.commands._shared import print_json, say
 from wordtie.config.ngram import NgramSettings
 
 HELP = """\
-Train an n-gram model: interpolated modified Kneser-Ney, in seconds.
+Train an n-gram model of a text, in seconds.
 
-CORPUS is what `wordtie train` takes. `wordtie evaluate`, `surprisal`, `predict` and `generate` open the run folder
-that comes out.
+The n-grams are interpolated and modified Kneser-Ney. CORPUS is what `wordtie train` takes. `wordtie evaluate`,
+`surprisal`, `predict` and `generate` open the run folder that comes out.
 
 examples:
   wordtie ngram ptb

@@ -199,6 +199,8 @@ class NgramTrie:
         factor_N, parts = np.ones(len(rows_NK)), []
         for number in reversed(range(len(self.levels))):
             known = np.flatnonzero(rows_NK[:, number] >= 0)
+            if not len(known):
+                continue
             times, word_M, weight_M, backoff = self.levels[number].extensions(rows_NK[known, number])
             parts.append((np.repeat(known, times), word_M, weight_M * np.repeat(factor_N[known], times)))
             factor_N[known] *= backoff
