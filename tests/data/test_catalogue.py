@@ -180,7 +180,7 @@ def test_a_package_without_its_speeches(nowhere: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    ("name", "home", "mend"),
+    ("name", "home", "hint"),
     [("ptb", "ptb", "data/ptb"), ("ptb-20000", "ptb", "data/ptb"), ("bbc", "bbc", "data/bbc/bbc.tsv.gz")],
 )
 def test_another_text_is_not_taken_for_a_known_one(nowhere: Path, name: str, home: str, hint: str) -> None:

@@ -14,7 +14,7 @@ from tests.reference.kneser_ney import LiteralKneserNey, sentences
 from wordtie.ngrams import entropy as entropy_module
 from wordtie.ngrams.entropy import entropy
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
-from wordtie.ngrams.trie import BLOCK, Level, NgramTrie, first_children, smallest
+from wordtie.ngrams.trie import BLOCK, Level, NgramTrie, first_children, smallest, split_words
 from wordtie.ngrams.trie_file import open_trie, trie_from_bytes, write_trie
 
 WORDS = 6
@@ -126,23 +126,28 @@ def test_order_one_has_no_context(tmp_path: Path) -> None:
     assert entropy(again, rows_TBK[:, 0]).tolist() == pytest.approx([-(again.unigram @ np.log(again.unigram))] * 4)
 
 
+@pytest.mark.parametrize("step", [2, 40_000], ids=["two bytes", "three bytes"])
 @pytest.mark.parametrize("size", [1, BLOCK - 1, BLOCK, BLOCK + 1, 5 * BLOCK + 3])
-def test_ngrams_of_a_context_are_found_whatever_its_place(size: int) -> None:
-    """Context c has c % 4 n-grams, the words 0, 2, 4, with weight word + 1."""
+def test_ngrams_of_a_context_are_found_whatever_its_place(size: int, step: int) -> None:
+    """Context c has c % 4 n-grams, the words 0, `step` and 2 `step`, with weight 1, 2 and 3."""
     children_C = np.arange(size) % 4
-    word_G = np.concatenate([np.arange(n) * 2 for n in children_C])
+    number_G = np.concatenate([np.arange(n) for n in children_C])
+    low_G, high_G = split_words(number_G * step)
     level = Level(
         group_C=smallest(children_C), children=smallest(np.arange(4)), total=np.ones(4), backoff=np.arange(4) / 4,
-        first_child=first_children(children_C), word_G=smallest(word_G), count_G=smallest(word_G),
-        kept=np.arange(6.0) + 1,
+        first_child=first_children(children_C), word_G=low_G, high_G=high_G, count_G=smallest(number_G),
+        kept=np.arange(3.0) + 1,
     )  # fmt: skip
-    contexts, words = (each.ravel() for each in np.meshgrid(np.arange(-1, size), np.arange(7), indexing="ij"))
+    asked = np.array([0, 1, step - 1, step, step + 1, 2 * step, 2 * step + 1, 3 * step])
+    contexts, words = (each.ravel() for each in np.meshgrid(np.arange(-1, size), asked, indexing="ij"))
     row, weight, backoff = level.find(contexts, words)
-    there = (contexts >= 0) & (words % 2 == 0) & (words // 2 < contexts % 4)
+    there = (contexts >= 0) & (words % step == 0) & (words // step < contexts % 4)
     assert (row >= 0).tolist() == there.tolist()
-    assert weight.tolist() == np.where(there, words + 1.0, 0.0).tolist()
+    assert weight.tolist() == np.where(there, words // step + 1.0, 0.0).tolist()
     assert backoff.tolist() == np.where(contexts < 0, 1.0, contexts % 4 / 4).tolist()
-    assert row[there].tolist() == list(range(len(word_G)))
+    assert row[there].tolist() == list(range(len(number_G)))
+    _, extending, _, _ = level.extensions(np.arange(size))
+    assert extending.tolist() == (number_G * step).tolist()
 
 
 def test_trie_is_smaller_than_its_counts() -> None:
@@ -150,3 +155,16 @@ def test_trie_is_smaller_than_its_counts() -> None:
     size = sum(array.nbytes for level in trie.levels for array in vars(level).values())
     assert size < 7 * trie.ngrams
     assert isinstance(trie, NgramTrie)
+
+
+def test_a_vocabulary_that_needs_three_bytes(tmp_path: Path) -> None:
+    words = 70_000
+    train = zipf(3_000, 3, words) + np.where(np.arange(3_000) % 3 == 0, words - 200, 0)
+    train, heldout = train % words, (zipf(100, 4, words) + words - 150) % words
+    write_trie(fit_kneser_ney(train, words, 3, eos_id=0), tmp_path / "ngrams")
+    trie = open_trie(tmp_path / "ngrams")
+    assert all(len(level.high_G) == len(level.word_G) for level in trie.levels)
+    literal = LiteralKneserNey(train.tolist(), words, 3, 0)
+    for text in (train[:300], heldout):
+        found = np.exp(trie.log_probabilities(text))
+        np.testing.assert_allclose(found, literal.probabilities(text.tolist()), rtol=1e-10)

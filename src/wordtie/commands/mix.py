@@ -5,9 +5,10 @@ from __future__ import annotations
 from wordtie.commands._shared import Parser, print_json
 
 HELP = """\
-Mix trained models: weigh their probabilities, with weights fitted on validation text.
+Mix trained models into one.
 
-The models share one vocabulary: a network and n-grams of one corpus, or networks of several seeds. On the validation
+Their probabilities are added with weights that are fitted on validation text. The models share one vocabulary: a
+network and n-grams of one corpus, or networks of several seeds. On the validation
 text the mixture is never worse than its parts. `wordtie evaluate`, `surprisal`, `predict` and `generate` open the run
 folder that comes out, which holds copies of the models.
 

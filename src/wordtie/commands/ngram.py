@@ -11,7 +11,7 @@ from wordtie.console import say
 from wordtie.word2vec.settings import Word2VecSettings
 
 HELP = """\
-Train an n-gram model: interpolated modified Kneser-Ney, in seconds.
+Train an n-gram model of a text, in seconds.
 
 examples:
   wordtie ngram ptb

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from wordtie.data.batches import Ids
 from wordtie.errors import require
 from wordtie.ngrams.counts import Int64s, NgramTable, checked_ids, count_ngrams
-from wordtie.ngrams.trie import Doubles, Level, NgramTrie, first_children, smallest
+from wordtie.ngrams.trie import Doubles, Level, NgramTrie, first_children, smallest, split_words
 
 Bools: TypeAlias = NDArray[np.bool_]
 
@@ -135,13 +135,15 @@ def _level(
     discount = np.array([0.0, *discounts(count_G, modified)])
     taken_K = n1_K * discount[1] + n2_K * discount[2] + n3_K * discount[3] + dropped_K
     code_of, values = _used(np.where(kept_G, count_G, 0)[stored_G])
+    low_G, high_G = split_words(table.last[stored_G])
     return Level(
         group_C=smallest(group_C),
         children=smallest(children_K),
         total=total_K.astype(np.float64),
         backoff=np.divide(taken_K, total_K, out=np.ones(len(first_K)), where=children_K > 0),
         first_child=first_children(columns[-1]),
-        word_G=smallest(table.last[stored_G]),
+        word_G=low_G,
+        high_G=high_G,
         count_G=smallest(code_of),
         kept=values - discount[np.minimum(values, 3)],
     )

@@ -55,7 +55,9 @@ class Level:
     first_child: Codes
     """For every `BLOCK`-th context: the row of the first n-gram that extends it."""
     word_G: Codes
-    """The last word of each n-gram."""
+    """The last word of each n-gram, or the lower 16 bits of its id."""
+    high_G: Codes
+    """The higher bits; empty if no word needs them."""
     count_G: Codes
     """The index into `kept` of each n-gram."""
     kept: Doubles
@@ -71,6 +73,13 @@ class Level:
         group_N = self.group_C[context_N].astype(np.intp)
         return begin_N, begin_N + self.children[group_N], group_N
 
+    def words(self, row_N: Rows) -> NDArray[np.integer[Any]]:
+        """The last word of n-grams."""
+        low_N = self.word_G[row_N]
+        if not len(self.high_G):
+            return low_N
+        return low_N | self.high_G[row_N].astype(np.int64) << 16
+
     def search(self, begin_N: Rows, end_N: Rows, word_N: Rows) -> Rows:
         """Row of each word between `begin` and `end`, -1 where it is not there: all binary searches side by side."""
         low_N, size_N = begin_N.copy(), end_N - begin_N
@@ -79,7 +88,7 @@ class Level:
         while len(active):
             half = size >> 1
             middle = low + half
-            low = np.where(self.word_G[middle] <= word, middle, low)
+            low = np.where(self.words(middle) <= word, middle, low)
             size -= half
             done = size == 1
             if done.any():
@@ -88,7 +97,7 @@ class Level:
                 active, low, size, word = active[here], low[here], size[here], word[here]
         row_N = np.full(len(word_N), -1, np.int64)
         some = np.flatnonzero(size_N)
-        found = some[self.word_G[low_N[some]] == word_N[some]]
+        found = some[self.words(low_N[some]) == word_N[some]]
         row_N[found] = low_N[found]
         return row_N
 
@@ -124,7 +133,7 @@ class Level:
         begin_N, end_N, group_N = self.spans(context_N)
         times_N = end_N - begin_N
         row_M = np.arange(times_N.sum()) + np.repeat(begin_N - (np.cumsum(times_N) - times_N), times_N)
-        word_M = self.word_G[row_M].astype(np.int64)
+        word_M = self.words(row_M).astype(np.int64)
         return times_N, word_M, self.weights(row_M, np.repeat(group_N, times_N)), self.backoff[group_N]
 
 
@@ -199,6 +208,8 @@ class NgramTrie:
         factor_N, parts = np.ones(len(rows_NK)), []
         for number in reversed(range(len(self.levels))):
             known = np.flatnonzero(rows_NK[:, number] >= 0)
+            if not len(known):
+                continue
             times, word_M, weight_M, backoff = self.levels[number].extensions(rows_NK[known, number])
             parts.append((np.repeat(known, times), word_M, weight_M * np.repeat(factor_N[known], times)))
             factor_N[known] *= backoff
@@ -220,6 +231,13 @@ class NgramTrie:
 def first_children(children_C: Rows) -> Codes:
     """`Level.first_child`, from how many n-grams extend each context."""
     return smallest((np.cumsum(children_C) - children_C)[::BLOCK])
+
+
+def split_words(word_G: Rows) -> tuple[Codes, Codes]:
+    """`Level.word_G` and `Level.high_G` of these words: three bytes for ids that do not fit in two."""
+    if word_G.max(initial=0) < 1 << 16:
+        return smallest(word_G), np.zeros(0, np.uint8)
+    return (word_G & 0xFFFF).astype(np.uint16), smallest(word_G >> 16)
 
 
 def smallest(values: NDArray[Any]) -> Codes:
