@@ -12,7 +12,6 @@ from typing import Any, Literal, TypeAlias
 from wordtie.console import clock
 from wordtie.errors import RunFolderError
 from wordtie.evaluation.format_perplexity import format_perplexity
-from wordtie.jobs.table import hundredths
 from wordtie.reproduction.ledger.ledger import Entry, is_stale
 from wordtie.reproduction.papers.registry import ROWS
 from wordtie.reproduction.papers.row import Published, Row
@@ -21,6 +20,7 @@ from wordtie.runs.compatibility import changed_settings, recorded_settings
 from wordtie.runs.layout import SETTINGS
 from wordtie.runs.metrics import finished_epochs
 from wordtie.runs.provenance import sessions
+from wordtie.runs.run_progress import hundredths
 from wordtie.storage.lock import is_locked
 
 Status: TypeAlias = Literal["reached", "not reached", "run", "running", "stopped", "diverged", "not run"]
