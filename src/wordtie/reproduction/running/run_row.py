@@ -145,7 +145,7 @@ def entered(row: Row, settings: Settings, data: PreparedData, place: Place) -> E
 
 def same_tokens(entry: Entry, data: PreparedData) -> bool:
     """Whether the entry's texts were cut into as many words as they are today."""
-    return all(entry[f"{split}_tokens"] == data.info["splits"][split]["tokens"] for split in ("valid", "test"))
+    return all(entry[f"{split}_tokens"] == data.info.splits[split].tokens for split in ("valid", "test"))
 
 
 def measured_before(row: Row, seed: int, place: Place, weights_sha256: str) -> Entry:
