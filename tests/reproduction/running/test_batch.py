@@ -65,7 +65,7 @@ def test_a_row_says_that_it_stopped(row: Row, place: Place) -> None:
 
 
 def test_of_two_stages_the_one_begun_last_is_shown(row: Row, place: Place) -> None:
-    job = batch.job_of(dataclasses.replace(row, later_sessions=({"training.epochs": 40},)), 1, place)
+    job = batch.job_of(dataclasses.replace(row, later_stages=({"training.epochs": 40},)), 1, place)
     first, second = job.folders
     assert job.progress(True).epochs == row.settings().training.epochs
     for folder, began in ((first, 1), (second, 2)):

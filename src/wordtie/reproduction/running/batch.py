@@ -10,7 +10,8 @@ from pathlib import Path
 
 from wordtie.errors import SettingsError, WordtieError
 from wordtie.jobs.queue import Job, run_jobs
-from wordtie.reproduction.ledger.ledger import Entry, read_sound
+from wordtie.reproduction.ledger.ledger import read_sound
+from wordtie.reproduction.ledger.record import Entry
 from wordtie.reproduction.ledger.status import states, why_not
 from wordtie.reproduction.papers.row import Row
 from wordtie.reproduction.running.run_row import Place
@@ -90,7 +91,7 @@ def epochs_by_folder(row: Row, seed: int, place: Place) -> dict[Path, int]:
         return {place.folder(row, seed): 0}
     return {
         place.folder(row, seed, stage): row.settings(seed, each).training.epochs
-        for stage, each in enumerate(row.sessions, start=1)
+        for stage, each in enumerate(row.stages, start=1)
     }
 
 
