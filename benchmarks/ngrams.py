@@ -52,7 +52,7 @@ def rows(corpus: str, data: PreparedData) -> Iterator[tuple[str, ...]]:
             perplexity = [np.exp(-trie.log_probabilities(ids).mean()) for ids in (data.valid, data.test)]
             yield (
                 corpus, " ".join(map(str, minimum)), f"{trie.ngrams}", f"{size / 1e6:.1f}",
-                f"{size / data.info['splits']['train']['bytes']:.2f}", f"{seconds:.1f}", f"{1e3 * opened:.1f}",
+                f"{size / data.info.splits['train'].bytes:.2f}", f"{seconds:.1f}", f"{1e3 * opened:.1f}",
                 *(f"{each:.2f}" for each in perplexity), *speeds(trie, data),
             )  # fmt: skip
 

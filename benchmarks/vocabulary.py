@@ -67,11 +67,11 @@ def prepare_once(name: str, folder: str) -> Preparation:
     start = time.perf_counter()
     data = write_token_files(DataSettings(corpus=name), Path(folder))
     seconds = time.perf_counter() - start
-    splits = data.info["splits"].values()
+    splits = data.info.splits.values()
     return Preparation(
         text=Path(name).name if name == "imdb" else "made-up text",
-        text_bytes=sum(split["bytes"] for split in splits),
-        tokens=sum(split["tokens"] for split in splits),
+        text_bytes=sum(split.bytes for split in splits),
+        tokens=sum(split.tokens for split in splits),
         seconds=seconds,
         peak=peak(),
     )

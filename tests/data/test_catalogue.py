@@ -115,13 +115,13 @@ def test_the_hashes_are_those_of_the_files(name: str) -> None:
 def test_published_counts(tmp_path: Path, name: str, words: int, tokens: list[int], unk: list[int]) -> None:
     sources_here(name)
     data = write_token_files(DataSettings(corpus=name), tmp_path)
-    assert len(data.vocabulary) == data.info["vocabulary_size"] == words
+    assert len(data.vocabulary) == data.info.vocabulary_size == words
     assert [len(ids) for ids in (data.train, data.valid, data.test)] == tokens
-    splits = data.info["splits"].values()
-    assert [(split["tokens"], split["oov"], split["unk"]) for split in splits] == [
+    splits = data.info.splits.values()
+    assert [(split.tokens, split.oov, split.unk) for split in splits] == [
         (t, 0, u) for t, u in zip(tokens, unk, strict=True)
     ]
-    assert [split["sha256"] for split in splits] == [file.sha256 for file in CATALOGUE[name].files]
+    assert [split.sha256 for split in splits] == [file.sha256 for file in CATALOGUE[name].files]
 
 
 @pytest.mark.parametrize(("part", "tokens"), [(1, 1_044_533), (2, 1_044_095)])

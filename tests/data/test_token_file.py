@@ -47,9 +47,9 @@ def test_ids_tokenizer_and_counts(text: Path, out: Path) -> None:
     assert data.test.tolist() == [3, 3, 3, 0]
     assert data.train.dtype == np.int32
     assert isinstance(data.train, np.memmap)
-    counts = {split: [of[key] for key in ("tokens", "oov", "unk", "eos")] for split, of in data.info["splits"].items()}
+    counts = {split: [of.tokens, of.oov, of.unk, of.eos] for split, of in data.info.splits.items()}
     assert counts == {"train": [8, 0, 1, 2], "valid": [5, 1, 0, 2], "test": [4, 2, 1, 1]}
-    assert (data.info["vocabulary_size"], data.info["distinct_words"]) == (5, 5)
+    assert (data.info.vocabulary_size, data.info.distinct_words) == (5, 5)
     assert sorted(path.name for path in out.iterdir()) == [
         "data.json", "test.ids", "tokenizer.json", "train.ids", "valid.ids"
     ]  # fmt: skip
@@ -60,7 +60,7 @@ def test_ids_tokenizer_and_counts(text: Path, out: Path) -> None:
     for split, ids in (("train", data.train), ("valid", data.valid), ("test", data.test)):
         again, stats = encode_file(text / f"{split}.txt", Tokenizer.load(out / "tokenizer.json"))
         assert again.tolist() == ids.tolist()
-        assert dataclasses.asdict(stats) == data.info["splits"][split]
+        assert stats == data.info.splits[split]
 
 
 @pytest.mark.parametrize(
@@ -80,17 +80,18 @@ def test_a_text_without_unk_has_it_from_rare_words(
     (text / "train.txt").write_text(train)
     data = write_token_files(DataSettings(str(text), **settings), out)
     assert set(data.vocabulary.words) == known | {"<unk>", "<eos>"}
-    assert ("2 times or more" in data.info["policy"]["vocabulary"]) == (known == {"the"})
+    assert ("2 times or more" in data.info.policy.vocabulary) == (known == {"the"})
 
 
 def test_vocabulary_settings(text: Path, out: Path) -> None:
     of_all = write_token_files(DataSettings(corpus=str(text), vocabulary_from="all"), out)
     assert "dog" in of_all.vocabulary
-    assert of_all.info["splits"]["test"]["oov"] == 0
-    assert "all splits" in of_all.info["policy"]["vocabulary"]
+    assert of_all.info.splits["test"].oov == 0
+    assert "all splits" in of_all.info.policy.vocabulary
     small = write_token_files(DataSettings(corpus=str(text), vocabulary_size=4), out)
     assert small.vocabulary.words == ("<eos>", "<unk>", "cat", "the")
-    assert small.info["splits"]["train"] | {"oov": 1, "unk": 1, "tokens": 8} == small.info["splits"]["train"]
+    train = small.info.splits["train"]
+    assert (train.oov, train.unk, train.tokens) == (1, 1, 8)
     with pytest.raises(DataError, match=r"6 is larger than the text, which has 5 distinct words"):
         write_token_files(DataSettings(corpus=str(text), vocabulary_size=6), out)
     assert open_prepared(out).info == small.info
@@ -100,7 +101,7 @@ def test_an_unk_that_is_not_in_the_training_text_teaches_nothing(text: Path, out
     (text / "train.txt").write_text("a b\na b\n")
     (text / "valid.txt").write_text("c d <unk>\n")
     data = write_token_files(DataSettings(str(text), vocabulary_from="all"), out)
-    assert data.info["policy"]["min_count"] == 2
+    assert data.info.policy.min_count == 2
 
 
 def test_running_text(text: Path, out: Path) -> None:
@@ -165,7 +166,7 @@ def test_an_older_version_is_made_anew(text: Path, out: Path) -> None:
     (out / "data.json").write_text(json.dumps(info | {"version": 0}))
     with pytest.raises(RunFolderError, match=f"version 0, not {VERSION}"):
         open_prepared(out)
-    assert write_token_files(DataSettings(corpus=str(text)), out).info == info
+    assert dataclasses.asdict(write_token_files(DataSettings(corpus=str(text)), out).info) == info
 
 
 def test_a_full_disk_leaves_what_was_there(text: Path, out: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from wordtie.errors import RunFolderError
 from wordtie.jobs.queue import Job, run_jobs
+from wordtie.runs.run_progress import RunProgress
 from wordtie.storage.lock import hold
 
 TRAINS = """
@@ -43,21 +44,13 @@ time.sleep(30)
 
 
 def job(folder: Path, seconds: float = 0.2, program: str = TRAINS) -> Job:
-    command = [sys.executable, "-S", "-c", program, str(folder), str(seconds)]
-    return Job(folder.name, command, [(folder, 4)])
+    def command(left: float) -> list[str]:
+        return [sys.executable, "-S", "-c", program, str(folder), str(seconds), str(left)]
 
+    def progress(running: bool) -> RunProgress:
+        return RunProgress.from_folder(folder, 4, running)
 
-def test_of_two_sessions_the_one_begun_last_is_shown(tmp_path: Path) -> None:
-    first, second = tmp_path / "first", tmp_path / "second"
-    of_both = Job("row", [], [(first, 20), (second, 40)])
-    assert of_both.progress.epochs == 20
-    for folder, begun in ((first, 1), (second, 2)):
-        folder.mkdir()
-        (folder / "settings.yaml").touch()
-        os.utime(folder / "settings.yaml", (begun, begun))
-    assert of_both.progress.epochs == 40
-    os.utime(first / "settings.yaml", (3, 3))
-    assert of_both.progress.epochs == 20, "it is trained anew"
+    return Job(folder.name, command, [folder], progress, is_stopped=lambda printed: "stopped" in printed)
 
 
 def time_in(path: Path) -> float:
@@ -68,8 +61,8 @@ def test_jobs_run_side_by_side_and_no_more_than_allowed(tmp_path: Path, capsys: 
     jobs = [job(tmp_path / name, 1.0) for name in "abc"]
     run_jobs(jobs, side_by_side=2, threads=1, max_seconds=60)
     assert [each.state for each in jobs] == ["ended"] * 3
-    begun = sorted(time_in(each.sessions[0][0] / "begun") for each in jobs)
-    ended = sorted(time_in(each.sessions[0][0] / "ended") for each in jobs)
+    begun = sorted(time_in(each.folders[0] / "begun") for each in jobs)
+    ended = sorted(time_in(each.folders[0] / "ended") for each in jobs)
     assert begun[1] < ended[0], "two at a time"
     assert begun[2] > ended[0], "the third had to wait"
     assert "a  ended  epoch 1/4  validation 50.00  best 50.00" in capsys.readouterr().err
@@ -205,28 +198,30 @@ def test_a_signal_that_is_ignored_stays_so(tmp_path: Path) -> None:
     assert going_on.state == "ended"
 
 
-def test_a_job_knows_how_long_it_has(tmp_path: Path) -> None:
-    program = "import pathlib, sys; pathlib.Path(sys.argv[1] + '.told').write_text(' '.join(sys.argv[3:]))"
+def test_a_command_is_made_for_the_time_left(tmp_path: Path) -> None:
+    program = "import pathlib, sys; pathlib.Path(sys.argv[1] + '.told').write_text(sys.argv[3])"
     for name, seconds in (("limited", 60), ("not", float("inf"))):
         run_jobs([job(tmp_path / name, program=program)], side_by_side=1, threads=1, max_seconds=seconds)
-    assert (tmp_path / "limited.told").read_text() in ("--max-time 60s", "--max-time 59s")
-    assert (tmp_path / "not.told").read_text() == ""
+    assert 50 < float((tmp_path / "limited.told").read_text()) <= 60
+    assert (tmp_path / "not.told").read_text() == "inf"
 
 
-def test_a_job_that_stopped_by_itself_has_not_ended(tmp_path: Path) -> None:
-    stopping = job(tmp_path / "a", program="print('a: stopped')")
-    run_jobs([stopping], side_by_side=1, threads=1, max_seconds=60)
-    assert stopping.state == "stopped"
+def test_the_job_tells_stopped_from_ended(tmp_path: Path) -> None:
+    stopping, ending = (job(tmp_path / word, program=f"print('{word}')") for word in ("stopped", "ended"))
+    run_jobs([stopping, ending], side_by_side=1, threads=1, max_seconds=60)
+    assert (stopping.state, ending.state) == ("stopped", "ended")
 
 
 LOST = """
 import fcntl, signal, sys, termios
 from pathlib import Path
 from wordtie.jobs.queue import Job, run_jobs
+from wordtie.runs.run_progress import RunProgress
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 folder = Path(sys.argv[1])
-run_jobs([Job("a", [sys.executable, "-S", "-c", sys.argv[2], str(folder), "30"], [(folder, 4)])], 1, 1, 60)
+command = [sys.executable, "-S", "-c", sys.argv[2], str(folder), "30"]
+run_jobs([Job("a", lambda seconds: command, [folder], lambda running: RunProgress())], 1, 1, 60)
 """
 
 

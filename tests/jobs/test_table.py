@@ -14,6 +14,7 @@ from tests.terminal import on_terminal
 from wordtie.errors import RunFolderError
 from wordtie.jobs.table import JobProgress, screen, show
 from wordtie.runs.metrics import finished_epochs
+from wordtie.runs.run_progress import RunProgress
 
 
 def line(epoch: int, valid: float = 60.0, seconds: float = 10.0) -> str:
@@ -21,19 +22,16 @@ def line(epoch: int, valid: float = 60.0, seconds: float = 10.0) -> str:
     return json.dumps(figures) + "\n"
 
 
+def cells(folder: Path, state: str = "running", to_come: int = 0) -> tuple[str, ...]:
+    """The row of a run of five epochs."""
+    return JobProgress("row", state, RunProgress.from_folder(folder, 5, state == "running", to_come)).cells()
+
+
 def test_progress_reads_whole_lines_only(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text(line(1) + line(2, 70, 20) + '{"ep')
-    progress = JobProgress.from_folder("row", "running", tmp_path, 5)
-    assert progress.cells() == ("row", "running", "2/5", "70.00", "60.00", "0:00:30")
-    assert JobProgress.from_folder("row", "running", tmp_path, 5, to_come=4).cells()[-1] == "0:01:10"
-    assert JobProgress.from_folder("row", "waiting", tmp_path / "none", 5).cells() == (
-        "row",
-        "waiting",
-        "0/5",
-        "",
-        "",
-        "",
-    )
+    assert cells(tmp_path) == ("row", "running", "2/5", "70.00", "60.00", "0:00:30")
+    assert cells(tmp_path, to_come=4)[-1] == "0:01:10"
+    assert cells(tmp_path / "none", "waiting") == ("row", "waiting", "0/5", "", "", "")
     (tmp_path / "metrics.jsonl").write_text("")
     assert finished_epochs(tmp_path) == []
 
@@ -56,8 +54,8 @@ def test_within_an_epoch(written: str, finished: int, state: str, epoch: str, le
     """What is left, at ten seconds an epoch; at those of the first so far, once that is far enough."""
     (tmp_path / "metrics.jsonl").write_text("".join(line(n, seconds=10.0 * n) for n in range(1, finished + 1)))
     (tmp_path / "live_progress").write_text(f"{written}\n")
-    cells = JobProgress.from_folder("row", state, tmp_path, 5).cells()
-    assert (cells[2], cells[-1]) == (epoch, left)
+    shown = cells(tmp_path, state)
+    assert (shown[2], shown[-1]) == (epoch, left)
 
 
 NO_FIGURES = ('{"epoch": 2, "valid_perp', "", "[]", "2", "{}", line(2).replace("60.0", '"60"'), line(0), "\0\0", "\x80")
@@ -69,7 +67,7 @@ def test_a_damaged_line_is_named(damaged: str, tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_bytes(content.encode("latin-1"))
     with pytest.raises(RunFolderError, match=r"metrics\.jsonl, line 2: damaged, .*: take the file from a copy"):
         finished_epochs(tmp_path)
-    assert JobProgress.from_folder("row", "running", tmp_path, 5).cells() == ("row", "running", "damaged", "", "", "")
+    assert cells(tmp_path) == ("row", "running", "damaged", "", "", "")
 
 
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
@@ -80,17 +78,16 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 def test_perplexities_that_mean_nothing_are_short(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text(line(1, 1e304))
-    assert JobProgress.from_folder("row", "running", tmp_path, 5).cells()[3:5] == ("1e+304", "1e+304")
+    assert cells(tmp_path)[3:5] == ("1e+304", "1e+304")
 
 
 STATES = ["ended"] * 12 + ["running"] * 2 + ["failed"] + ["waiting"] * 18
 
 
 def group(states: list[str], name: str = "paper/table-1/{}") -> list[JobProgress]:
+    run = RunProgress(3, 40, 121.3, 120.0, 600.0)
     return [
-        JobProgress(
-            name.format(number), state, 3, 40, 121.3, 120.0, 600.0, message="no text" if state == "failed" else ""
-        )
+        JobProgress(name.format(number), state, run, message="no text" if state == "failed" else "")
         for number, state in enumerate(states)
     ]
 
@@ -128,9 +125,10 @@ def test_names_are_told_apart() -> None:
 
 SHOWS = """
 from wordtie.jobs.table import JobProgress, show
+from wordtie.runs.run_progress import RunProgress
 with show() as table:
     for epoch in (1, 2):
-        table([JobProgress(f"paper/{number}", "running", epoch, 40) for number in range(33)], 60.0)
+        table([JobProgress(f"paper/{number}", "running", RunProgress(epoch, 40)) for number in range(33)], 60.0)
 """
 
 

@@ -27,7 +27,7 @@ from wordtie.runs import checkpoint
 from wordtie.runs.compatibility import recorded_settings
 from wordtie.runs.layout import CHECKPOINT
 from wordtie.runs.metrics import finished_epochs
-from wordtie.runs.provenance import sessions
+from wordtie.runs.provenance import invocations
 from wordtie.runs.result import read_result
 from wordtie.storage import atomic
 from wordtie.storage.strict_json import conform
@@ -171,7 +171,7 @@ def test_result(run: Path) -> None:
             conform({**asdict(found), "folder": run}, type(before)), name
 
 
-@pytest.mark.parametrize(("name", "read"), [("metrics.jsonl", finished_epochs), ("sessions.jsonl", sessions)])
+@pytest.mark.parametrize(("name", "read"), [("metrics.jsonl", finished_epochs), ("sessions.jsonl", invocations)])
 def test_lines_beside_the_model(run: Path, name: str, read: Callable[[Path], Any]) -> None:
     line = (run / name).read_bytes().splitlines()[0]
     mutations = ((each, content.replace(b"\n", b" ") + b"\n") for each, content in json_file(line))

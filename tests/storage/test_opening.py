@@ -20,6 +20,7 @@ from wordtie.runs import run_folder
 from wordtie.runs.live_progress import LiveProgress
 from wordtie.runs.metrics import Metrics
 from wordtie.runs.provenance import begin_invocation
+from wordtie.runs.run_progress import RunProgress
 from wordtie.storage.lock import is_locked, open_lock
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -104,7 +105,7 @@ def test_the_pace_is_not_written_through_a_link(victim: Path) -> None:
 
 def test_the_log_of_a_job_is_not_written_through_a_link(victim: Path) -> None:
     Path("run.log").symlink_to(victim)
-    job = Job("run", ["echo", "hello"], [(Path("run"), 1)])
+    job = Job("run", lambda seconds: ["echo", "hello"], [Path("run")], lambda running: RunProgress())
     run_jobs([job], side_by_side=1, threads=1, max_seconds=60)
     assert (job.state, job.message) == ("failed", "run.log: cannot be written (a symbolic link; remove it)")
     assert victim.read_text() == WORK

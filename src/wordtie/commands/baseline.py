@@ -72,17 +72,17 @@ def measure(data: PreparedData, order: int, split: str) -> dict[str, object]:
         f"Kneser-Ney {order}-gram": fit_kneser_ney(data.train, len(vocabulary), order, eos_id=eos_id),
     }
     nats = {name: -float(model.log_probabilities(text).sum()) for name, model in models.items()}
-    counts = data.info["splits"][split]
+    counts = data.info.splits[split]
     return {
-        "corpus": data.info["corpus"],
+        "corpus": data.info.corpus,
         "split": split,
         "perplexity": {name: math.exp(sum_of_nats / len(text)) for name, sum_of_nats in nats.items()},
         "nats": nats,
         "tokens": len(text),
-        **{name: counts[name] for name in ("oov", "unk", "eos")},
+        **{name: getattr(counts, name) for name in ("oov", "unk", "eos")},
         "vocabulary_size": len(vocabulary),
-        "unk_policy": data.info["policy"]["unk"],
-        "eos_policy": data.info["policy"]["eos"],
+        "unk_policy": data.info.policy.unk,
+        "eos_policy": data.info.policy.eos,
     }
 
 

@@ -75,15 +75,18 @@ def evaluate_split(model: LoadedModel, run: str, split: str) -> EvaluationResult
     from wordtie.inference.training_corpus import training_corpus
 
     data = training_corpus(model, run, [split], hint="name a FILE to measure")
-    counts, policy = data.info["splits"][split], data.info["policy"]
+    counts, policy = data.info.splits[split], data.info.policy
     score = evaluate_blocks(model.model, [data.test if split == "test" else data.valid])
     return EvaluationResult(
         perplexity=score.perplexity,
         nats=score.nats,
         tokens=score.tokens,
-        **{name: counts[name] for name in ("oov", "unk", "eos", "sha256")},
-        unk_policy=policy["unk"],
-        eos_policy=policy["eos"],
+        oov=counts.oov,
+        unk=counts.unk,
+        eos=counts.eos,
+        sha256=counts.sha256,
+        unk_policy=policy.unk,
+        eos_policy=policy.eos,
     )
 
 

@@ -147,14 +147,14 @@ def training_text_warnings(data: PreparedData) -> list[str]:
     ids, vocabulary = data.train, data.vocabulary
     found = []
     if not (ids == vocabulary.unk_id).any():
-        every_word = data.info["made_from"]["settings"]["min_count"] == 1
+        every_word = data.info.made_from.settings["min_count"] == 1
         hint = ": with --min-count 2 it is learnt from rare words" if every_word else ""
         found.append(
             f"<unk> does not occur in the training text, so the model's scores of unknown words mean nothing{hint}"
         )
-    if data.info["corpus"] in CATALOGUE:
+    if data.info.corpus in CATALOGUE:
         return found
-    paths = map(Path, data.info["made_from"]["files"])
+    paths = map(Path, data.info.made_from.files)
     if written := [f"{path}: {note}" for path in paths for note in written_ends(data.tokenizer, beginning(path))]:
         return found + written
     ends = ids == vocabulary.eos_id

@@ -42,6 +42,56 @@ _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
+class Policy:
+    """In words, what a perplexity over these ids means."""
+
+    tokenisation: str
+    lowercase: bool
+    min_count: int
+    """How often a word comes at least, to be in the vocabulary."""
+    sentences: bool
+    vocabulary: str
+    unk: str
+    eos: str
+
+
+@dataclass(frozen=True)
+class MadeFrom:
+    """What decides the ids."""
+
+    settings: dict[str, Any]
+    """The data settings, as plain values."""
+    tokenisation: str
+    files: dict[str, list[int]]
+    """Each file's size, times of change (`tar` keeps the first) and inode number, by its path."""
+
+
+@dataclass(frozen=True)
+class PreparedInfo:
+    """`data.json`: what was read and counted."""
+
+    version: int
+    corpus: str
+    vocabulary_size: int
+    distinct_words: int
+    policy: Policy
+    splits: dict[str, TextStats]
+    made_from: MadeFrom
+
+    @classmethod
+    def read(cls, path: Path) -> PreparedInfo:
+        """Read the file. Raises `OSError` or `ValueError`."""
+        values = parse(path.read_bytes())
+        if isinstance(values, dict) and values.get("version", VERSION) != VERSION:
+            raise ValueError(f"version {values['version']}, not {VERSION}")
+        conform(values, cls)
+        fields = dict(values)
+        policy, made_from = Policy(**fields.pop("policy")), MadeFrom(**fields.pop("made_from"))
+        splits = {split: TextStats(**stats) for split, stats in fields.pop("splits").items()}
+        return cls(**fields, policy=policy, splits=splits, made_from=made_from)
+
+
+@dataclass(frozen=True)
 class PreparedData:
     """A corpus as ids, (N,) int32 each, memory-mapped and read-only."""
 
@@ -49,8 +99,7 @@ class PreparedData:
     valid: Ids
     test: Ids
     tokenizer: Tokenizer
-    info: dict[str, Any]
-    """`data.json`: per split tokens, oov, unk, eos, bytes and sha256; the vocabulary, the policies, the settings."""
+    info: PreparedInfo
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -60,7 +109,7 @@ class PreparedData:
     @property
     def texts(self) -> dict[str, str]:
         """SHA-256 of the text of each split."""
-        return {split: values["sha256"] for split, values in self.info["splits"].items()}
+        return {split: stats.sha256 for split, stats in self.info.splits.items()}
 
 
 def write_token_files(settings: DataSettings, folder: Path, progress: OnProgress | None = None) -> PreparedData:
@@ -76,7 +125,7 @@ def write_token_files(settings: DataSettings, folder: Path, progress: OnProgress
     tokenisation = Tokenisation(corpus.tokenisation, settings.lowercase, settings.sentences)
     try:
         data = open_prepared(folder)
-        if data.info["made_from"] == made_from and data.tokenizer.tokenisation == tokenisation:
+        if data.info.made_from == made_from and data.tokenizer.tokenisation == tokenisation:
             return data
     except RunFolderError:
         pass
@@ -91,12 +140,10 @@ def write_token_files(settings: DataSettings, folder: Path, progress: OnProgress
 def open_prepared(folder: Path) -> PreparedData:
     """Open what `prepare` wrote. Raises `RunFolderError` where something is missing or damaged."""
     try:
-        info = conform(parse((folder / _INFO).read_bytes()), dict[str, Any])
-        if info["version"] != VERSION:
-            raise ValueError(f"version {info['version']}, not {VERSION}")
+        info = PreparedInfo.read(folder / _INFO)
         train, valid, test = (np.lib.format.open_memmap(folder / f"{split}.ids", mode="r") for split in SPLITS)
         for split, ids in zip(SPLITS, (train, valid, test), strict=True):
-            if ids.dtype != np.int32 or ids.shape != (info["splits"][split]["tokens"],):
+            if ids.dtype != np.int32 or ids.shape != (info.splits[split].tokens,):
                 raise ValueError(f"{split}.ids is not as long as it says")
     except (OSError, ValueError, KeyError, TypeError, tokenize.TokenError) as error:  # the last of .npy headers
         reason = " ".join(str(error).split())
@@ -108,8 +155,7 @@ def _silent(stage: str, done: int, total: int) -> None:
     """Report nothing."""
 
 
-def _made_from(settings: DataSettings, corpus: Corpus) -> dict[str, Any]:
-    """What decides the ids: the settings, and each file's size, times of change (`tar` keeps the first) and number."""
+def _made_from(settings: DataSettings, corpus: Corpus) -> MadeFrom:
     files = {}
     for path in sorted({source.path for sources in corpus.splits.values() for source in sources}):
         try:
@@ -118,7 +164,7 @@ def _made_from(settings: DataSettings, corpus: Corpus) -> dict[str, Any]:
             raise DataError(f"{path}: cannot be read: {error.strerror}") from error
         files[str(path.resolve())] = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
     asked: dict[str, Any] = json.loads(json.dumps(asdict(settings)))
-    return {"settings": asked, "tokenisation": corpus.tokenisation, "files": files}
+    return MadeFrom(asked, corpus.tokenisation, files)
 
 
 def _write_all(
@@ -126,7 +172,7 @@ def _write_all(
     corpus: Corpus,
     settings: DataSettings,
     tokenisation: Tokenisation,
-    made_from: dict[str, Any],
+    made_from: MadeFrom,
     progress: OnProgress,
 ) -> list[str]:
     """Everything a prepared folder holds, into `stage`; gives the names, `data.json` last."""
@@ -149,18 +195,11 @@ def _write_all(
         of_id = np.bincount(id_of_number, counts[split], len(tokenizer.vocabulary)).astype(int).tolist()
         unk = unks[split]
         oov, eos = of_id[tokenizer.vocabulary.unk_id] - unk, of_id[tokenizer.vocabulary.eos_id]
-        stats[split] = asdict(TextStats(sum(of_id), oov, unk, eos, reader.bytes, reader.sha256))
+        stats[split] = TextStats(sum(of_id), oov, unk, eos, reader.bytes, reader.sha256)
     tokenizer.save(stage / _TOKENIZER)
-    info = {
-        "version": VERSION,
-        "corpus": corpus.name,
-        "vocabulary_size": len(tokenizer.vocabulary),
-        "distinct_words": len(seen.keys() | {UNK, EOS}),
-        "policy": _policy(settings, tokenisation, least),
-        "splits": stats,
-        "made_from": made_from,
-    }
-    (stage / _INFO).write_text(json.dumps(info, indent=2) + "\n", encoding="utf-8")
+    distinct, policy = len(seen.keys() | {UNK, EOS}), _policy(settings, tokenisation, least)
+    info = PreparedInfo(VERSION, corpus.name, len(tokenizer.vocabulary), distinct, policy, stats, made_from)
+    (stage / _INFO).write_text(json.dumps(asdict(info), indent=2) + "\n", encoding="utf-8")
     return [_TOKENIZER, *(f"{split}.ids" for split in SPLITS), _INFO]
 
 
@@ -172,19 +211,18 @@ def _least_count(settings: DataSettings, seen: Mapping[str, int], has_unk: bool)
     return 1 if learnt or max((count for word, count in seen.items() if word != EOS), default=0) < 2 else 2
 
 
-def _policy(settings: DataSettings, tokenisation: Tokenisation, least: int) -> dict[str, str | int]:
-    """In words, what a perplexity over these ids means."""
+def _policy(settings: DataSettings, tokenisation: Tokenisation, least: int) -> Policy:
     texts = "the training text" if settings.vocabulary_from == "train" else "all splits"
     often = f" that come {least} times or more" if least > 1 else ""
-    return {
-        "tokenisation": tokenisation.kind,
-        "lowercase": tokenisation.lowercase,
-        "min_count": least,
-        "sentences": tokenisation.sentences,
-        "vocabulary": f"words of {texts}{often}, numbered by falling count",
-        "unk": UNK_POLICY,
-        "eos": tokenisation.eos_policy,
-    }
+    return Policy(
+        tokenisation=tokenisation.kind,
+        lowercase=tokenisation.lowercase,
+        min_count=least,
+        sentences=tokenisation.sentences,
+        vocabulary=f"words of {texts}{often}, numbered by falling count",
+        unk=UNK_POLICY,
+        eos=tokenisation.eos_policy,
+    )
 
 
 def _write_numbers(

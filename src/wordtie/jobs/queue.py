@@ -1,28 +1,29 @@
-"""Run many trainings: several side by side, each its own process, one live table of all.
+"""Run many commands: several side by side, each in a process of its own, with one live table of all.
 
-A job is a command that trains in a folder and goes on from what it finds there. The queue starts jobs as places become
-free, reads their `metrics.jsonl`, and ends when all have. When the time is over it sends SIGTERM, at which a run saves
-where it is and leaves, without measuring what is not finished; Ctrl-C, SIGTERM and SIGHUP (a lost connection) are
-passed on in the same way. A job is told how long it has, too (`--max-time`), so that it ends in time should the queue
-be killed, and says `NAME: stopped`. What another process trains already is left to it.
+A job is a command that trains in a folder and continues from what it finds there. The queue starts jobs as places
+become free and ends when all have ended. When its time is over, it sends SIGTERM, at which a training saves its state
+and leaves. It passes Ctrl-C, SIGTERM and SIGHUP (a lost connection) on in the same way. It also tells each command how
+long it has, so that the job ends in time if the queue is killed. A job that another process runs is left to it.
+
+A job says what the queue cannot know: its command line, whether an exit without an error means finished or stopped,
+and its progress.
 """
 
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Literal, TypeAlias
 
 from wordtie.errors import RunFolderError
 from wordtie.jobs.table import JobProgress, show
-from wordtie.runs.layout import SETTINGS
+from wordtie.runs.run_progress import RunProgress
 from wordtie.storage.lock import hold, is_locked
 from wordtie.storage.opening import own_file
 from wordtie.training.stop_signals import STOPPING
@@ -34,12 +35,17 @@ SMALLEST_TURN = 10.0
 
 @dataclass
 class Job:
-    """One training."""
+    """A command, the folders it trains in, and how to tell where it is."""
 
     name: str
-    command: Sequence[str]
-    sessions: Sequence[tuple[Path, int]]
-    """The run folders that the training makes, one after the other, and at most how many epochs each: for the table."""
+    command: Callable[[float], Sequence[str]]
+    """The command line of a process that has so many seconds (inf: no limit)."""
+    folders: Sequence[Path]
+    """The run folders that the command trains in, one after the other. Its output goes to a log beside the first."""
+    progress: Callable[[bool], RunProgress]
+    """Reads the progress; the argument is whether the job is running."""
+    is_stopped: Callable[[Sequence[str]], bool] = lambda printed: False
+    """Whether a process that exited with 0 has more to do, by the lines it printed."""
     state: State = "waiting"
     message: str = ""
     """Why it failed."""
@@ -48,27 +54,23 @@ class Job:
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     log: IO[bytes] | None = field(default=None, repr=False)
     log_begins: int = 0
-    """Where in the log, which earlier calls have written to as well, this one's lines begin."""
+    """Where the lines of this process begin in the log; earlier processes may have written before it."""
 
     @property
     def log_path(self) -> Path:
         """What the job printed, beside its first folder."""
-        folder, _ = self.sessions[0]
+        folder = self.folders[0]
         return folder.with_name(f"{folder.name}.log")
 
     @property
-    def progress(self) -> JobProgress:
-        """Where it is, in the session that was begun last: trained anew, that is the first again."""
-        begun = [_begun(folder) for folder, _ in self.sessions]
-        stage = begun.index(max(begun))
-        folder, epochs = self.sessions[stage]
-        to_come = sum(epochs for _, epochs in self.sessions[stage + 1 :])
-        return JobProgress.from_folder(self.name, self.state, folder, epochs, to_come, self.message)
+    def row(self) -> JobProgress:
+        """The job's row in the table."""
+        return JobProgress(self.name, self.state, self.progress(self.state == "running"), self.message)
 
     @property
     def is_held(self) -> bool:
-        """Whether some process trains in one of the folders."""
-        return any(is_locked(folder) for folder, _ in self.sessions)
+        """Whether a process trains in one of the folders."""
+        return any(is_locked(folder) for folder in self.folders)
 
     def start(self, threads: int, seconds: float) -> None:
         """Start the process, for so long at most, unless another queue or process runs the same."""
@@ -83,12 +85,11 @@ class Job:
             self.state = "running elsewhere"
             return
         self.log_begins = self.log.tell()
-        limit = [] if math.isinf(seconds) else ["--max-time", f"{math.ceil(seconds)}s"]
         count = str(threads)
         environment = {**os.environ, "OMP_NUM_THREADS": count, "MKL_NUM_THREADS": count, "NUMBA_NUM_THREADS": count}
         environment["PYTHONUNBUFFERED"] = "1"  # the log's last line is the last that was said, on stdout or stderr
         self.process = subprocess.Popen(
-            [*self.command, *limit],
+            self.command(seconds),
             stdin=subprocess.DEVNULL,
             stdout=self.log,
             stderr=self.log,
@@ -108,7 +109,7 @@ class Job:
             log.seek(self.log_begins)
             lines = log.read().decode("utf-8", errors="replace").strip().splitlines()
         if code == 0:
-            self.state = "stopped" if f"{self.name}: stopped" in lines else "ended"
+            self.state = "stopped" if self.is_stopped(lines) else "ended"
         elif any(code in (128 + number, -number) for number in (signal.SIGTERM, signal.SIGINT)):
             self.state = "stopped"
         elif code == RunFolderError.exit_code and self.is_held:  # by a process that was quicker
@@ -122,14 +123,6 @@ class Job:
         if self.process is not None and self.process.poll() is None and not self.asked:
             self.asked = True
             self.process.terminate()
-
-
-def _begun(folder: Path) -> float:
-    """When the training in a run folder was begun; 0 where none was."""
-    try:
-        return (folder / SETTINGS).stat().st_mtime
-    except OSError:
-        return 0.0
 
 
 def _reason(code: int, lines: Sequence[str]) -> str:
@@ -157,7 +150,7 @@ def run_jobs(jobs: Sequence[Job], side_by_side: int, threads: int, max_seconds: 
                     if job.state == "waiting" and sum(job.state == "running" for job in jobs) < side_by_side:
                         job.start(threads, left)
             _silence_lost(terminals)
-            table([job.progress for job in jobs], left)
+            table([job.row for job in jobs], left)
             if not any(job.state == "running" for job in jobs):
                 break
             time.sleep(0.5)

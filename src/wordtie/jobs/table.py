@@ -1,8 +1,7 @@
-"""The live table of a queue: epoch, validation perplexity, time left of every run, from their `metrics.jsonl` and
-`live_progress`.
+"""The live table of a queue: epoch, validation perplexity and time left of every job.
 
-On a terminal it stays in its place and fits into it: running runs first, then failed ones with why, the others counted.
-Elsewhere (a log, a pipe) a run has one line whenever something new is known.
+On a terminal the table stays in place and fits the window: running jobs first, then failed ones with the reason, and
+the others counted. Elsewhere (a log, a pipe), a job prints one line when its state or epoch changes.
 """
 
 from __future__ import annotations
@@ -15,78 +14,37 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeAlias
 
 from wordtie.console import clock, tell
-from wordtie.errors import RunFolderError
 from wordtie.evaluation.format_perplexity import format_perplexity
-from wordtie.runs import live_progress
-from wordtie.runs.metrics import finished_epochs
+from wordtie.runs.run_progress import RunProgress, hundredths
 
 Table: TypeAlias = Callable[[Sequence["JobProgress"], float], None]
-"""Shows where all runs are, and the seconds that the queue has left (inf: no limit)."""
+"""Shows the progress of all jobs, and the seconds that the queue has left (inf: no limit)."""
 
 
 @dataclass(frozen=True)
 class JobProgress:
-    """Where a run is."""
+    """A row of the table."""
 
     name: str
     state: str
-    epoch: int = 0
-    """Finished."""
-    epochs: int = 0
-    valid_perplexity: float | None = None
-    best_perplexity: float | None = None
-    seconds_left: float | None = None
-    """Until the last epoch, should it come to that; early stopping may end the run sooner."""
-    share: float = 0.0
-    """Of the epoch that is being trained, what is done."""
-    damaged: bool = False
-    """What the run folder says of it cannot be read."""
+    run: RunProgress
     message: str = ""
     """Why it failed."""
 
-    @classmethod
-    def from_folder(
-        cls, name: str, state: str, folder: Path, epochs: int, to_come: int = 0, message: str = ""
-    ) -> JobProgress:
-        """Read the run folder, whose epochs are followed by those `to_come` in the next session.
-
-        A folder without finished epochs is at epoch 0.
-        """
-        try:
-            lines = finished_epochs(folder)
-        except RunFolderError:
-            return cls(name, state, 0, epochs, damaged=True, message=message)
-        valid, finished = [line["valid_perplexity"] for line in lines], lines[-1]["epoch"] if lines else 0
-        begun, seconds = (live_progress.read(folder) if state == "running" else None) or (0.0, 0.0)
-        share = begun - finished if finished < begun <= finished + 1 else 0.0
-        of_one = lines[-1]["seconds"] / finished if lines else seconds / begun if share > ENOUGH else None
-        left = None if of_one is None else (max(0, epochs - finished - share) + to_come) * of_one
-        last, best = (valid[-1], min(valid)) if valid else (None, None)
-        return cls(name, state, finished, epochs, last, best, left, share, message=message)
-
     def cells(self) -> tuple[str, ...]:
-        """What the table shows."""
-        done = self.epoch + self.share
-        epoch = "damaged" if self.damaged else f"{hundredths(done)}/{self.epochs}" if self.epochs else ""
-        numbers = [
-            "" if each is None else format_perplexity(each) for each in (self.valid_perplexity, self.best_perplexity)
-        ]
-        left = "" if self.seconds_left is None or self.state in ("ended", "failed") else clock(self.seconds_left)
+        """What the table shows, by `COLUMNS`."""
+        run = self.run
+        epoch = "damaged" if run.damaged else f"{hundredths(run.epoch + run.share)}/{run.epochs}" if run.epochs else ""
+        perplexities = (run.valid_perplexity, run.best_perplexity)
+        numbers = ["" if each is None else format_perplexity(each) for each in perplexities]
+        left = "" if run.seconds_left is None or self.state in ("ended", "failed") else clock(run.seconds_left)
         return self.name, self.state, epoch, *numbers, left
 
 
-ENOUGH = 0.02
-"""Of the first epoch, to say from how long all will take: it begins with what is done once."""
 COLUMNS = ("run", "state", "epoch", "validation", "best", "time left")
-
-
-def hundredths(epochs: float) -> str:
-    """So many epochs, the last of them begun: never more than are done."""
-    return f"{math.floor(100 * epochs + 1e-6) / 100:.2f}".removesuffix(".00")
 
 
 @contextlib.contextmanager
@@ -161,8 +119,8 @@ def _lines() -> Table:
 
     def update(rows: Sequence[JobProgress], left: float) -> None:
         for row in rows:
-            if told.get(row.name) != (row.state, row.epoch) and row.state != "waiting":
-                told[row.name] = (row.state, row.epoch)
+            if told.get(row.name) != (row.state, row.run.epoch) and row.state != "waiting":
+                told[row.name] = (row.state, row.run.epoch)
                 cells = zip(COLUMNS[2:], row.cells()[2:], strict=True)
                 figures = "  ".join(f"{column} {cell}" for column, cell in cells if cell)
                 parts = (row.name, row.state, figures, row.message)

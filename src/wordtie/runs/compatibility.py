@@ -46,7 +46,7 @@ def recorded_settings(folder: Path) -> Settings | None:
 def identity(settings: Settings, data: PreparedData) -> dict[str, Any]:
     """What a checkpoint says of its run: the settings, and the SHA-256 of each split's text and of what they were made
     into, words by their ids and how many tokens."""
-    made = [data.vocabulary.words, {split: values["tokens"] for split, values in data.info["splits"].items()}]
+    made = [data.vocabulary.words, {split: stats.tokens for split, stats in data.info.splits.items()}]
     words = hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()
     return {"settings": to_dict(settled(settings, data)), "texts": data.texts, "words": words}
 
@@ -55,7 +55,7 @@ def settled(settings: Settings, data: PreparedData) -> Settings:
     """With what was left to the text to decide."""
     if settings.data.min_count is not None:
         return settings
-    return replace(settings, data=replace(settings.data, min_count=data.info["policy"]["min_count"]))
+    return replace(settings, data=replace(settings.data, min_count=data.info.policy.min_count))
 
 
 def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:

@@ -18,9 +18,11 @@ MODEL_FILES = (*SEALED, MANIFEST)
 NEXT = ".next"
 """A whole model on its way into the folder: `wordtie.runs.sealed`."""
 CHECKPOINT = Path("checkpoints") / "last.safetensors"
-SETTINGS, METRICS, RESULT, SESSIONS = "settings.yaml", "metrics.jsonl", "result.json", "sessions.jsonl"
+SETTINGS, METRICS, RESULT = "settings.yaml", "metrics.jsonl", "result.json"
+INVOCATIONS = "sessions.jsonl"
+"""A line for each call of the program that trained the run. Files keep the name they had before the term."""
 LIVE_PROGRESS = "live_progress"
 PARTS = "parts"
 """Folder of the models that a mixture is made of, each named by the SHA-256 of its manifest."""
-RECORDS = (SETTINGS, METRICS, RESULT, SESSIONS, LIVE_PROGRESS)
+RECORDS = (SETTINGS, METRICS, RESULT, INVOCATIONS, LIVE_PROGRESS)
 """Beside the model: how it came about."""

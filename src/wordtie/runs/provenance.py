@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import wordtie
 from wordtie.errors import RunFolderError
-from wordtie.runs.layout import SESSIONS
+from wordtie.runs.layout import INVOCATIONS
 from wordtie.storage.atomic import saving, write_text
 from wordtie.storage.opening import own_file, read_regular
 from wordtie.storage.strict_json import conform, parse
@@ -92,7 +92,7 @@ def begin_invocation(folder: Path, fresh: bool, device: torch.device, where: dic
 
     Of a run that is `fresh` nothing before counts. Raises `SaveError`.
     """
-    path = folder / SESSIONS
+    path = folder / INVOCATIONS
     line = {**versions(), "machine": machine(device), **where}
     with saving(path), open(path, "ab", opener=own_file) as file:
         file.truncate(0 if fresh else len(_whole_lines(path)))  # a kill may have torn the last line
@@ -101,9 +101,9 @@ def begin_invocation(folder: Path, fresh: bool, device: torch.device, where: dic
 
 def end_invocation(folder: Path, how: str) -> None:
     """Add to the last call how it ended, which is said where nothing more is to be expected. Raises `SaveError`."""
-    calls = sessions(folder)
+    calls = invocations(folder)
     calls[-1]["ended"] = how
-    write_text(folder / SESSIONS, "".join(f"{json.dumps(call)}\n" for call in calls))
+    write_text(folder / INVOCATIONS, "".join(f"{json.dumps(call)}\n" for call in calls))
 
 
 def _whole_lines(path: Path) -> bytes:
@@ -111,16 +111,16 @@ def _whole_lines(path: Path) -> bytes:
     return before + end
 
 
-def sessions(folder: Path) -> list[dict[str, Any]]:
+def invocations(folder: Path) -> list[dict[str, Any]]:
     """The calls that computed the run, oldest first; none where nobody kept count. Raises `RunFolderError`."""
-    path = folder / SESSIONS
+    path = folder / INVOCATIONS
     lines = _whole_lines(path).splitlines() if path.exists() else []
     found = []
     for number, line in enumerate(lines, 1):
         try:
-            session = conform(parse(line), dict[str, Any])
-            conform(session, _Invocation)
-            found.append(session)
+            invocation = conform(parse(line), dict[str, Any])
+            conform(invocation, _Invocation)
+            found.append(invocation)
         except ValueError as error:
             raise RunFolderError(f"{path}: line {number} is damaged ({error}): remove that line") from error
     return found

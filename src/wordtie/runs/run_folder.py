@@ -28,6 +28,7 @@ from wordtie.runs.contents import VERSION, Config, NewerFormatError, Stored, che
 from wordtie.runs.layout import (
     CHECKPOINT,
     CONFIG,
+    INVOCATIONS,
     MANIFEST,
     MODEL,
     MODEL_FILES,
@@ -36,7 +37,6 @@ from wordtie.runs.layout import (
     RECORDS,
     RESULT,
     SEALED,
-    SESSIONS,
     SETTINGS,
     TOKENIZER,
 )
@@ -216,7 +216,7 @@ def locked(folder: Path) -> Iterator[None]:
             raise RunFolderError(f"{folder}: another process is training it: wait, or train elsewhere")
         with saving(folder):
             finish_publishing(folder)
-        remove_leftovers(folder, ".model-", *(stage_prefix(folder / name) for name in (SETTINGS, RESULT, SESSIONS)))
+        remove_leftovers(folder, ".model-", *(stage_prefix(folder / name) for name in (SETTINGS, RESULT, INVOCATIONS)))
         remove_leftovers((folder / CHECKPOINT).parent, stage_prefix(CHECKPOINT))
         try:
             yield

@@ -7,6 +7,7 @@ that no token is dropped. Both are always computed in float32.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from collections.abc import Iterator
@@ -120,9 +121,9 @@ class LanguageModelling:
         """
         self.model.load_state_dict(exported)
         self.model.use(self.settings.training.fused)
-        splits = self.data.info["splits"]
-        text = {"vocabulary_size": self.data.info["vocabulary_size"], **self.data.info["policy"]}
-        found: dict[str, Any] = {"text": text | {f"{split}_oov": splits[split]["oov"] for split in ("valid", "test")}}
+        info = self.data.info
+        text = {"vocabulary_size": info.vocabulary_size, **dataclasses.asdict(info.policy)}
+        found: dict[str, Any] = {"text": text | {f"{split}_oov": info.splits[split].oov for split in ("valid", "test")}}
         what = ""
         for split, ids, most in (("valid", self.data.valid, None), ("test", self.data.test, math.inf)):
             score = self._final(ids)

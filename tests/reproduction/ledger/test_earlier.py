@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from tests.reproduction.ledger.test_ledger import REPOSITORY, made_up
-from wordtie.reproduction.ledger.earlier import EARLIER, git_blob, numbers
-from wordtie.reproduction.ledger.ledger import Entry, read_all, read_entry, write_entry
+from wordtie.reproduction.ledger.earlier import git_blob, numbers
+from wordtie.reproduction.ledger.ledger import read_all, read_entry, write_entry
+from wordtie.reproduction.ledger.record import EARLIER, Entry
 from wordtie.reproduction.ledger.status import states
 from wordtie.reproduction.papers.row import Row
 from wordtie.reproduction.render.tables import markdown
@@ -27,7 +28,7 @@ def trained(row: Row, weights: str, valid: float, test: float, **more: Any) -> E
 def test_what_a_result_replaces_is_kept_in_it_and_shown_beside_it(row: Row, place: Place) -> None:
     first = write_entry(place.results, trained(row, "one", 25.0, 24.0)).read_bytes()
     stages = [{"epochs": 2, "seconds": 1.0, "changed": {}}, {"epochs": 5, "seconds": 1.0, "changed": {}}]
-    write_entry(place.results, trained(row, "two", 22.0, 21.0, sessions=stages))
+    write_entry(place.results, trained(row, "two", 22.0, 21.0, stages=stages))
     path = write_entry(place.results, trained(row, "three", 20.5, 20.25))
     earlier = read_entry(path)[EARLIER]
     kept = ("valid_perplexity", "test_perplexity", "weights_sha256", "epochs")

@@ -16,7 +16,6 @@ from wordtie import cli
 from wordtie.config import to_dict
 from wordtie.errors import DataError
 from wordtie.reproduction.ledger.ledger import (
-    Entry,
     LedgerError,
     configuration,
     entry_path,
@@ -26,6 +25,7 @@ from wordtie.reproduction.ledger.ledger import (
     write_entry,
     write_sealed,
 )
+from wordtie.reproduction.ledger.record import Entry
 from wordtie.reproduction.ledger.status import Mean, states
 from wordtie.reproduction.papers.registry import ROWS
 from wordtie.reproduction.papers.row import Published, Row
@@ -146,13 +146,13 @@ def test_a_run_that_has_begun_is_running_while_its_folder_is_held(row: Row, plac
     assert (state.status, state.why) == ("running", "epoch 1.45, best validation 31.50, 0:01:30 trained")
 
 
-def test_of_two_sessions_the_second_says_how_far_it_is(row: Row, place: Place) -> None:
+def test_of_two_stages_the_second_says_how_far_it_is(row: Row, place: Place) -> None:
     begin(row, place.folder(row, 1), 4)
     begin(row, place.folder(row, 1, stage=2), 3)
-    (state,) = states([], place.runs, [replace(row, later_sessions=({},))])
-    assert state.why == "session 2, epoch 3, best validation 31.50, 0:01:02 trained"
+    (state,) = states([], place.runs, [replace(row, later_stages=({},))])
+    assert state.why == "stage 2, epoch 3, best validation 31.50, 0:01:02 trained"
     (state,) = states([], place.runs, [row])
-    assert "number of sessions (this is number 2)" in state.why
+    assert "number of stages (this is number 2)" in state.why
 
 
 def test_a_folder_that_was_moved_away_is_nobodys(row: Row, place: Place) -> None:
@@ -451,17 +451,17 @@ def test_a_row_of_other_numbers_takes_them_from_its_models_entry(row: Row, place
     assert [entry["seed"] for entry in state.entries] == [1, 2], "a seed that was not measured hides no other"
 
 
-def test_training_perplexity_and_two_sessions_are_told_below_the_table(
+def test_training_perplexity_and_two_stages_are_told_below_the_table(
     row: Row, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    printed = replace(row, published=Published(20.0, 20.0, train=15.0), later_sessions=({},))
+    printed = replace(row, published=Published(20.0, 20.0, train=15.0), later_stages=({},))
     monkeypatch.setitem(ROWS, row.name, printed)
     entry = {**made_up(row), "curve": {"train": [30.0, 16.5], "valid": [40.0, 20.0]}}
-    sessions = [{"epochs": 2, "seconds": 3000.0, "changed": {}}, {"epochs": 5, "seconds": 600.0, "changed": {}}]
-    write_entry(place.results, {**entry, "sessions": sessions})
+    stages = [{"epochs": 2, "seconds": 3000.0, "changed": {}}, {"epochs": 5, "seconds": 600.0, "changed": {}}]
+    write_entry(place.results, {**entry, "sessions": stages})
     text = markdown(states(read_all(place.results), None, [printed]))
     assert "Training perplexity of the last epoch, published / ours: small 15.0 / 16.5." in text
-    assert "small: seed 1, 2 + 5 epochs in 2 sessions, 1.0 h on" in text
+    assert "small: seed 1, 2 + 5 epochs in 2 stages, 1.0 h on" in text
 
 
 def test_the_best_epoch_is_told_where_it_is_the_one_that_was_measured(

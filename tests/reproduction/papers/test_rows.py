@@ -89,7 +89,7 @@ def test_names_are_paper_table_row_and_every_row_says_what_it_is() -> None:
 def test_no_configuration_is_trained_under_two_names() -> None:
     """A point that two tables or figures share is trained by one row, and drawn from it by the other."""
     trained = [
-        json.dumps([to_dict(row.settings()), [*map(dict, row.later_sessions)]])
+        json.dumps([to_dict(row.settings()), [*map(dict, row.later_stages)]])
         for row in ROWS.values()
         if row.kind == "train"
     ]
@@ -109,9 +109,9 @@ def test_the_codes_schedule_decides_whether_small_is_reached() -> None:
     assert published == {"small": 114.5, "small-zaremba": None}
 
 
-def test_how_many_sessions_a_row_may_have() -> None:
+def test_how_many_stages_a_row_may_have() -> None:
     """As docs/reproduction.md says: the small models on PTB of inan-2017, and no other row."""
-    several = {name: len(row.sessions) for name, row in ROWS.items() if len(row.sessions) > 1}
+    several = {name: len(row.stages) for name, row in ROWS.items() if len(row.stages) > 1}
     small = "inan-2017/table-1/ptb-small"
     assert several == {f"{small}-al": 2, f"{small}-re": 2, f"{small}-real": 3}
 

@@ -1,4 +1,4 @@
-"""What figures show: all that matters is in view, sessions are told apart, a model has one colour."""
+"""What figures show: all that matters is in view, stages are told apart, a model has one colour."""
 
 from __future__ import annotations
 
@@ -99,22 +99,22 @@ def test_where_nothing_is_cut_off_nothing_is_said(place: Place) -> None:
     assert "cut off" not in figure.title
 
 
-def test_a_later_session_is_marked_explained_and_in_view(place: Place) -> None:
+def test_a_later_stage_is_marked_explained_and_in_view(place: Place) -> None:
     first, second = [200.0, 110.0, 95.0], [190.0, 100.0, 85.0, 84.0]
     row = ROWS[f"{TABLE_1}-small-re"]
-    sessions = [
+    stages = [
         {"epochs": len(curve), "seconds": 1.0, "curve": {"valid": curve}, "changed": dict(changed)}
-        for curve, changed in ((first, {}), (second, row.later_sessions[0]))
+        for curve, changed in ((first, {}), (second, row.later_stages[0]))
     ]
     enter(place, f"{TABLE_1}-small-base", [300.0, 93.0])
     once = drawn(place.results)["inan-2017-figure-2-small"]
-    assert "later session" not in once.title + plots.svg(once)
-    enter(place, row.name, second, sessions=sessions)
+    assert "later stage" not in once.title + plots.svg(once)
+    enter(place, row.name, second, stages=stages)
     twice = drawn(place.results)["inan-2017-figure-2-small"]
     assert twice.lines["VD-LSTM+RE"] == ([1, 2, 3, 4, 5, 6, 7], [*first, *second])
-    assert twice.later_sessions == {"VD-LSTM+RE": [3]}
-    assert "later session: the model is trained once more" in twice.title
-    assert ">later session</text>" in plots.svg(twice)
+    assert twice.later_stages == {"VD-LSTM+RE": [3]}
+    assert "later stage: the model is trained once more" in twice.title
+    assert ">later stage</text>" in plots.svg(twice)
     assert in_view(twice, 190.0), "that is where it starts"
     assert twice.digest != once.digest
 

@@ -47,9 +47,7 @@ def test_headings_say_what_tables_are_of(html: str) -> None:
 
 def test_when_and_by_what_it_was_made_and_what_its_words_mean(html: str) -> None:
     assert f"Made on {date.today()} by wordtie {wordtie.__version__}" in html
-    assert (
-        "<b>Sessions</b>: one that came out above the published validation perplexity was followed by another" in html
-    )
+    assert "<b>Stages</b>: one that came out above the published validation perplexity was followed by another" in html
 
 
 def test_a_figure_stands_below_its_rows_and_they_link_to_it_even_in_part(html: str) -> None:
@@ -83,21 +81,21 @@ def test_runs_are_folded_away_with_their_code(html: str) -> None:
     assert "Runs:" not in html
 
 
-def test_a_run_names_all_that_its_sessions_had(place: Place) -> None:
+def test_a_run_names_all_that_its_stages_had(place: Place) -> None:
     row = ROWS[f"{TABLE_1}-small-re"]
     curve = {"train": [95.0, 90.0], "valid": [95.0, 90.0]}
-    sessions = [
+    stages = [
         {"epochs": 2, "seconds": 1.0, "curve": curve, "changed": {}, "code_versions": ["0.8", "0.9"],
          "machine": {"cpu": "another CPU", "gpu": None}},
-        {"epochs": 4, "seconds": 2.0, "curve": curve, "changed": dict(row.later_sessions[0]), "code_version": "1.0",
+        {"epochs": 4, "seconds": 2.0, "curve": curve, "changed": dict(row.later_stages[0]), "code_version": "1.0",
          "machine": {"cpu": "a CPU", "gpu": "a GPU"}},
     ]  # fmt: skip
     machine = {"cpu": "a CPU", "gpu": "a GPU"}
-    write_entry(place.results, {**made_up(row, valid=90.0), "sessions": sessions, "machine": machine})
+    write_entry(place.results, {**made_up(row, valid=90.0), "sessions": stages, "machine": machine})
     (run,) = runs([state for state in states(read_all(place.results)) if state.row == row])
     assert run.machine == "another CPU and a GPU"
     assert run.code == "0.8, 0.9, 1.0"
-    assert str(run) == "seed 1, 2 + 4 epochs in 2 sessions, 3 s on another CPU and a GPU"
+    assert str(run) == "seed 1, 2 + 4 epochs in 2 stages, 3 s on another CPU and a GPU"
 
 
 def test_what_of_the_papers_words_is_not_legible_is_said_once(html: str) -> None:

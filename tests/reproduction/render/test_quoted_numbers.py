@@ -100,12 +100,12 @@ def test_a_reference_to_another_result_or_field_is_found() -> None:
     """Every other source of the same kind, unless it has the very same number."""
     chosen = [each for each in references() if each.number == "88.44"]
     assert len(chosen) == 1
-    of_its_row, session, name = chosen[0].source, *chosen[0].field.split("/")[:2]
+    of_its_row, stage, name = chosen[0].source, *chosen[0].field.split("/")[:2]
     for other in (
         chosen[0]._replace(number="88.45"),
         chosen[0]._replace(source=of_its_row.replace("real", "al")),
-        chosen[0]._replace(field=f"{session}/1/valid_perplexity"),
-        chosen[0]._replace(field=f"{session}/{name}/test_perplexity"),
+        chosen[0]._replace(field=f"{stage}/1/valid_perplexity"),
+        chosen[0]._replace(field=f"{stage}/{name}/test_perplexity"),
         chosen[0]._replace(source="published:inan-2017/table-1/ptb-small-real", field="valid"),
         chosen[0]._replace(source="search/inan-2017-ptb-small.tsv:real-before", field="epoch 1"),
     ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 
 import pytest
@@ -50,10 +51,30 @@ def test_what_runs_elsewhere_is_no_failure(row: Row, place: Place, capsys: Captu
 
 
 def test_the_command_of_a_row_takes_a_limit(row: Row, place: Place) -> None:
-    """The queue appends it."""
-    program, task, *arguments = batch.command(row, 1, place)[3:]
-    told = run_parser().parse_args([*arguments, "--max-time", "60s"])
+    job = batch.job_of(row, 1, place)
+    program, task, *arguments = job.command(59.2)[3:]
+    told = run_parser().parse_args(arguments)
     assert (program, task, told.rows, told.one, told.max_time) == ("reproduce", "run", [row.name], True, "60s")
+    assert "--max-time" not in job.command(float("inf"))
+
+
+def test_a_row_says_that_it_stopped(row: Row, place: Place) -> None:
+    job = batch.job_of(row, 1, place)
+    assert job.is_stopped(["epoch 1", f"{row.name}: stopped"])
+    assert not job.is_stopped([f"{row.name}: done"])
+
+
+def test_of_two_stages_the_one_begun_last_is_shown(row: Row, place: Place) -> None:
+    job = batch.job_of(dataclasses.replace(row, later_stages=({"training.epochs": 40},)), 1, place)
+    first, second = job.folders
+    assert job.progress(True).epochs == row.settings().training.epochs
+    for folder, began in ((first, 1), (second, 2)):
+        folder.mkdir(parents=True)
+        (folder / "settings.yaml").touch()
+        os.utime(folder / "settings.yaml", (began, began))
+    assert job.progress(True).epochs == 40
+    os.utime(first / "settings.yaml", (3, 3))
+    assert job.progress(True).epochs == row.settings().training.epochs, "it is trained again"
 
 
 @pytest.mark.parametrize("again", [False, True])

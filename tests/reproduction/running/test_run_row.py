@@ -16,7 +16,8 @@ import yaml
 
 from wordtie import cli
 from wordtie.errors import DivergedError, RunFolderError
-from wordtie.reproduction.ledger.ledger import DIVERGED, Entry, LedgerError, is_stale, read_entry
+from wordtie.reproduction.ledger.ledger import LedgerError, is_stale, read_entry
+from wordtie.reproduction.ledger.record import DIVERGED, Entry
 from wordtie.reproduction.ledger.status import states
 from wordtie.reproduction.papers.row import Changes, Published, Row
 from wordtie.reproduction.render.run_notes import runs
@@ -187,8 +188,8 @@ def test_a_run_of_another_least_count_is_not_taken_over(row: Row, place: Place) 
         run_row.run_row(row, 1, place)
 
 
-def test_a_second_session_is_trained_where_the_first_fell_short(row: Row, place: Place) -> None:
-    twice = dataclasses.replace(row, later_sessions=({"training.epochs": 3},), published=OUT_OF_REACH)
+def test_a_second_stage_is_trained_where_the_first_fell_short(row: Row, place: Place) -> None:
+    twice = dataclasses.replace(row, later_stages=({"training.epochs": 3},), published=OUT_OF_REACH)
     assert run_row.run_row(twice, 1, place) == "done"
     entry = entry_of(row, place)
     assert [each["changed"] for each in entry["sessions"]] == [{}, {"training.epochs": 3}]
@@ -196,21 +197,21 @@ def test_a_second_session_is_trained_where_the_first_fell_short(row: Row, place:
     settings = yaml.safe_load((place.folder(row, 1, stage=2) / "settings.yaml").read_text())
     assert settings["training"]["start_from"] == str(place.folder(row, 1))
     assert run_row.run_row(twice, 1, place) == "already"
-    longer = dataclasses.replace(twice, later_sessions=({"training.epochs": 4},))
+    longer = dataclasses.replace(twice, later_stages=({"training.epochs": 4},))
     assert is_stale(entry, longer)
     assert run_row.run_row(longer, 1, place) == "done"
     first, second = entry_of(row, place)["sessions"]
     assert (first["epochs"], second["epochs"]) == (2, 4)
     assert second["started_from"] == first["weights_sha256"] != second["weights_sha256"]
     assert second["code_version"] == provenance.code_version()
-    enough = dataclasses.replace(row, later_sessions=({"training.epochs": 3},), published=Published(1e9, 1e9))
+    enough = dataclasses.replace(row, later_stages=({"training.epochs": 3},), published=Published(1e9, 1e9))
     assert run_row.run_row(enough, 2, place) == "done"
     assert "sessions" not in entry_of(row, place, seed=2)
 
 
-def test_sessions_follow_each_other_until_the_published_number_is_reached(row: Row, place: Place) -> None:
+def test_stages_follow_each_other_until_the_published_number_is_reached(row: Row, place: Place) -> None:
     longer: tuple[Changes, ...] = ({}, {"training.epochs": 3}, {"training.epochs": 1})
-    assert run_row.run_row(dataclasses.replace(row, later_sessions=longer, published=OUT_OF_REACH), 1, place) == "done"
+    assert run_row.run_row(dataclasses.replace(row, later_stages=longer, published=OUT_OF_REACH), 1, place) == "done"
     whole = entry_of(row, place)
     expected = list(zip((2, 2, 3, 1), ({}, *longer), strict=True))
     assert [(each["epochs"], each["changed"]) for each in whole["sessions"]] == expected
@@ -221,7 +222,7 @@ def test_sessions_follow_each_other_until_the_published_number_is_reached(row: R
     second = whole["sessions"][1]["valid_perplexity"]
     assert second < whole["sessions"][0]["valid_perplexity"]
     (place.results / f"{row.name}.seed-1.json").unlink()
-    reached = dataclasses.replace(row, later_sessions=longer, published=Published(second, 1.0))
+    reached = dataclasses.replace(row, later_stages=longer, published=Published(second, 1.0))
     assert run_row.run_row(reached, 1, place) == "done"
     assert [each["epochs"] for each in entry_of(row, place)["sessions"]] == [2, 2]
     assert run_row.run_row(reached, 1, place) == "already"
@@ -229,23 +230,23 @@ def test_sessions_follow_each_other_until_the_published_number_is_reached(row: R
     assert entry_of(row, place)["sessions"] == whole["sessions"]
 
 
-def test_a_second_session_belongs_to_the_first_it_was_begun_from(row: Row, place: Place) -> None:
-    twice = dataclasses.replace(row, later_sessions=({"training.epochs": 2},), published=OUT_OF_REACH)
+def test_a_second_stage_belongs_to_the_first_it_was_begun_from(row: Row, place: Place) -> None:
+    twice = dataclasses.replace(row, later_stages=({"training.epochs": 2},), published=OUT_OF_REACH)
     assert run_row.run_row(twice, 1, place) == "done"
     longer = dataclasses.replace(twice, changes={**row.changes, "training.epochs": 12})
-    with pytest.raises(RunFolderError, match=r"other weights than those of the session before.*--again"):
+    with pytest.raises(RunFolderError, match=r"other weights than those of the stage before.*--again"):
         run_row.run_row(longer, 1, place)
     assert run_row.run_row(longer, 1, dataclasses.replace(place, again=True)) == "done"
     assert [each["changed"] for each in entry_of(row, place)["sessions"]] == [{}, {"training.epochs": 2}]
 
 
-def test_a_second_session_goes_on_where_the_folders_lie_by_now(row: Row, place: Place) -> None:
-    twice = dataclasses.replace(row, later_sessions=({"training.epochs": 2},), published=OUT_OF_REACH)
+def test_a_second_stage_goes_on_where_the_folders_lie_by_now(row: Row, place: Place) -> None:
+    twice = dataclasses.replace(row, later_stages=({"training.epochs": 2},), published=OUT_OF_REACH)
     run_row.run_row(twice, 1, place)
     shutil.rmtree(place.results)
     moved = dataclasses.replace(place, runs=Path("elsewhere"))
     place.runs.rename(moved.runs)
-    further = dataclasses.replace(twice, later_sessions=({"training.epochs": 3},))
+    further = dataclasses.replace(twice, later_stages=({"training.epochs": 3},))
     assert run_row.run_row(further, 1, moved) == "done"
     assert [each["epochs"] for each in entry_of(row, place)["sessions"]] == [2, 3]
 
@@ -325,17 +326,17 @@ def test_a_row_that_diverged_is_listed_so(row: Row, place: Place) -> None:
     assert re.fullmatch(r"diverged at epoch 1, window 2; epoch 0\.\d+, 0:00:\d\d trained", state.why)
 
 
-def test_a_second_session_that_diverges_leaves_the_first(row: Row, place: Place) -> None:
+def test_a_second_stage_that_diverges_leaves_the_first(row: Row, place: Place) -> None:
     wild = {"training.lr": 1e38, "training.clip": 0.0}
-    twice = dataclasses.replace(row, later_sessions=(wild,), published=OUT_OF_REACH)
+    twice = dataclasses.replace(row, later_stages=(wild,), published=OUT_OF_REACH)
     assert run_row.run_row(twice, 1, place) == "done"
     entry = entry_of(row, place)
     assert (entry["epochs"], entry[DIVERGED]) == (2, wild)
     assert "sessions" not in entry
     (state,) = states([entry], place.runs, [twice])
-    assert str(runs([state])[0]).startswith("seed 1, 2 epochs (best 2), a later session diverged")
+    assert str(runs([state])[0]).startswith("seed 1, 2 epochs (best 2), a later stage diverged")
     assert run_row.run_row(twice, 1, place) == "already"
-    tamer = dataclasses.replace(twice, later_sessions=({"training.epochs": 3},))
+    tamer = dataclasses.replace(twice, later_stages=({"training.epochs": 3},))
     with pytest.raises(RunFolderError, match="--again trains it anew"):
         run_row.run_row(tamer, 1, place)
     assert run_row.run_row(tamer, 1, dataclasses.replace(place, again=True)) == "done"
@@ -381,12 +382,12 @@ def test_counting_draws_nothing(row: Row, place: Place) -> None:
     assert [run_row.run_row(counted, seed, place) for seed in (1, 2)] == ["done", "already"]
 
 
-def test_a_torn_line_of_a_session_is_dropped(row: Row, place: Place) -> None:
+def test_a_torn_line_of_a_stage_is_dropped(row: Row, place: Place) -> None:
     longer = dataclasses.replace(row, changes={**row.changes, "training.epochs": 3})
     run_row.run_row(row, 1, place)
     log = place.folder(row, 1) / "sessions.jsonl"
     log.write_text(log.read_text() + '{"code_ver')
-    assert len(provenance.sessions(place.folder(row, 1))) == 1
+    assert len(provenance.invocations(place.folder(row, 1))) == 1
     assert run_row.run_row(longer, 1, place) == "done"
     assert [json.loads(line)["epoch"] for line in log.read_text().splitlines()] == [1, 3]
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-EARLIER = "earlier"
-"""Where an entry keeps them, oldest first."""
+from wordtie.reproduction.ledger.record import EARLIER, Entry, stages_of
+
 KEPT = ("valid_perplexity", "test_perplexity", "weights_sha256", "code_version")
 
 
-def with_earlier(entry: dict[str, Any], before: dict[str, Any], content: bytes) -> dict[str, Any]:
+def with_earlier(entry: Entry, before: Entry, content: bytes) -> Entry:
     """The entry with what `before`, the entry in its place with this file content, has of it.
 
     A result of another text is not comparable and is dropped.
@@ -28,10 +28,10 @@ def with_earlier(entry: dict[str, Any], before: dict[str, Any], content: bytes) 
     return {**kept, EARLIER: earlier} if earlier else kept
 
 
-def numbers(entry: dict[str, Any], content: bytes) -> dict[str, Any]:
+def numbers(entry: Entry, content: bytes) -> dict[str, Any]:
     """What is kept of a result that is replaced; `blob` is the name that git has for its file."""
-    stages = [stage["epochs"] for stage in entry.get("sessions", [entry])]
-    return {**{name: entry[name] for name in KEPT}, "epochs": stages, "blob": git_blob(content)}
+    epochs = [stage["epochs"] for stage in stages_of(entry)]
+    return {**{name: entry[name] for name in KEPT}, "epochs": epochs, "blob": git_blob(content)}
 
 
 def git_blob(content: bytes) -> str:

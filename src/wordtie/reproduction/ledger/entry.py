@@ -12,11 +12,11 @@ from wordtie.config import Settings
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import RunFolderError
 from wordtie.reproduction.ledger import ledger
-from wordtie.reproduction.ledger.ledger import Entry
+from wordtie.reproduction.ledger.record import Entry
 from wordtie.reproduction.papers.row import Row
-from wordtie.runs.layout import METRICS, SESSIONS
+from wordtie.runs.layout import INVOCATIONS, METRICS
 from wordtie.runs.metrics import finished_epochs
-from wordtie.runs.provenance import machine, sessions, versions
+from wordtie.runs.provenance import invocations, machine, versions
 from wordtie.runs.result import TrainingResult
 
 RESULT = ("precision", "epochs", "best_epoch", "seconds")
@@ -42,13 +42,15 @@ def texts(settings: Settings, data: PreparedData) -> dict[str, str]:
 
 
 def stage_entry(result: TrainingResult, folder: Path) -> Entry:
-    """The numbers of one training session, and the machines and versions it was computed with.
+    """The numbers of one training stage, and the machines and versions it was computed with.
 
     Raises `RunFolderError` where the folder no longer says which.
     """
-    calls = sessions(folder)
+    calls = invocations(folder)
     if not calls:
-        raise RunFolderError(f"{folder / SESSIONS}: missing, so what trained the run is not known: take it from a copy")
+        raise RunFolderError(
+            f"{folder / INVOCATIONS}: missing, so what trained the run is not known: take it from a copy"
+        )
     used = sorted({call["code_version"] for call in calls})
     machines = list({json.dumps(call["machine"]): call["machine"] for call in calls}.values())
     return {

@@ -11,19 +11,17 @@ import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, TypedDict
 
 from wordtie.config import RUNTIME_ONLY, Settings, from_dict, resolved
 from wordtie.errors import DataError, SettingsError
 from wordtie.reproduction.ledger.earlier import with_earlier
+from wordtie.reproduction.ledger.record import STAGES, Entry
 from wordtie.reproduction.papers.row import Row
 from wordtie.storage.atomic import write_text
 from wordtie.storage.strict_json import conform, parse
 
-Entry: TypeAlias = dict[str, Any]
 VERSION = 1
-DIVERGED = "later_session_diverged"
-"""Where an entry keeps the changes of a later session that came to nothing."""
 HINT = "take it from a copy, or run the row with --again"
 
 
@@ -167,8 +165,8 @@ def _is_entry(path: Path) -> bool:
 
 
 def ever(entry: Entry, name: str) -> Iterator[Any]:
-    """What a run had of a thing (`code_version`, `machine`), each time that it went on, in all its sessions."""
-    for part in (*entry.get("sessions", ()), entry):
+    """What a run had of a thing (`code_version`, `machine`), each time that it went on, in all its stages."""
+    for part in (*entry.get(STAGES, ()), entry):
         yield from part.get(f"{name}s", [part[name]] if name in part else [])
 
 
@@ -193,10 +191,10 @@ def same_configuration(entry: Entry, settings: Settings) -> bool:
 
 
 def is_stale(entry: Entry, row: Row) -> bool:
-    """Whether the row, or a later session of it, has been given other settings since."""
-    changed = [session["changed"] for session in entry.get("sessions", ())[1:]]
+    """Whether the row, or a later stage of it, has been given other settings since."""
+    changed = [stage["changed"] for stage in entry.get(STAGES, ())[1:]]
     try:
         same = same_configuration(entry, row.settings(entry["seed"]))
     except SettingsError:
         return True
-    return not same or changed != [dict(changes) for changes in row.later_sessions[: len(changed)]]
+    return not same or changed != [dict(changes) for changes in row.later_stages[: len(changed)]]

@@ -12,22 +12,23 @@ from typing import Any, Literal, TypeAlias
 from wordtie.console import clock
 from wordtie.errors import RunFolderError
 from wordtie.evaluation.format_perplexity import format_perplexity
-from wordtie.jobs.table import hundredths
-from wordtie.reproduction.ledger.ledger import Entry, is_stale
+from wordtie.reproduction.ledger.ledger import is_stale
+from wordtie.reproduction.ledger.record import STAGE_SUFFIX, Entry
 from wordtie.reproduction.papers.registry import ROWS
 from wordtie.reproduction.papers.row import Published, Row
 from wordtie.runs import live_progress
 from wordtie.runs.compatibility import changed_settings, recorded_settings
 from wordtie.runs.layout import SETTINGS
 from wordtie.runs.metrics import finished_epochs
-from wordtie.runs.provenance import sessions
+from wordtie.runs.provenance import invocations
+from wordtie.runs.run_progress import hundredths
 from wordtie.storage.lock import is_locked
 
 Status: TypeAlias = Literal["reached", "not reached", "run", "running", "stopped", "diverged", "not run"]
 """`run`: there is no published number to hold it against, or it is of another text. `stopped`: begun, and to be gone on
 with; `diverged`: it would end in the same way again."""
-SEED_AND_SESSION = re.compile(r"\.seed-(\d+)(?:\.session-(\d+))?$")
-"""What the name of a run folder ends in, unless it was moved away; a later session goes on from the one before it."""
+SEED_AND_STAGE = re.compile(rf"\.seed-(\d+)(?:{re.escape(STAGE_SUFFIX)}(\d+))?$")
+"""What the name of a run folder ends in, unless it was moved away; a later stage goes on from the one before it."""
 TOLERANCE = 0.02
 """Within so much of the published number, or better, is reached: as a share of it, or, below 1, as a difference.
 Correlations and distances are below 1. They are printed to two decimals, and 2 % of 0.13 is less than half of the last
@@ -143,7 +144,7 @@ def _begun_state(row: Row, runs: Path, found: Sequence[Entry]) -> tuple[Status, 
     if is_locked(folder):
         return "running", progress
     try:
-        ended = sessions(folder)[-1].get("ended", "")
+        ended = invocations(folder)[-1].get("ended", "")
     except (RunFolderError, IndexError):  # nobody kept count, or it is damaged, which the next call says
         ended = ""
     return ("diverged", f"{ended}; {progress}") if ended else ("stopped", progress)
@@ -203,13 +204,13 @@ def why_not(row: Row) -> str:
 
 
 def _begun(row: Row, runs: Path, entered: Collection[int]) -> Path | None:
-    """The run folder of a row: of several seeds and sessions one in training, else the one that was trained last of
+    """The run folder of a row: of several seeds and stages one in training, else the one that was trained last of
     those whose seeds have not been `entered` in the ledger."""
     parent, name = runs / Path(row.name).parent, Path(row.name).name
-    begun = [path for path in parent.glob(f"{name}.seed-*/{SETTINGS}") if SEED_AND_SESSION.search(path.parent.name)]
+    begun = [path for path in parent.glob(f"{name}.seed-*/{SETTINGS}") if SEED_AND_STAGE.search(path.parent.name)]
     found = [path.parent for path in sorted(begun, key=lambda path: path.stat().st_mtime_ns)]
     running = [folder for folder in found if is_locked(folder)]
-    unfinished = [folder for folder in found if _seed_and_session(folder)[0] not in entered]
+    unfinished = [folder for folder in found if _seed_and_stage(folder)[0] not in entered]
     return next(iter([*running, *reversed(unfinished)]), None)
 
 
@@ -221,24 +222,24 @@ def _begun_otherwise(folder: Path, row: Row) -> str:
         return f"settings ({error})"
     if begun is None:
         return ""
-    _, stage = _seed_and_session(folder)
-    if stage > len(row.sessions):
-        return f"number of sessions (this is number {stage})"
-    changes = row.sessions[stage - 1]
+    _, stage = _seed_and_stage(folder)
+    if stage > len(row.stages):
+        return f"number of stages (this is number {stage})"
+    changes = row.stages[stage - 1]
     return ", ".join(changed_settings(begun, row.settings(begun.training.seed, changes), but=("training.start_from",)))
 
 
-def _seed_and_session(folder: Path) -> tuple[int, int]:
-    found = SEED_AND_SESSION.search(folder.name)
+def _seed_and_stage(folder: Path) -> tuple[int, int]:
+    found = SEED_AND_STAGE.search(folder.name)
     assert found is not None
     return int(found[1]), int(found[2] or 1)
 
 
 def _progress(folder: Path) -> str:
     """Where a run that has begun is."""
-    seed, stage = _seed_and_session(folder)
-    session = f"seed {seed}, " if seed > 1 else ""
-    session += f"session {stage}, " if stage > 1 else ""
+    seed, stage = _seed_and_stage(folder)
+    which = f"seed {seed}, " if seed > 1 else ""
+    which += f"stage {stage}, " if stage > 1 else ""
     try:
         lines = finished_epochs(folder)
     except RunFolderError as error:  # the other rows can be listed all the same
@@ -246,4 +247,4 @@ def _progress(folder: Path) -> str:
     finished = (lines[-1]["epoch"], lines[-1]["seconds"]) if lines else (0, 0.0)
     epochs, seconds = max(finished, live_progress.read(folder) or finished)
     best = f", best validation {format_perplexity(min(line['valid_perplexity'] for line in lines))}" if lines else ""
-    return f"{session}epoch {hundredths(epochs)}{best}, {clock(seconds)} trained"
+    return f"{which}epoch {hundredths(epochs)}{best}, {clock(seconds)} trained"

@@ -43,7 +43,7 @@ TRAINED_BEFORE: dict[str, Changes] = {
     "re": {**BEFORE, "training.epochs": 20, "model.input_dropout": 0.0},
 }
 """Small models on PTB: the number of epochs was left open then, and whether input vectors are masked. RE's first
-session ends where the rate is at a fifth: what little more it would bring, the start of the second undoes."""
+stage ends where the rate is at a fifth: what little more it would bring, the start of the second undoes."""
 KEPT = {
     ("ptb", "small"): 0.7,
     ("ptb", "medium"): 0.5,
@@ -77,15 +77,15 @@ RHN: Changes = {
 """Zilly et al. (2016): a recurrent highway network with Gal's dropout. The README of their code,
 github.com/jzilly/RecurrentHighwayNetworks, gives the depth and the units of each row."""
 
-LATER_SESSIONS: dict[str, tuple[Changes, ...]] = {
+LATER_STAGES: dict[str, tuple[Changes, ...]] = {
     "base": (),
     "al": ({"training.epochs": 45},),
     "re": ({"training.epochs": 40, "model.input_dropout": 0.3},),
     "real": ({"training.epochs": 45}, {"training.epochs": 60}),
 }
-"""Of the small models on PTB (footnote 4, which says that a second session did not change the baseline, and names no
+"""Of the small models on PTB (footnote 4, which says that a second stage did not change the baseline, and names no
 third). RE's masks layer 1's input: by then it fits the training text too well without. Where the code has 100 epochs at
-most, we end a session in which the rate is so low that little more comes of it."""
+most, we end a stage in which the rate is so low that little more comes of it."""
 
 TABLE_1: dict[tuple[str, str], dict[str, tuple[float, float]]] = {
     ("ptb", "small"): {"base": (92.6, 87.3), "al": (86.3, 82.9), "re": (89.9, 85.1), "real": (86.3, 82.7)},
@@ -126,12 +126,12 @@ def note(corpus: str, size: str, model: str) -> str:
         left_open = [f"gamma within the printed range ({GAMMA[corpus]} taken)"] if model in ("al", "real") else []
         left_open += ["the initial scale"] if size != "large" else []
         return f"left open: {', '.join(left_open)}" if left_open else ""
-    sessions = {
-        "base": ["one session, since the paper says that a second did not change the baseline"],
-        "re": ["the first session reads unmasked vectors, the second masked ones"],
-        "real": ["three sessions at most, where the paper names two"],
+    stages = {
+        "base": ["one stage, since the paper says that a second did not change the baseline"],
+        "re": ["the first stage reads unmasked vectors, the second masked ones"],
+        "real": ["three stages at most, where the paper names two"],
     }.get(model, [])
-    return "; ".join([*sessions, "settings: results/search/inan-2017-ptb-small.tsv"])
+    return "; ".join([*stages, "settings: results/search/inan-2017-ptb-small.tsv"])
 
 
 def table_1() -> list[Row]:
@@ -143,7 +143,7 @@ def table_1() -> list[Row]:
             Published(valid, test, parameters=51e6 if (size, model) == ("large", "real") else None),
             settings(corpus, size, model),
             needs="cpu" if (corpus, size) == ("ptb", "small") else "gpu",
-            later_sessions=LATER_SESSIONS[model] if (corpus, size) == ("ptb", "small") else (),
+            later_stages=LATER_STAGES[model] if (corpus, size) == ("ptb", "small") else (),
             note=note(corpus, size, model),
             measures=("predictions",) if corpus == "ptb" and model in ("base", "real") else (),
         )

@@ -47,10 +47,10 @@ class Row:
     """`gpu`: days on a CPU; runs there only if named in full."""
     not_run: str = ""
     """Why nothing here could run it: another paper's number, a text that is not public, a part not built yet."""
-    later_sessions: tuple[Changes, ...] = ()
+    later_stages: tuple[Changes, ...] = ()
     """What changes where the row is trained once more from its result, with the schedule started anew, because that
     fell short of the published validation perplexity (inan-2017, footnote 4); and once more from there. There are no
-    more than these, even if the last one falls short. The best of all on validation stands. Empty: one session is
+    more than these, even if the last one falls short. The best of all on validation stands. Empty: one stage is
     all."""
     measures: tuple[str, ...] = ()
     """What else is measured of the trained model: names in `wordtie.reproduction.running.measures`."""
@@ -66,9 +66,9 @@ class Row:
     """What a reader should know of the settings: which of them the paper leaves open, and what was taken."""
 
     @property
-    def sessions(self) -> tuple[Changes, ...]:
-        """What changes in each session that the row may have; nothing in the first."""
-        return ({}, *self.later_sessions)
+    def stages(self) -> tuple[Changes, ...]:
+        """What changes in each stage that the row may have; nothing in the first."""
+        return ({}, *self.later_stages)
 
     @property
     def paper(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from wordtie.evaluation.format_perplexity import format_perplexity
-from wordtie.reproduction.ledger.earlier import EARLIER
+from wordtie.reproduction.ledger.record import EARLIER
 from wordtie.reproduction.ledger.status import Mean, RowState
 from wordtie.reproduction.render.formats import count, number, percent, printed_count
 

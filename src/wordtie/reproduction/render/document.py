@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 
 from wordtie.data.catalogue import known_texts
-from wordtie.reproduction.ledger.ledger import Entry, is_stale, read_all, read_sound
+from wordtie.reproduction.ledger.ledger import is_stale, read_all, read_sound
+from wordtie.reproduction.ledger.record import Entry
 from wordtie.reproduction.ledger.status import RowState, states
 from wordtie.reproduction.papers.registry import ROWS, of_methods, of_papers
 from wordtie.reproduction.render import generated_blocks, methods, plots, word_vectors_table

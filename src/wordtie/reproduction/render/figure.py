@@ -11,7 +11,7 @@ from typing import Any
 from wordtie.evaluation.format_perplexity import MEANS_NOTHING, format_perplexity
 
 DISTANCE = "subspace distance"
-LATER_SESSION = "later session"
+LATER_STAGE = "later stage"
 FIRST_EPOCHS = 1.6
 """So many times the best validation perplexity curves are shown up to, where no more is wanted."""
 
@@ -33,8 +33,8 @@ class Figure:
     y: str
     lines: Mapping[str, tuple[Sequence[float], Sequence[float]]]
     """Label to (x values, y values)."""
-    later_sessions: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """Label to the number of points before each session but the first."""
+    later_stages: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """Label to the number of points before each stage but the first."""
     top: float | None = None
     """Where the y axis ends; None: where the highest point is."""
 
@@ -88,11 +88,11 @@ def cut_off(figure: Figure) -> Figure:
 
 
 def _ends(figure: Figure) -> dict[str, float]:
-    """What is not to be cut off for being bad: what a curve ends at, where a later session begins; other points."""
+    """What is not to be cut off for being bad: what a curve ends at, where a later stage begins; other points."""
     if figure.x == "epoch":
         begins = {
-            f"{label}, session {stage}": figure.lines[label][1][n]
-            for label, before in figure.later_sessions.items()
+            f"{label}, stage {stage}": figure.lines[label][1][n]
+            for label, before in figure.later_stages.items()
             for stage, n in enumerate(before, start=2)
         }
         return begins | {label: y[-1] for label, (_, y) in figure.lines.items()}

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from wordtie.evaluation.format_perplexity import MEANS_NOTHING
+from wordtie.reproduction.ledger.record import stages_of
 from wordtie.reproduction.ledger.status import RowState
-from wordtie.reproduction.render.figure import DISTANCE, LATER_SESSION, Figure, cut_off
+from wordtie.reproduction.render.figure import DISTANCE, LATER_STAGE, Figure, cut_off
 from wordtie.reproduction.render.overview import Overview, overview
 
 Lines: TypeAlias = dict[str, tuple[list[float], list[float]]]
@@ -61,22 +62,22 @@ def papers_figures(rows: Sequence[RowState]) -> list[Figure]:
 
 
 def validation_curves(rows: Sequence[RowState], size: str, prefix: str, title: str) -> Figure:
-    """A line a row: validation perplexity of every epoch of the first seed, one session after the other."""
-    lines, later_sessions, seeds = {}, {}, 1
+    """A line a row: validation perplexity of every epoch of the first seed, one stage after the other."""
+    lines, later_stages, seeds = {}, {}, 1
     for state in rows:
         if state.row.name.startswith(prefix) and state.entries and "curve" in state.entries[0]:
-            sessions = state.entries[0].get("sessions", state.entries[:1])
-            valid = [perplexity for session in sessions for perplexity in session["curve"]["valid"]]
+            stages = stages_of(state.entries[0])
+            valid = [perplexity for stage in stages for perplexity in stage["curve"]["valid"]]
             label = state.row.label.partition(",")[0]
             lines[label] = (list(range(1, len(valid) + 1)), valid)
             seeds = max(seeds, len(state.entries))
-            if len(sessions) > 1:
-                later_sessions[label] = list(accumulate(len(each["curve"]["valid"]) for each in sessions[:-1]))
-    if later_sessions:
-        title += f". ▲ {LATER_SESSION}: the model is trained once more, at the first rate again"
+            if len(stages) > 1:
+                later_stages[label] = list(accumulate(len(each["curve"]["valid"]) for each in stages[:-1]))
+    if later_stages:
+        title += f". ▲ {LATER_STAGE}: the model is trained once more, at the first rate again"
     title += ". Of several seeds the first is drawn" if seeds > 1 else ""
     return Figure(f"inan-2017-figure-2-{size}", "inan-2017/figure-2", title, "epoch", "validation perplexity",
-                  lines, later_sessions)  # fmt: skip
+                  lines, later_stages)  # fmt: skip
 
 
 def subspace_curve(rows: Sequence[RowState], name: str, prefix: str, x: str, title: str) -> Figure:
@@ -136,8 +137,8 @@ def svg(figure: Figure | Overview) -> str:
 def _draw_lines(axes: Any, figure: Figure) -> None:
     for label in figure.lines:
         _draw_line(axes, figure, label)
-    if figure.later_sessions:
-        axes.plot([], [], "^", color=OTHER_COLOUR, label=LATER_SESSION)
+    if figure.later_stages:
+        axes.plot([], [], "^", color=OTHER_COLOUR, label=LATER_STAGE)
     if figure.x == "epoch":
         axes.locator_params(axis="x", integer=True)
     if figure.is_logarithmic:
@@ -147,14 +148,14 @@ def _draw_lines(axes: Any, figure: Figure) -> None:
 
 
 def _draw_line(axes: Any, figure: Figure, label: str) -> None:
-    """With a gap and a triangle where a later session begins; what a paper tells of are points alone, and so is what
+    """With a gap and a triangle where a later stage begins; what a paper tells of are points alone, and so is what
     was run without noise."""
     x, y = figure.lines[label][0], [min(each, 10 * MEANS_NOTHING) for each in figure.lines[label][1]]
     colour = COLOURS.get(label, OTHER_COLOUR)
     if label in (PUBLISHED, WITHOUT_NOISE):
         axes.plot(x, y, "D" if label == PUBLISHED else "o", label=label, color=colour, fillstyle="none", markersize=7)
         return
-    later = figure.later_sessions.get(label, [])
+    later = figure.later_stages.get(label, [])
     marker = "o" if len(x) < 20 else ""
     for begin, end in pairwise([0, *later, len(x)]):
         of_line = label if begin == 0 else None

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from statistics import fmean
 
-from wordtie.reproduction.ledger.ledger import DIVERGED, Entry, ever
+from wordtie.reproduction.ledger.ledger import ever
+from wordtie.reproduction.ledger.record import DIVERGED, Entry, stages_of
 from wordtie.reproduction.ledger.status import RowState
 from wordtie.reproduction.papers.row import Row
 from wordtie.reproduction.render.formats import number
@@ -36,18 +37,18 @@ def runs(rows: Sequence[RowState]) -> list[Run]:
 
 
 def _run(row: Row, entry: Entry) -> Run:
-    sessions = entry.get("sessions", [entry])
-    seconds = sum(session["seconds"] for session in sessions)
+    stages = stages_of(entry)
+    seconds = sum(stage["seconds"] for stage in stages)
     machines = [machine["gpu"] or machine["cpu"] for machine in ever(entry, "machine") if machine]
-    epochs = " + ".join(str(session["epochs"]) for session in sessions)
+    epochs = " + ".join(str(stage["epochs"]) for stage in stages)
     # spaces are compared after the last epoch, whatever is exported
     of_spaces = "subspace" in (*row.measures, *row.shows)
     keeps_last = of_spaces or entry["configuration"].get("training", {}).get("keep") == "last"
     best = "" if keeps_last else f" (best {entry['best_epoch']})"
-    if len(sessions) > 1:
-        best = f" in {len(sessions)} sessions"
+    if len(stages) > 1:
+        best = f" in {len(stages)} stages"
     if DIVERGED in entry:
-        best += ", a later session diverged"
+        best += ", a later stage diverged"
     return Run(
         row.short_name,
         entry["seed"],

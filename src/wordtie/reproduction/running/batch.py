@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from wordtie.errors import SettingsError, WordtieError
 from wordtie.jobs.queue import Job, run_jobs
-from wordtie.reproduction.ledger.ledger import Entry, read_sound
+from wordtie.reproduction.ledger.ledger import read_sound
+from wordtie.reproduction.ledger.record import Entry
 from wordtie.reproduction.ledger.status import states, why_not
 from wordtie.reproduction.papers.row import Row
 from wordtie.reproduction.running.run_row import Place
+from wordtie.runs.layout import SETTINGS
+from wordtie.runs.run_progress import RunProgress
 
 START = "import sys; from wordtie.cli import main; sys.exit(main())"
 
@@ -58,7 +63,7 @@ def _why_left_out(row: Row, entries: Sequence[Entry]) -> str:
 
 def run_many(rows: Sequence[Row], seed: int, place: Place, side_by_side: int) -> None:
     """Run the rows in a queue. Raises `QueueError` where some failed."""
-    jobs = [Job(row.name, command(row, seed, place), sessions(row, seed, place)) for row in rows]
+    jobs = [job_of(row, seed, place) for row in rows]
     run_jobs(jobs, side_by_side, place.threads, place.max_seconds)
     failed = [job for job in jobs if job.state == "failed"]
     for job in jobs:
@@ -70,18 +75,45 @@ def run_many(rows: Sequence[Row], seed: int, place: Place, side_by_side: int) ->
         raise QueueError(f"{len(failed)} of {len(jobs)} runs failed; the others stand")
 
 
-def sessions(row: Row, seed: int, place: Place) -> list[tuple[Path, int]]:
-    """The run folders of a row, and at most how many epochs each; one of none where nothing is trained."""
+def job_of(row: Row, seed: int, place: Place) -> Job:
+    """A row as a job of the queue. A row that stopped prints `NAME: stopped`."""
+    folders = epochs_by_folder(row, seed, place)
+
+    def is_stopped(printed: Sequence[str]) -> bool:
+        return f"{row.name}: stopped" in printed
+
+    return Job(row.name, partial(command, row, seed, place), list(folders), partial(progress, folders), is_stopped)
+
+
+def epochs_by_folder(row: Row, seed: int, place: Place) -> dict[Path, int]:
+    """The run folders of a row, one a stage, with the most epochs of each; 0 epochs if nothing is trained."""
     if row.kind != "train":
-        return [(place.folder(row, seed), 0)]
-    return [
-        (place.folder(row, seed, stage), row.settings(seed, each).training.epochs)
-        for stage, each in enumerate(row.sessions, start=1)
-    ]
+        return {place.folder(row, seed): 0}
+    return {
+        place.folder(row, seed, stage): row.settings(seed, each).training.epochs
+        for stage, each in enumerate(row.stages, start=1)
+    }
 
 
-def command(row: Row, seed: int, place: Place) -> list[str]:
-    """The command line of one row's process."""
+def progress(epochs: Mapping[Path, int], running: bool) -> RunProgress:
+    """The progress of the stage that began last: if the row is trained again, that is the first stage."""
+    folders = list(epochs)
+    last = max(folders, key=_begun)
+    to_come = sum(epochs[folder] for folder in folders[folders.index(last) + 1 :])
+    return RunProgress.from_folder(last, epochs[last], running, to_come)
+
+
+def _begun(folder: Path) -> float:
+    """When the training in a run folder began; 0 if it has not."""
+    try:
+        return (folder / SETTINGS).stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def command(row: Row, seed: int, place: Place, seconds: float = math.inf) -> list[str]:
+    """The command line of one row's process, which has so many seconds."""
     options = ["--seed", seed, "--runs", place.runs, "--results", place.results, "--threads", place.threads, "--one"]
     options += ["--again"] if place.again else []
+    options += [] if math.isinf(seconds) else ["--max-time", f"{math.ceil(seconds)}s"]
     return [sys.executable, "-c", START, "reproduce", "run", row.name, *map(str, options)]

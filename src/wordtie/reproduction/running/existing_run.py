@@ -21,7 +21,7 @@ def find_reusable_result(
 ) -> TrainingResult | None:
     """The finished run in the folder; None where the run has not begun, or has more to do.
 
-    `started_from` is the SHA-256 of the weights that a later session must have been begun from. Raises
+    `started_from` is the SHA-256 of the weights that a later stage must have been begun from. Raises
     `RunFolderError` where the run cannot be gone on with: it is damaged, or was begun with other settings.
     """
     _check_begun_alike(folder, settings, data, started_from)
@@ -42,7 +42,7 @@ def _check_begun_alike(folder: Path, settings: Settings, data: PreparedData, sta
     if other:
         raise RunFolderError(f"{folder}: was begun with other {other}: move it away")
     if position.started_from not in ("", started_from):
-        raise RunFolderError(f"{folder}: was begun from other weights than those of the session before: move it away")
+        raise RunFolderError(f"{folder}: was begun from other weights than those of the stage before: move it away")
     trained, training = position.epoch - 1, settings.training
     if trained > training.epochs:
         raise RunFolderError(f"{folder}: has {trained} epochs, not {training.epochs}: move it away")

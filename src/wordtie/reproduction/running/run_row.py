@@ -22,7 +22,7 @@ from wordtie.data.token_file import PreparedData
 from wordtie.errors import DivergedError, RunFolderError
 from wordtie.reproduction.ledger import ledger
 from wordtie.reproduction.ledger.entry import about, curve, stage_entry, texts
-from wordtie.reproduction.ledger.ledger import DIVERGED, Entry
+from wordtie.reproduction.ledger.record import DIVERGED, STAGE_SUFFIX, STAGES, Entry, stages_of
 from wordtie.reproduction.papers.row import Changes, Row
 from wordtie.reproduction.running import kneser_ney_row
 from wordtie.reproduction.running.existing_run import find_reusable_result
@@ -30,7 +30,7 @@ from wordtie.reproduction.running.measures import MEASURES, is_measured
 from wordtie.runs import checkpoint
 from wordtie.runs.compatibility import recorded_settings
 from wordtie.runs.layout import CHECKPOINT, MANIFEST, SETTINGS
-from wordtie.runs.provenance import sessions, versions
+from wordtie.runs.provenance import invocations, versions
 from wordtie.runs.record import read_record
 from wordtie.runs.result import TrainingResult
 from wordtie.training.trainer import train
@@ -51,8 +51,8 @@ class Place:
     """Train anew what another version of the code has trained, or with other settings."""
 
     def folder(self, row: Row, seed: int, stage: int = 1) -> Path:
-        """The run folder of a row; a later session has its own beside it."""
-        return self.runs / f"{row.name}.seed-{seed}{f'.session-{stage}' if stage > 1 else ''}"
+        """The run folder of a row; a later stage has its own beside it."""
+        return self.runs / f"{row.name}.seed-{seed}{f'{STAGE_SUFFIX}{stage}' if stage > 1 else ''}"
 
 
 def run_row(row: Row, seed: int, place: Place) -> Outcome:
@@ -72,7 +72,7 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
         content["configuration"] = {"data": content["configuration"]["data"]}
         ledger.write_entry(place.results, content | kneser_ney_row.kneser_ney(data))
         return "done"
-    found = sessions_trained(row, seed, data, place, started)
+    found = stages_trained(row, seed, data, place, started)
     if found is None:
         return "stopped"
     stages, diverged = found
@@ -84,22 +84,20 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
     if len(stages) > 1:
         for before, after in pairwise(stages):
             after["started_from"] = before["weights_sha256"]
-        changes = row.sessions[: len(stages)]
-        content["sessions"] = [
-            {**each, "changed": dict(changed)} for each, changed in zip(stages, changes, strict=True)
-        ]
+        changes = row.stages[: len(stages)]
+        content[STAGES] = [{**each, "changed": dict(changed)} for each, changed in zip(stages, changes, strict=True)]
     earlier = measured_before(row, seed, place, content["weights_sha256"])
     content["measures"] = {name: MEASURES[name](folder) or earlier.get(name, {}) for name in row.measures}
     ledger.write_entry(place.results, content)
     return "done"
 
 
-def sessions_trained(
+def stages_trained(
     row: Row, seed: int, data: PreparedData, place: Place, started: float
 ) -> tuple[list[Entry], Changes | None] | None:
-    """An entry for each session, and what a later one changed that diverged; None where the time is over."""
+    """An entry for each stage, and what a later one changed that diverged; None where the time is over."""
     stages: list[Entry] = []
-    for stage, changes in enumerate(row.sessions, start=1):
+    for stage, changes in enumerate(row.stages, start=1):
         if stages and not falls_short(row, stages[-1]):
             break
         left = place.max_seconds - (time.monotonic() - started)
@@ -114,7 +112,7 @@ def sessions_trained(
         except DivergedError as error:
             if stage == 1:
                 raise
-            tell(f"{row.name}: session {stage} diverged, what came before it stands: {error}")
+            tell(f"{row.name}: stage {stage} diverged, what came before it stands: {error}")
             return stages, changes
         if result.stopped == "max_time":
             return None
@@ -123,7 +121,7 @@ def sessions_trained(
 
 
 def entered(row: Row, settings: Settings, data: PreparedData, place: Place) -> Entry | None:
-    """The row's entry in the ledger, if it is of these settings and this text, and lacks no session."""
+    """The row's entry in the ledger, if it is of these settings and this text, and lacks no stage."""
     path = ledger.entry_path(place.results, row.name, settings.training.seed)
     if not path.exists():
         return None
@@ -135,7 +133,7 @@ def entered(row: Row, settings: Settings, data: PreparedData, place: Place) -> E
         raise
     if ledger.is_stale(entry, row) or entry["data"] != texts(settings, data) or not same_tokens(entry, data):
         return None
-    untried = row.sessions[len(entry.get("sessions", [entry])) :]
+    untried = row.stages[len(stages_of(entry)) :]
     waiting = untried and entry.get(DIVERGED) != dict(untried[0]) and falls_short(row, entry)
     folder = place.folder(row, settings.training.seed)
     unmeasured = not all(is_measured(name, entry["measures"].get(name), folder) for name in row.measures)
@@ -145,7 +143,7 @@ def entered(row: Row, settings: Settings, data: PreparedData, place: Place) -> E
 
 def same_tokens(entry: Entry, data: PreparedData) -> bool:
     """Whether the entry's texts were cut into as many words as they are today."""
-    return all(entry[f"{split}_tokens"] == data.info["splits"][split]["tokens"] for split in ("valid", "test"))
+    return all(entry[f"{split}_tokens"] == data.info.splits[split].tokens for split in ("valid", "test"))
 
 
 def measured_before(row: Row, seed: int, place: Place, weights_sha256: str) -> Entry:
@@ -165,14 +163,14 @@ def falls_short(row: Row, entry: Entry) -> bool:
 def trained(settings: Settings, data: PreparedData, folder: Path, place: Place, started_from: str) -> TrainingResult:
     """Train or go on in the folder, unless it holds the finished run.
 
-    `started_from` is the SHA-256 of the weights that a later session starts from; empty of the first.
+    `started_from` is the SHA-256 of the weights that a later stage starts from; empty of the first.
 
     Raises `RunFolderError` where the run there is damaged or was begun otherwise, and `place.again` is not given.
     """
     result, overwrite, as_begun = None, False, settings
     try:
         as_begun = _as_begun(settings, folder)
-        earlier = sessions(folder)
+        earlier = invocations(folder)
         result = find_reusable_result(folder, as_begun, data, started_from)
         curve(folder, epochs_of(folder, result))  # what is lost is told of before hours are spent, not after
         by = {call["code_version"] for call in earlier}
@@ -205,7 +203,7 @@ def epochs_of(folder: Path, result: TrainingResult | None) -> int:
 
 
 def _as_begun(settings: Settings, folder: Path) -> Settings:
-    """What a later session was begun from goes by the name that it then had: the folders may lie elsewhere by now."""
+    """What a later stage was begun from goes by the name that it then had: the folders may lie elsewhere by now."""
     begun = recorded_settings(folder)
     name = (settings.training.start_from and begun and begun.training.start_from) or settings.training.start_from
     return dataclasses.replace(settings, training=dataclasses.replace(settings.training, start_from=name))

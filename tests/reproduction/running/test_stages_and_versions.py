@@ -1,4 +1,4 @@
-"""Which session of a row stands, what its entry is measured of, and which versions computed it."""
+"""Which stage of a row stands, what its entry is measured of, and which versions computed it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 
 from wordtie.errors import RunFolderError
 from wordtie.reproduction.ledger.entry import stage_entry
-from wordtie.reproduction.ledger.ledger import Entry, read_entry
+from wordtie.reproduction.ledger.ledger import read_entry
+from wordtie.reproduction.ledger.record import Entry
 from wordtie.reproduction.papers.row import Published, Row
 from wordtie.reproduction.running import run_row
 from wordtie.reproduction.running.measures import MEASURES
@@ -26,7 +27,7 @@ def entry_of(row: Row, place: Place) -> Entry:
 
 
 @pytest.mark.parametrize(("valid", "stands"), [((30.0, 20.0), 1), ((30.0, 40.0), 0)])
-def test_the_validation_text_alone_says_which_session_stands(
+def test_the_validation_text_alone_says_which_stage_stands(
     row: Row, place: Place, monkeypatch: pytest.MonkeyPatch, valid: tuple[float, float], stands: int
 ) -> None:
     """On the test text the other one is better."""
@@ -40,14 +41,14 @@ def test_the_validation_text_alone_says_which_session_stands(
         return {**stage_entry(result, folder), **scores, **nats}
 
     monkeypatch.setattr(run_row, "stage_entry", scored)
-    twice = dataclasses.replace(row, later_sessions=({"training.epochs": 3},), published=Published(1.01, 1.01))
+    twice = dataclasses.replace(row, later_stages=({"training.epochs": 3},), published=Published(1.01, 1.01))
     assert run_row.run_row(twice, 1, place) == "done"
     entry = entry_of(row, place)
     assert (entry["valid_perplexity"], entry["test_perplexity"]) == (valid[stands], test[stands])
     assert entry["weights_sha256"] == entry["sessions"][stands]["weights_sha256"]
 
 
-def test_the_validation_text_alone_says_whether_there_is_a_second_session(row: Row) -> None:
+def test_the_validation_text_alone_says_whether_there_is_a_second_stage(row: Row) -> None:
     twice = dataclasses.replace(row, published=Published(valid=20.0, test=20.0))
     assert run_row.falls_short(twice, {"valid_perplexity": 20.1, "test_perplexity": 10.0})
     assert not run_row.falls_short(twice, {"valid_perplexity": 20.0, "test_perplexity": 90.0})
