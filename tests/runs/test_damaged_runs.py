@@ -185,7 +185,7 @@ def test_other_settings_and_other_text_are_not_gone_on_with(run: Path, capsys: C
     err = refused(train("--resume", "--training.lr", "0.5"), capsys)
     assert "started with other training.lr (1.0, now 0.5): resume with --config" in err
     both = refused(train("--resume", "--training.lr", "0.5", "--model.hidden", "9"), capsys)
-    assert "model.hidden (8, now 9), training.lr (1.0, now 0.5): go on" in both
+    assert "model.hidden (8, now 9), training.lr (1.0, now 0.5): resume" in both
     nowhere = ["train", "nowhere", "--out", "run", "--resume", "--model.hidden", "9"]
     assert "started with other" in refused(nowhere, capsys), "before a text is looked for"
     assert cli.main(["train", "--config", "run/settings.yaml", "--out", "run", "--resume"]) == 0
@@ -195,7 +195,7 @@ def test_other_settings_and_other_text_are_not_gone_on_with(run: Path, capsys: C
     err = refused(train("--resume"), capsys)
     assert "text of valid (SHA-256 " in err
     assert "give it its text again" in err
-    assert "started with other model.hidden (8, now 9): go on" in refused(
+    assert "started with other model.hidden (8, now 9): resume" in refused(
         train("--resume", "--model.hidden", "9"), capsys
     )
     assert cli.main(["predict", "run", "w1"]) == 0

@@ -94,7 +94,11 @@ def test_a_tensor_of_another_make(run: Path, change: Callable[[Tensor], Tensor],
         ("texts", {"train": 1}, "config.json: damaged (texts.train must be a text, got 1)"),
         ("settings", [], "config.json: damaged (settings must be an object, got [])"),
         ("settings", {"model": {"hidden": "8"}}, "config.json: model.hidden must be a whole number, got '8': take it"),
-        ("settings", {"model": {"layers": 10**9}}, "does not fit config.json (has 7 tensors, too few for model.layers"),
+        (
+            "settings",
+            {"model": {"layers": 10**9}},
+            "config.json: model.layers must be at most 1000, got 1000000000: take it",
+        ),
         ("settings", {"model": {"hidden": 2**62}}, "describe a model that is too large to build"),
     ],
 )

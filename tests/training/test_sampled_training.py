@@ -19,7 +19,7 @@ from wordtie.models.language_model import LanguageModel
 from wordtie.noise.noisy_forward import Noise
 from wordtie.noise.proposals import Proposal
 from wordtie.training.language_modelling import NextWordLoss, window
-from wordtie.training.optim import build_optimiser
+from wordtie.training.optim import build_optimiser, parameter_groups
 from wordtie.training.run_state import RunState
 from wordtie.training.step import train_step
 from wordtie.training.trainer import train
@@ -149,3 +149,32 @@ def test_the_same_seed_trains_the_same_bits_and_measures_the_full_softmax(text: 
     measured = wordtie.load(tmp_path / "first").evaluate(text / "test.txt")
     assert measured.perplexity == pytest.approx(first.test_perplexity, rel=1e-5)
     assert first.test_perplexity < 100
+
+
+def test_a_restored_state_continues_bit_identically() -> None:
+    """A checkpoint has the random numbers, the squares of rows that were used, and both groups of parameters."""
+    settings = TrainingSettings("adam", 0.01, word_rate=3.0)
+    loss = build_loss(LossSettings("cross_entropy", softmax="sampled", samples=9), True, torch.float32, COUNTS, True)
+
+    def stepped(state: RunState, ids: torch.Tensor) -> bool:
+        objective = NextWordLoss(state.model, Noise(NoiseSettings()), loss)  # type: ignore[arg-type]
+        return train_step(objective, state, window(ids[:-1], ids[1:]), clip=0.5)
+
+    def fresh(seed: int) -> RunState:
+        torch.manual_seed(seed)
+        model = LanguageModel(ModelSettings(hidden=5, layers=1), WORDS).use(True, sparse=True).train()
+        optimiser = build_optimiser(settings, parameter_groups(model, settings.word_rate))
+        return RunState(model, optimiser, model.initial_state(STREAMS))
+
+    windows = [torch.randint(20, (STEPS + 1, STREAMS)) for _ in range(6)]
+    whole = fresh(seed=1)
+    for number, ids in enumerate(windows):
+        if number == 3:
+            saved = {name: tensor.clone() for name, tensor in whole.tensors().items()}
+        assert stepped(whole, ids)
+    resumed = fresh(seed=2)
+    resumed.restore(saved, whole.position)
+    for ids in windows[3:]:
+        assert stepped(resumed, ids)
+    for (name, one), other in zip(whole.model.named_parameters(), resumed.model.parameters(), strict=True):
+        assert torch.equal(one, other), name

@@ -1,4 +1,4 @@
-"""Stop by time, by a signal, by a full disk, by numbers that are none: what there was stays, and --resume goes on."""
+"""Stop by time, by a signal, by a full disk, by numbers that are none: what there was stays, and --resume resumes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_signals_stop_cleanly(text: Path, number: int, code: int) -> None:
     os.kill(process.pid, number)
     process.join()
     assert process.exitcode == code
-    assert "--resume goes on" in (folder / "output").read_text()
+    assert "--resume resumes" in (folder / "output").read_text()
     assert "Traceback" not in (folder / "output").read_text()
     assert [path.name for path in (folder / "run").rglob(".*")] == [".lock"]
     assert run(["predict", "run", "w1"], folder)[0] == 0

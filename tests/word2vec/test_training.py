@@ -243,17 +243,17 @@ def test_a_run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_model(tmp_path / "run", "word2vec")[0] == config, "what was there is there still"
 
 
-def test_a_run_that_another_call_has_finished_meanwhile_is_kept(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_calls_never_train_in_one_folder(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data, settings = DataSettings(str(text), min_count=1), Word2VecSettings(vector_size=4, epochs=1)
 
-    def while_another_trains(of: DataSettings) -> PreparedData:
+    def while_another_tries(of: DataSettings) -> PreparedData:
         monkeypatch.setattr(where, prepare)
-        train_word2vec(data, settings, tmp_path / "run")
+        with pytest.raises(RunFolderError, match="another process is training it"):
+            train_word2vec(data, settings, tmp_path / "run")
         return prepare(of)
 
     where = "wordtie.word2vec.run.prepare"
-    monkeypatch.setattr(where, while_another_trains)
+    monkeypatch.setattr(where, while_another_tries)
+    train_word2vec(data, replace(settings, seed=2), tmp_path / "run")
     with pytest.raises(RunFolderError, match="holds a run already"):
-        train_word2vec(data, replace(settings, seed=2), tmp_path / "run")
+        train_word2vec(data, settings, tmp_path / "run")

@@ -8,9 +8,9 @@ HELP = """\
 Mix trained models into one.
 
 Their probabilities are added with weights that are fitted on validation text. The models share one vocabulary: a
-network and n-grams of one corpus, or networks of several seeds. On the validation
-text the mixture is never worse than its parts. `wordtie evaluate`, `surprisal`, `predict` and `generate` open the run
-folder that comes out, which holds copies of the models.
+network and n-grams of one corpus, or networks of several seeds. On the validation text the mixture is never worse than
+its parts. `wordtie evaluate`, `surprisal`, `predict` and `generate` open the run folder, which holds copies of the
+models.
 
 examples:
   wordtie mix runs/ptb runs/ptb-ngram --out runs/ptb-mixed

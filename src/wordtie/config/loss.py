@@ -35,10 +35,10 @@ class LossSettings:
     alone, as in the code that the authors of inan-2017 released; `form` cross_entropy has none."""
 
     softmax: Literal["full", "sampled"] = "full"
-    """`sampled`: while training, the softmax is taken over the window's targets and a sample of the other words, so
-    that a step does not cost more for a larger vocabulary. Measures are always of the full softmax."""
+    """What a training step normalises over: all words (`full`) or a sample (`sampled`). A sample has the window's
+    targets and some other words, so that a step does not cost more for a larger vocabulary. Measures use all words."""
     samples: int = 512
-    """Words that a window's sample has in expectation. More of them come closer to the full softmax, and cost more."""
+    """Words in a window's sample, on average. More of them come closer to the full softmax, and cost more."""
     power: float = 0.75
     """Words are drawn as often as count ** power says. 1: as often as the training text has them, 0: all alike."""
 

@@ -83,7 +83,7 @@ def _composed(path: Path) -> yaml.Node | None:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: not UTF-8 text: is it a recipe?") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # no such date; too deeply nested
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
         raise UsageError(f"{path}{line}: not YAML; {HINT}") from error

@@ -5,10 +5,11 @@ One table for recipes, options, run folders, checkpoints and ledger entries. The
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from typing import Any
 
-from wordtie.errors import SettingsError
+from wordtie.errors import SettingsError, require
 
 RENAMED: dict[str, str] = {
     "noise.input_dropout": "noise.input_vector_dropout",
@@ -29,6 +30,7 @@ def with_current_names(values: Mapping[str, Mapping[str, Any]]) -> dict[str, dic
     """
     found: dict[str, dict[str, Any]] = {section: {} for section in values}
     for section, settings in values.items():
+        require(isinstance(settings, Mapping), f"{section} must be settings by name, got {reprlib.repr(settings)}")
         for old, value in settings.items():
             new_section, _, new = current_name(f"{section}.{old}").partition(".")
             if new in found.setdefault(new_section, {}):

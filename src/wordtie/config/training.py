@@ -36,7 +36,7 @@ class TrainingSettings:
     """Decay of the mean squared gradient. None: Adam 0.999, RMSprop 0.99."""
     sparse_updates: bool | None = None
     """Update only the rows of word matrices that a window used. They then have no mean gradient (`beta1`).
-    None: where it can be done, that is with loss.softmax sampled, an optimiser other than rmsprop, and neither
+    None: if it can be done, that is with loss.softmax sampled, an optimiser other than rmsprop, and neither
     weight_decay, noise.l2 nor noise.output_vector_dropout, which need every row."""
     weight_decay: float = 0.0
     """lambda: lambda times each parameter is added to its gradient after clipping. This is the gradient of lambda / 2 *

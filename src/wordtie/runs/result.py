@@ -75,7 +75,8 @@ def read_result(folder: Path) -> TrainingResult | None:
 def _result(values: Any, folder: Path) -> TrainingResult:
     """Raises `ValueError` for a field that is missing, or of another type or range."""
     checked = conform({**conform(values, dict[str, Any]), "folder": folder}, TrainingResult)
-    found = {each.name: checked[each.name] for each in fields(TrainingResult)}  # type: ignore[index]
+    given: dict[str, Any] = dict(checked)  # type: ignore[call-overload]
+    found = {each.name: given[each.name] for each in fields(TrainingResult) if each.name in given}
     for name, value in found.items():
         if isinstance(value, int | float) and value < 0:
             raise ValueError(f"{name} must not be negative, got {value}")

@@ -1,7 +1,8 @@
 """Every perplexity and loss that a page quotes is that of the source that `quoted_numbers.tsv` names for it.
 
 The file has a line for each quoted number, in the order of the page. A source is a result of the ledger (`ROW.seed-N`),
-a trial (`search/FILE:TRIAL`) or what a paper prints (`published:ROW`). A field is a path in it, lists counted from 1,
+a trial (`search/FILE:TRIAL`), a measurement (`bench/FILE:ROW`) or what a paper
+prints (`published:ROW`). A field is a path in it, lists counted from 1,
 or a trial's column. Losses in nats are above one and have three decimals. Tables that a command writes are left out,
 and so are shares, differences and correlations, all of them below `LEAST`.
 """
@@ -56,6 +57,13 @@ def trials(name: str) -> dict[str, dict[str, str]]:
         return {row["trial"]: row for row in csv.DictReader(file, delimiter="\t")}
 
 
+@cache
+def measured(name: str) -> dict[str, dict[str, str]]:
+    """The rows of a benchmark's table, named by their first two columns."""
+    with (ROOT / "results" / name).open(encoding="utf-8", newline="") as file:
+        return {" ".join(list(row.values())[:2]): row for row in csv.DictReader(file, delimiter="\t")}
+
+
 def value(source: str, field: str) -> float:
     """What the source has in the field. Raises `LookupError` or `OSError` if there is none."""
     if source.startswith("published:"):
@@ -63,6 +71,9 @@ def value(source: str, field: str) -> float:
     if source.startswith("search/"):
         file, _, trial = source.partition(":")
         return float(trials(file)[trial][field])
+    if source.startswith("bench/"):
+        file, _, row = source.partition(":")
+        return float(measured(file)[row][field])
     found = entry(source)
     for name in field.split("/"):
         found = found[int(name) - 1] if isinstance(found, list) else found[name]
