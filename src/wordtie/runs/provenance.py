@@ -80,7 +80,15 @@ def _git(folder: Path, *arguments: str) -> str | None:
     return done.stdout.strip()
 
 
-def versions() -> dict[str, str]:
+class Versions(TypedDict):
+    """What computes a run."""
+
+    code_version: str
+    torch: str
+    python: str
+
+
+def versions() -> Versions:
     """Code version, PyTorch and Python."""
     import torch
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from tests.reproduction.ledger.test_ledger import REPOSITORY, made_up
+from tests.reproduction.ledger.test_ledger import REPOSITORY, made_up, stage
 from wordtie.reproduction.ledger.earlier import git_blob, numbers
 from wordtie.reproduction.ledger.ledger import read_all, read_entry, write_entry
 from wordtie.reproduction.ledger.record import EARLIER, Entry
@@ -22,17 +22,18 @@ TEXT = {"corpus": "a text", "train": "a", "valid": "b", "test": "c"}
 
 
 def trained(row: Row, weights: str, valid: float, test: float, **more: Any) -> Entry:
-    return {**made_up(row, valid=valid, test=test), "weights_sha256": weights, "data": TEXT, **more}
+    return cast(Entry, {**made_up(row, valid=valid, test=test), "weights_sha256": weights, "data": TEXT, **more})
 
 
 def test_what_a_result_replaces_is_kept_in_it_and_shown_beside_it(row: Row, place: Place) -> None:
     first = write_entry(place.results, trained(row, "one", 25.0, 24.0)).read_bytes()
-    stages = [{"epochs": 2, "seconds": 1.0, "changed": {}}, {"epochs": 5, "seconds": 1.0, "changed": {}}]
-    write_entry(place.results, trained(row, "two", 22.0, 21.0, stages=stages))
+    stages = [stage(row, epochs=2, seconds=1.0, changed={}), stage(row, epochs=5, seconds=1.0, changed={})]
+    write_entry(place.results, trained(row, "two", 22.0, 21.0, sessions=stages))
     path = write_entry(place.results, trained(row, "three", 20.5, 20.25))
     earlier = read_entry(path)[EARLIER]
-    kept = ("valid_perplexity", "test_perplexity", "weights_sha256", "epochs")
-    assert [[each[name] for name in kept] for each in earlier] == [
+    assert [
+        [each["valid_perplexity"], each["test_perplexity"], each["weights_sha256"], each["epochs"]] for each in earlier
+    ] == [
         [25.0, 24.0, "one", [3]],
         [22.0, 21.0, "two", [2, 5]],
     ]
@@ -94,7 +95,7 @@ def test_this_ledger_names_every_result_that_it_replaced(history: dict[str, byte
     of_row = {(entry["row"], entry["seed"]): entry for entry in ledger}
     for content in history.values():
         before = json.loads(content)
-        entry = of_row.get((before["row"], before["seed"]), {})
+        entry = of_row.get((before["row"], before["seed"]), cast(Entry, {}))
         weights = before.get("weights_sha256")
         if weights is None or weights in now or before["data"] != entry.get("data"):
             continue

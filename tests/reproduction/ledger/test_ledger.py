@@ -8,6 +8,7 @@ import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -25,7 +26,7 @@ from wordtie.reproduction.ledger.ledger import (
     write_entry,
     write_sealed,
 )
-from wordtie.reproduction.ledger.record import Entry
+from wordtie.reproduction.ledger.record import Curve, Entry, Scores, Stage
 from wordtie.reproduction.ledger.status import Mean, states
 from wordtie.reproduction.papers.registry import ROWS
 from wordtie.reproduction.papers.row import Published, Row
@@ -61,6 +62,12 @@ def made_up(row: Row, seed: int = 1, valid: float = 20.0, test: float = 20.0) ->
     }
 
 
+def stage(row: Row, **more: Any) -> Stage:
+    """One of the stages of such an entry, with scores as good as any."""
+    scores = {name: value for name, value in made_up(row).items() if name in Scores.__annotations__}
+    return cast(Stage, {**scores, **more})
+
+
 def edit(path: Path, **changes: object) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}, indent=2))
 
@@ -83,11 +90,11 @@ def test_an_entry_in_the_wrong_place_is_found(row: Row, place: Place) -> None:
 
 
 def test_a_perplexity_must_be_that_of_its_nats(row: Row, place: Place) -> None:
-    wrong = {**made_up(row), "version": 1, "valid_nats": 1.0}
+    wrong: Entry = {**made_up(row), "valid_nats": 1.0}
     with pytest.raises(LedgerError, match="exp"):
         write_entry(place.results, wrong)
     path = entry_path(place.results, row.name, 1)
-    write_sealed(path, wrong)
+    write_sealed(path, {**wrong, "version": 1})
     with pytest.raises(LedgerError, match="exp"):
         read_entry(path)
 
@@ -456,9 +463,9 @@ def test_training_perplexity_and_two_stages_are_told_below_the_table(
 ) -> None:
     printed = replace(row, published=Published(20.0, 20.0, train=15.0), later_stages=({},))
     monkeypatch.setitem(ROWS, row.name, printed)
-    entry = {**made_up(row), "curve": {"train": [30.0, 16.5], "valid": [40.0, 20.0]}}
-    stages = [{"epochs": 2, "seconds": 3000.0, "changed": {}}, {"epochs": 5, "seconds": 600.0, "changed": {}}]
-    write_entry(place.results, {**entry, "sessions": stages})
+    stages = [stage(row, epochs=2, seconds=3000.0, changed={}), stage(row, epochs=5, seconds=600.0, changed={})]
+    curve: Curve = {"train": [30.0, 16.5], "valid": [40.0, 20.0]}
+    write_entry(place.results, {**made_up(row), "curve": curve, "sessions": stages})
     text = markdown(states(read_all(place.results), None, [printed]))
     assert "Training perplexity of the last epoch, published / ours: small 15.0 / 16.5." in text
     assert "small: seed 1, 2 + 5 epochs in 2 stages, 1.0 h on" in text

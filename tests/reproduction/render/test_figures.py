@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from tests.reproduction.ledger.test_ledger import made_up
+from tests.reproduction.ledger.test_ledger import made_up, stage
 from wordtie.reproduction.ledger.ledger import read_all, write_entry
+from wordtie.reproduction.ledger.record import Entry
 from wordtie.reproduction.ledger.status import states
 from wordtie.reproduction.papers.kong_2019 import FIGURE_1_GAMMAS
 from wordtie.reproduction.papers.registry import ROWS
@@ -23,7 +24,7 @@ TABLE_1 = "inan-2017/table-1/ptb"
 def enter(place: Place, row: str, curve: list[float], **more: Any) -> None:
     """An entry of a row, with this validation curve and what `more` there is in it."""
     entry = made_up(ROWS[row], valid=curve[-1])
-    write_entry(place.results, {**entry, "curve": {"train": curve, "valid": curve}, **more})
+    write_entry(place.results, cast(Entry, {**entry, "curve": {"train": curve, "valid": curve}, **more}))
 
 
 def drawn(results: Path) -> dict[str, Figure]:
@@ -103,13 +104,13 @@ def test_a_later_stage_is_marked_explained_and_in_view(place: Place) -> None:
     first, second = [200.0, 110.0, 95.0], [190.0, 100.0, 85.0, 84.0]
     row = ROWS[f"{TABLE_1}-small-re"]
     stages = [
-        {"epochs": len(curve), "seconds": 1.0, "curve": {"valid": curve}, "changed": dict(changed)}
+        stage(row, epochs=len(curve), seconds=1.0, curve={"train": curve, "valid": curve}, changed=dict(changed))
         for curve, changed in ((first, {}), (second, row.later_stages[0]))
     ]
     enter(place, f"{TABLE_1}-small-base", [300.0, 93.0])
     once = drawn(place.results)["inan-2017-figure-2-small"]
     assert "later stage" not in once.title + plots.svg(once)
-    enter(place, row.name, second, stages=stages)
+    enter(place, row.name, second, sessions=stages)
     twice = drawn(place.results)["inan-2017-figure-2-small"]
     assert twice.lines["VD-LSTM+RE"] == ([1, 2, 3, 4, 5, 6, 7], [*first, *second])
     assert twice.later_stages == {"VD-LSTM+RE": [3]}

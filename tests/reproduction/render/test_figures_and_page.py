@@ -11,6 +11,7 @@ import pytest
 from tests.reproduction.ledger.test_ledger import made_up
 from wordtie import cli
 from wordtie.reproduction.ledger.ledger import read_all, write_entry
+from wordtie.reproduction.ledger.record import Entry
 from wordtie.reproduction.ledger.status import RowState, states
 from wordtie.reproduction.papers.inan_2017_table_4 import PHRASES
 from wordtie.reproduction.papers.registry import ROWS
@@ -28,7 +29,7 @@ def rows(place: Place) -> list[RowState]:
     """Two of the small models have ended."""
     for name, valid in zip(SMALL, (92.0, 86.0), strict=True):
         predictions = {phrase: [["technology", 0.25], ["<unk>", 0.5]] for phrase in PHRASES}
-        entry = {**made_up(ROWS[name], valid=valid, test=valid - 4), "measures": {"predictions": predictions}}
+        entry: Entry = {**made_up(ROWS[name], valid=valid, test=valid - 4), "measures": {"predictions": predictions}}
         write_entry(place.results, entry)
     return states(read_all(place.results))
 

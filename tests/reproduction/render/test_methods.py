@@ -10,6 +10,7 @@ import pytest
 from tests.reproduction.ledger.test_ledger import edit, made_up
 from wordtie import cli
 from wordtie.reproduction.ledger.ledger import read_all, write_entry
+from wordtie.reproduction.ledger.record import score_of
 from wordtie.reproduction.ledger.status import states
 from wordtie.reproduction.papers import methods
 from wordtie.reproduction.papers.registry import ROWS, of_methods, of_papers
@@ -49,7 +50,7 @@ def test_rows_are_trained_and_tabled(page: Path, place: Place, capsys: pytest.Ca
     for name in NAMES:
         label, _, valid, test, against, *_ = cells[name.removeprefix(f"{methods.GROUP}/")]
         assert label == ROWS[name].label
-        assert (valid, test) == tuple(f"{entries[name][f'{split}_perplexity']:.2f}" for split in ("valid", "test"))
+        assert (valid, test) == tuple(f"{score_of(entries[name], split):.2f}" for split in ("valid", "test"))
         ratio = entries[name]["test_perplexity"] / entries[methods.REFERENCE]["test_perplexity"]
         assert against == ("–" if name == methods.REFERENCE else f"{100 * (ratio - 1):+.1f} %")
     lines = (place.results / TSV).read_text().splitlines()

@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 
 import wordtie
-from tests.reproduction.ledger.test_ledger import made_up
+from tests.reproduction.ledger.test_ledger import made_up, stage
 from wordtie.pages.style import PALETTE, STYLE
 from wordtie.reproduction.ledger.ledger import read_all, write_entry
 from wordtie.reproduction.ledger.status import states
@@ -85,10 +85,10 @@ def test_a_run_names_all_that_its_stages_had(place: Place) -> None:
     row = ROWS[f"{TABLE_1}-small-re"]
     curve = {"train": [95.0, 90.0], "valid": [95.0, 90.0]}
     stages = [
-        {"epochs": 2, "seconds": 1.0, "curve": curve, "changed": {}, "code_versions": ["0.8", "0.9"],
-         "machine": {"cpu": "another CPU", "gpu": None}},
-        {"epochs": 4, "seconds": 2.0, "curve": curve, "changed": dict(row.later_stages[0]), "code_version": "1.0",
-         "machine": {"cpu": "a CPU", "gpu": "a GPU"}},
+        stage(row, epochs=2, seconds=1.0, curve=curve, changed={}, code_versions=["0.8", "0.9"],
+              machine={"cpu": "another CPU", "gpu": None}),
+        stage(row, epochs=4, seconds=2.0, curve=curve, changed=dict(row.later_stages[0]), code_version="1.0",
+              machine={"cpu": "a CPU", "gpu": "a GPU"}),
     ]  # fmt: skip
     machine = {"cpu": "a CPU", "gpu": "a GPU"}
     write_entry(place.results, {**made_up(row, valid=90.0), "sessions": stages, "machine": machine})

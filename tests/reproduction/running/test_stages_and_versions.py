@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from tests.reproduction.ledger.test_ledger import made_up
 from wordtie.errors import RunFolderError
 from wordtie.reproduction.ledger.entry import stage_entry
 from wordtie.reproduction.ledger.ledger import read_entry
-from wordtie.reproduction.ledger.record import Entry
+from wordtie.reproduction.ledger.record import Entry, Stage
 from wordtie.reproduction.papers.row import Published, Row
 from wordtie.reproduction.running import run_row
 from wordtie.reproduction.running.measures import MEASURES
@@ -33,12 +34,15 @@ def test_the_validation_text_alone_says_which_stage_stands(
     """On the test text the other one is better."""
     test = (10.0, 50.0) if stands == 1 else (50.0, 10.0)
 
-    def scored(result: TrainingResult, folder: Path) -> Entry:
+    def scored(result: TrainingResult, folder: Path) -> Stage:
         stage = int(folder.name.endswith(".session-2"))
-        perplexity = {"valid": valid[stage], "test": test[stage]}
-        scores = {f"{split}_perplexity": value for split, value in perplexity.items()}
-        nats = {f"{split}_nats": getattr(result, f"{split}_tokens") * math.log(p) for split, p in perplexity.items()}
-        return {**stage_entry(result, folder), **scores, **nats}
+        return {
+            **stage_entry(result, folder),
+            "valid_perplexity": valid[stage],
+            "valid_nats": result.valid_tokens * math.log(valid[stage]),
+            "test_perplexity": test[stage],
+            "test_nats": result.test_tokens * math.log(test[stage]),
+        }
 
     monkeypatch.setattr(run_row, "stage_entry", scored)
     twice = dataclasses.replace(row, later_stages=({"training.epochs": 3},), published=Published(1.01, 1.01))
@@ -50,10 +54,10 @@ def test_the_validation_text_alone_says_which_stage_stands(
 
 def test_the_validation_text_alone_says_whether_there_is_a_second_stage(row: Row) -> None:
     twice = dataclasses.replace(row, published=Published(valid=20.0, test=20.0))
-    assert run_row.falls_short(twice, {"valid_perplexity": 20.1, "test_perplexity": 10.0})
-    assert not run_row.falls_short(twice, {"valid_perplexity": 20.0, "test_perplexity": 90.0})
+    assert run_row.falls_short(twice, made_up(row, valid=20.1, test=10.0))
+    assert not run_row.falls_short(twice, made_up(row, valid=20.0, test=90.0))
     no_number = dataclasses.replace(row, published=Published(test=20.0))
-    assert not run_row.falls_short(no_number, {"valid_perplexity": 90.0, "test_perplexity": 90.0})
+    assert not run_row.falls_short(no_number, made_up(row, valid=90.0, test=90.0))
 
 
 def test_a_result_of_other_weights_is_not_taken_over(row: Row, place: Place) -> None:

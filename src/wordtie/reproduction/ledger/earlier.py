@@ -7,11 +7,8 @@ numbers that it replaced, and the tables show them beside its own.
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 
-from wordtie.reproduction.ledger.record import EARLIER, Entry, stages_of
-
-KEPT = ("valid_perplexity", "test_perplexity", "weights_sha256", "code_version")
+from wordtie.reproduction.ledger.record import EARLIER, EarlierResult, Entry, stages_of
 
 
 def with_earlier(entry: Entry, before: Entry, content: bytes) -> Entry:
@@ -19,19 +16,28 @@ def with_earlier(entry: Entry, before: Entry, content: bytes) -> Entry:
 
     A result of another text is not comparable and is dropped.
     """
-    kept = {name: value for name, value in entry.items() if name != EARLIER}
+    kept = entry.copy()
+    kept.pop(EARLIER, None)
     if before.get("data") != entry.get("data"):
         return kept
-    earlier = list(before.get(EARLIER, []))
+    earlier = [*before.get(EARLIER, [])]
     if before["weights_sha256"] != entry["weights_sha256"]:
         earlier.append(numbers(before, content))
-    return {**kept, EARLIER: earlier} if earlier else kept
+    if earlier:
+        kept[EARLIER] = earlier
+    return kept
 
 
-def numbers(entry: Entry, content: bytes) -> dict[str, Any]:
+def numbers(entry: Entry, content: bytes) -> EarlierResult:
     """What is kept of a result that is replaced; `blob` is the name that git has for its file."""
-    epochs = [stage["epochs"] for stage in stages_of(entry)]
-    return {**{name: entry[name] for name in KEPT}, "epochs": epochs, "blob": git_blob(content)}
+    return {
+        "valid_perplexity": entry["valid_perplexity"],
+        "test_perplexity": entry["test_perplexity"],
+        "weights_sha256": entry["weights_sha256"],
+        "code_version": entry["code_version"],
+        "epochs": [stage["epochs"] for stage in stages_of(entry)],
+        "blob": git_blob(content),
+    }
 
 
 def git_blob(content: bytes) -> str:

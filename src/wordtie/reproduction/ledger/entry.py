@@ -12,27 +12,26 @@ from wordtie.config import Settings
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import RunFolderError
 from wordtie.reproduction.ledger import ledger
-from wordtie.reproduction.ledger.record import Entry
+from wordtie.reproduction.ledger.record import About, Curve, Stage
 from wordtie.reproduction.papers.row import Row
 from wordtie.runs.layout import INVOCATIONS, METRICS
 from wordtie.runs.metrics import finished_epochs
-from wordtie.runs.provenance import invocations, machine, versions
+from wordtie.runs.provenance import invocations
 from wordtie.runs.result import TrainingResult
+from wordtie.storage.strict_json import conform
 
 RESULT = ("precision", "epochs", "best_epoch", "seconds")
 SCORES = tuple(f"{split}_{unit}" for split in ("valid", "test") for unit in ("perplexity", "nats", "tokens"))
 
 
-def about(row: Row, settings: Settings, data: PreparedData) -> Entry:
-    """What an entry says of how its numbers came about."""
+def about(row: Row, settings: Settings, data: PreparedData) -> About:
+    """What an entry says of its run."""
     return {
         "row": row.name,
         "seed": settings.training.seed,
         "label": row.label,
         "configuration": ledger.configuration(settings),
         "data": texts(settings, data),
-        **versions(),
-        "machine": machine(),
     }
 
 
@@ -41,7 +40,7 @@ def texts(settings: Settings, data: PreparedData) -> dict[str, str]:
     return {"corpus": settings.data.corpus, **data.texts}
 
 
-def stage_entry(result: TrainingResult, folder: Path) -> Entry:
+def stage_entry(result: TrainingResult, folder: Path) -> Stage:
     """The numbers of one training stage, and the machines and versions it was computed with.
 
     Raises `RunFolderError` where the folder no longer says which.
@@ -53,20 +52,24 @@ def stage_entry(result: TrainingResult, folder: Path) -> Entry:
         )
     used = sorted({call["code_version"] for call in calls})
     machines = list({json.dumps(call["machine"]): call["machine"] for call in calls}.values())
-    return {
+    stage = {
         **{name: calls[-1][name] for name in ("code_version", "torch", "python", "machine")},
         **({"code_versions": used} if len(used) > 1 else {}),
         **({"machines": machines} if len(machines) > 1 else {}),
         **{name: getattr(result, name) for name in (*RESULT, *SCORES, "parameters", "weights_sha256")},
         "curve": curve(folder, result.epochs),
     }
+    return conform(stage, Stage)
 
 
-def curve(folder: Path, epochs: int) -> dict[str, list[float]]:
+def curve(folder: Path, epochs: int) -> Curve:
     """Training and validation perplexity of each epoch. Raises `RunFolderError` where not all of them are there."""
     lines = finished_epochs(folder)[:epochs]
     if [line["epoch"] for line in lines] != list(range(1, epochs + 1)):
         raise RunFolderError(
             f"{folder / METRICS}: has no line for each of the {epochs} epochs: take the file from a copy"
         )
-    return {name: [round(line[f"{name}_perplexity"], 4) for line in lines] for name in ("train", "valid")}
+    return {
+        "train": [round(line["train_perplexity"], 4) for line in lines],
+        "valid": [round(line["valid_perplexity"], 4) for line in lines],
+    }

@@ -9,14 +9,14 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 from wordtie.config import RUNTIME_ONLY, Settings, from_dict, resolved
 from wordtie.errors import DataError, SettingsError
 from wordtie.reproduction.ledger.earlier import with_earlier
-from wordtie.reproduction.ledger.record import STAGES, Entry
+from wordtie.reproduction.ledger.record import STAGES, Entry, score_of
 from wordtie.reproduction.papers.row import Row
 from wordtie.storage.atomic import write_text
 from wordtie.storage.strict_json import conform, parse
@@ -29,19 +29,8 @@ class _Sealed(TypedDict):
     checksum: str
 
 
-class _Scored(_Sealed):
-    """What is read of every entry of a run."""
-
+class _Versioned(TypedDict):
     version: int
-    row: str
-    seed: int
-    configuration: dict[str, dict[str, Any]]
-    valid_nats: float
-    valid_tokens: int
-    valid_perplexity: float
-    test_nats: float
-    test_tokens: int
-    test_perplexity: float
 
 
 class LedgerError(DataError):
@@ -53,23 +42,23 @@ def entry_path(results: Path, row: str, seed: int) -> Path:
     return results / f"{row}.seed-{seed}.json"
 
 
-def checksum(entry: Entry) -> str:
-    """SHA-256 of everything else in the entry, as JSON with sorted keys and no white space."""
-    content = {name: value for name, value in entry.items() if name != "checksum"}
+def checksum(sealed: Mapping[str, Any]) -> str:
+    """SHA-256 of everything else in it, as JSON with sorted keys and no white space."""
+    content = {name: value for name, value in sealed.items() if name != "checksum"}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def write_sealed(path: Path, content: Entry) -> None:
+def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
     """Write JSON that carries the checksum of its content. Raises `SaveError`."""
     write_text(path, _text({**content, "checksum": checksum(content)}))
 
 
-def read_sealed(path: Path, hint: str) -> Entry:
+def read_sealed(path: Path, hint: str) -> dict[str, Any]:
     """What `write_sealed` wrote there, to the letter. Raises `LedgerError`, which gives the `hint`."""
     try:
         text = path.read_text(encoding="utf-8")
-        content: Entry = conform(parse(text), dict[str, Any])
+        content: dict[str, Any] = conform(parse(text), dict[str, Any])
         given, made = conform(content, _Sealed)["checksum"], checksum(content)
     except (OSError, ValueError) as error:  # text that is not Unicode, too
         raise LedgerError(f"{path}: not a result of `wordtie reproduce`, or damaged ({error}): {hint}") from error
@@ -80,7 +69,7 @@ def read_sealed(path: Path, hint: str) -> Entry:
     return content
 
 
-def _text(content: Entry) -> str:
+def _text(content: Mapping[str, Any]) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -108,12 +97,12 @@ def _after_another(path: Path, entry: Entry) -> Entry:
 
 def read_entry(path: Path) -> Entry:
     """An entry that is what the program wrote. Raises `LedgerError` where it is not."""
-    entry = read_sealed(path, HINT)
+    content = read_sealed(path, HINT)
     try:
-        conform(entry, _Scored)
+        version, entry = conform(content, _Versioned)["version"], conform(content, Entry)
     except ValueError as error:
         raise LedgerError(f"{path}: not a result of `wordtie reproduce`, or damaged ({error}): {HINT}") from error
-    version, row, seed = (entry[name] for name in ("version", "row", "seed"))
+    row, seed = entry["row"], entry["seed"]
     if version > VERSION:
         raise LedgerError(f"{path}: written by a newer wordtie: update wordtie")
     if not f"/{path.as_posix()}".endswith(f"/{row}.seed-{seed}.json"):
@@ -123,10 +112,13 @@ def read_entry(path: Path) -> Entry:
 
 
 def _check_scores(path: Path, entry: Entry) -> None:
-    for split in ("valid", "test"):
-        nats, tokens = entry[f"{split}_nats"], entry[f"{split}_tokens"]
+    nats_and_tokens = {
+        "valid": (entry["valid_nats"], entry["valid_tokens"]),
+        "test": (entry["test_nats"], entry["test_tokens"]),
+    }
+    for split, (nats, tokens) in nats_and_tokens.items():
         expected = math.exp(min(nats / tokens, 700)) if tokens > 0 else math.nan
-        if not math.isclose(entry[f"{split}_perplexity"], expected, rel_tol=1e-9):
+        if not math.isclose(score_of(entry, split), expected, rel_tol=1e-9):
             raise LedgerError(f"{path}: the {split} perplexity is not exp(nats / tokens)")
 
 
@@ -166,7 +158,7 @@ def _is_entry(path: Path) -> bool:
 
 def ever(entry: Entry, name: str) -> Iterator[Any]:
     """What a run had of a thing (`code_version`, `machine`), each time that it went on, in all its stages."""
-    for part in (*entry.get(STAGES, ()), entry):
+    for part in cast(list[dict[str, Any]], [*entry.get(STAGES, ()), entry]):
         yield from part.get(f"{name}s", [part[name]] if name in part else [])
 
 

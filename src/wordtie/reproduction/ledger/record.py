@@ -1,4 +1,4 @@
-"""What an entry of the ledger holds, and the keys whose names are older than today's terms.
+"""What an entry of the ledger holds: the types of its fields, and the keys whose names are older than today's terms.
 
 Files keep the keys that they were written with; everything else here says *stage* for a training that starts from an
 earlier result.
@@ -6,7 +6,8 @@ earlier result.
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Final, TypedDict, cast
 
 STAGES: Final = "sessions"
 """The key of a row's stages, first to last; an entry of one stage has none."""
@@ -18,9 +19,100 @@ STAGE_SUFFIX: Final = ".session-"
 """Between the name of a row's run folder and the number of a later stage."""
 
 
-Entry: TypeAlias = dict[str, Any]
+class Curve(TypedDict):
+    """Perplexity of each epoch."""
+
+    train: list[float]
+    valid: list[float]
 
 
-def stages_of(entry: Entry) -> list[Entry]:
+class EarlierResult(TypedDict):
+    """What is kept of a result that was replaced."""
+
+    valid_perplexity: float
+    test_perplexity: float
+    weights_sha256: str
+    code_version: str
+    epochs: list[int]
+    """Of each stage."""
+    blob: str
+    """The name that git has for the file."""
+
+
+class Scores(TypedDict):
+    """Perplexity over `<eos>` and all other tokens, and what it was computed from."""
+
+    valid_perplexity: float
+    valid_nats: float
+    valid_tokens: int
+    test_perplexity: float
+    test_nats: float
+    test_tokens: int
+
+
+class Stage(Scores, total=False):
+    """The numbers of one training, and what computed it."""
+
+    code_version: str
+    torch: str
+    python: str
+    machine: dict[str, Any]
+    code_versions: list[str]
+    """If there were several."""
+    machines: list[dict[str, Any]]
+    """If there were several."""
+    precision: str
+    epochs: int
+    best_epoch: int
+    seconds: float
+    parameters: int
+    weights_sha256: str
+    curve: Curve
+    started_from: str
+    """SHA-256 of the weights of the stage before."""
+    changed: dict[str, Any]
+    """The settings that differ from the row's."""
+
+
+class _Run(TypedDict):
+    row: str
+    seed: int
+    configuration: dict[str, dict[str, Any]]
+
+
+class About(_Run, total=False):
+    """Which run the numbers are of."""
+
+    label: str
+    data: dict[str, str]
+    """The corpus, and the SHA-256 of each split's text."""
+
+
+class _More(TypedDict, total=False):
+    sessions: list[Stage]
+    later_session_diverged: dict[str, Any]
+    earlier: list[EarlierResult]
+    measures: dict[str, Any]
+    """By the names that rows use."""
+
+
+class Entry(About, Stage, _More):
+    """The result of a row and a seed: the numbers of its best stage, and all its stages.
+
+    An entry of an earlier version may lack what is not needed to read its scores.
+    """
+
+
+def stages_of(entry: Entry) -> Sequence[Stage]:
     """The stages of a run, first to last; of one stage, the entry itself."""
     return entry.get(STAGES) or [entry]
+
+
+def entry_of(about: About, stage: Stage) -> Entry:
+    """The entry of a run with the numbers of its best stage."""
+    return cast(Entry, {**about, **stage})
+
+
+def score_of(scores: Scores, split: str) -> float:
+    """The perplexity of the `valid` or the `test` text."""
+    return scores["valid_perplexity"] if split == "valid" else scores["test_perplexity"]

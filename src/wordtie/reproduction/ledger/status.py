@@ -7,13 +7,13 @@ import statistics
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from wordtie.console import clock
 from wordtie.errors import RunFolderError
 from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.reproduction.ledger.ledger import is_stale
-from wordtie.reproduction.ledger.record import STAGE_SUFFIX, Entry
+from wordtie.reproduction.ledger.record import STAGE_SUFFIX, Entry, score_of
 from wordtie.reproduction.papers.registry import ROWS
 from wordtie.reproduction.papers.row import Published, Row
 from wordtie.runs import live_progress
@@ -67,7 +67,7 @@ class RowState:
         """`valid` or `test` perplexity over the seeds; None for a row of other numbers."""
         if self.row.shows:
             return None
-        values = [float(entry[f"{name}_perplexity"]) for entry in self.entries]
+        values = [score_of(entry, name) for entry in self.entries]
         return Mean.from_values(values) if values else None
 
     def values(self) -> dict[str, Mean]:
@@ -159,7 +159,7 @@ def shown_values(row: Row, entries: Sequence[Entry]) -> dict[str, Mean]:
 
 def _shown(row: Row, entry: Entry) -> dict[str, Any]:
     """What an entry holds where the row says; empty where it was not measured."""
-    found: dict[str, Any] = entry
+    found = cast(dict[str, Any], entry)
     for name in row.shows:
         found = found.get(name, {})
     return found

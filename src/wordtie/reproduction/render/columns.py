@@ -65,7 +65,8 @@ def earlier(state: RowState) -> Iterator[str]:
     """`before: 98.36 / 95.49` for each seed of perplexities that was trained again, oldest first."""
     for entry in () if state.row.shows else state.entries:
         if replaced := entry.get(EARLIER):
-            pairs = ", ".join(" / ".join(format_perplexity(each[name]) for name in PERPLEXITY) for each in replaced)
+            both = [(each["valid_perplexity"], each["test_perplexity"]) for each in replaced]
+            pairs = ", ".join(" / ".join(map(format_perplexity, each)) for each in both)
             which = f" (seed {entry['seed']})" if len(state.entries) > 1 else ""
             yield f"{TRAINED_AGAIN}{which}: {pairs}"
 

@@ -88,13 +88,13 @@ def _name(state: RowState) -> str:
 
 def tsv(states: Sequence[RowState]) -> str:
     """A line for each row that was run, means over the seeds, after a line of names; empty where there is none."""
-    lines = [
+    lines: list[list[object]] = [
         [state.row.name, len(state.entries), valid.mean, test.mean, state.entries[0]["parameters"], _seconds(state),
          options(own(state))]
         for state in states
         if (valid := state.ours("valid")) and (test := state.ours("test"))
     ]  # fmt: skip
-    return "".join("\t".join(map(str, line)) + "\n" for line in [list(COLUMNS), *lines]) if lines else ""
+    return "".join("\t".join(map(str, line)) + "\n" for line in [COLUMNS, *lines]) if lines else ""
 
 
 def _seconds(state: RowState) -> float:

@@ -5,36 +5,40 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from typing import Any
 
 from wordtie.data.token_file import PreparedData
+from wordtie.reproduction.ledger.record import Stage
+from wordtie.runs.provenance import machine, versions
 
 
-def kneser_ney(data: PreparedData, order: int = 5) -> dict[str, Any]:
+def kneser_ney(data: PreparedData, order: int = 5) -> Stage:
     """The numbers of an n-gram model; its parameters are the n-grams it keeps a probability for."""
     from wordtie.ngrams.kneser_ney import fit_kneser_ney
 
     started = time.monotonic()
     eos_id = data.vocabulary.eos_id if data.tokenizer.sentences else None
     model = fit_kneser_ney(data.train, len(data.vocabulary), order, eos_id=eos_id)
-    scores: dict[str, Any] = {}
-    for split, text in (("valid", data.valid), ("test", data.test)):
-        nats = -float(model.log_probabilities(text).sum())
-        scores |= {
-            f"{split}_perplexity": math.exp(nats / len(text)),
-            f"{split}_nats": nats,
-            f"{split}_tokens": len(text),
-        }
+    valid, test = (-float(model.log_probabilities(text).sum()) for text in (data.valid, data.test))
     digest = hashlib.sha256(model.unigram.tobytes())
     for level in model.levels:
         for array in vars(level).values():
             digest.update(array.tobytes())
+    computed = versions()
     return {
+        "code_version": computed["code_version"],
+        "torch": computed["torch"],
+        "python": computed["python"],
+        "machine": machine(),
         "precision": "float64",
         "epochs": 1,
         "best_epoch": 1,
         "seconds": round(time.monotonic() - started, 1),
-        **scores,
+        "valid_perplexity": math.exp(valid / len(data.valid)),
+        "valid_nats": valid,
+        "valid_tokens": len(data.valid),
+        "test_perplexity": math.exp(test / len(data.test)),
+        "test_nats": test,
+        "test_tokens": len(data.test),
         "parameters": model.ngrams,
         "weights_sha256": digest.hexdigest(),
     }

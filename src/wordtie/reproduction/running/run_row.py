@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from wordtie.config import Settings
 from wordtie.console import tell
@@ -22,7 +22,7 @@ from wordtie.data.token_file import PreparedData
 from wordtie.errors import DivergedError, RunFolderError
 from wordtie.reproduction.ledger import ledger
 from wordtie.reproduction.ledger.entry import about, curve, stage_entry, texts
-from wordtie.reproduction.ledger.record import DIVERGED, STAGE_SUFFIX, STAGES, Entry, stages_of
+from wordtie.reproduction.ledger.record import DIVERGED, STAGE_SUFFIX, STAGES, Entry, Scores, Stage, entry_of, stages_of
 from wordtie.reproduction.papers.row import Changes, Row
 from wordtie.reproduction.running import kneser_ney_row
 from wordtie.reproduction.running.existing_run import find_reusable_result
@@ -68,17 +68,17 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
     if entry and not (place.again and set(ledger.ever(entry, "code_version")) != {versions()["code_version"]}):
         return "already"
     if row.kind == "kneser_ney":
-        content = about(row, settings, data)
-        content["configuration"] = {"data": content["configuration"]["data"]}
-        ledger.write_entry(place.results, content | kneser_ney_row.kneser_ney(data))
+        counted = about(row, settings, data)
+        counted["configuration"] = {"data": counted["configuration"]["data"]}
+        ledger.write_entry(place.results, entry_of(counted, kneser_ney_row.kneser_ney(data)))
         return "done"
     found = stages_trained(row, seed, data, place, started)
     if found is None:
         return "stopped"
     stages, diverged = found
-    best = min(stages, key=lambda each: float(each["valid_perplexity"]))
+    best = min(stages, key=lambda each: each["valid_perplexity"])
     folder = place.folder(row, seed, stages.index(best) + 1)
-    content = about(row, row.settings(seed), data) | best
+    content = entry_of(about(row, row.settings(seed), data), best)
     if diverged is not None:
         content[DIVERGED] = dict(diverged)
     if len(stages) > 1:
@@ -94,9 +94,9 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
 
 def stages_trained(
     row: Row, seed: int, data: PreparedData, place: Place, started: float
-) -> tuple[list[Entry], Changes | None] | None:
+) -> tuple[list[Stage], Changes | None] | None:
     """An entry for each stage, and what a later one changed that diverged; None where the time is over."""
-    stages: list[Entry] = []
+    stages: list[Stage] = []
     for stage, changes in enumerate(row.stages, start=1):
         if stages and not falls_short(row, stages[-1]):
             break
@@ -143,10 +143,11 @@ def entered(row: Row, settings: Settings, data: PreparedData, place: Place) -> E
 
 def same_tokens(entry: Entry, data: PreparedData) -> bool:
     """Whether the entry's texts were cut into as many words as they are today."""
-    return all(entry[f"{split}_tokens"] == data.info.splits[split].tokens for split in ("valid", "test"))
+    splits = data.info.splits
+    return (entry["valid_tokens"], entry["test_tokens"]) == (splits["valid"].tokens, splits["test"].tokens)
 
 
-def measured_before(row: Row, seed: int, place: Place, weights_sha256: str) -> Entry:
+def measured_before(row: Row, seed: int, place: Place, weights_sha256: str) -> dict[str, Any]:
     """What the row's entry has measured of these very weights: what it took may not be here now."""
     with contextlib.suppress(ledger.LedgerError):
         entry = ledger.read_entry(ledger.entry_path(place.results, row.name, seed))
@@ -155,9 +156,9 @@ def measured_before(row: Row, seed: int, place: Place, weights_sha256: str) -> E
     return {}
 
 
-def falls_short(row: Row, entry: Entry) -> bool:
+def falls_short(row: Row, scores: Scores) -> bool:
     """Whether the validation perplexity is above the published one; the test text has no say in it."""
-    return row.published.valid is not None and entry["valid_perplexity"] > row.published.valid
+    return row.published.valid is not None and scores["valid_perplexity"] > row.published.valid
 
 
 def trained(settings: Settings, data: PreparedData, folder: Path, place: Place, started_from: str) -> TrainingResult:
