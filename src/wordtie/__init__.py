@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wordtie.errors import WordtieError
     from wordtie.inference.loading import LoadedModel, load
     from wordtie.runs.result import TrainingResult
-    from wordtie.training.trainer import train
+    from wordtie.training.train import train
 
 _HOME = {
     "DataSettings": "wordtie.config",
@@ -32,7 +32,7 @@ _HOME = {
     "TrainingSettings": "wordtie.config",
     "WordtieError": "wordtie.errors",
     "load": "wordtie.inference.loading",
-    "train": "wordtie.training.trainer",
+    "train": "wordtie.training.train",
 }
 
 __all__ = [

@@ -24,7 +24,7 @@ from wordtie.runs.provenance import machine
 from wordtie.training.language_modelling import LanguageModelling
 from wordtie.training.precision import resolve_device, resolve_precision
 from wordtie.training.process import exclusive_training
-from wordtie.training.trainer import train
+from wordtie.training.train import train
 
 TRAINING = TrainingSettings(
     epochs=3, streams=4, steps=7, lr=2.0, decay=0.5, decay_after=1, clip=0.5, precision="fp32", threads=1, patience=0

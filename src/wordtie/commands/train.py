@@ -75,7 +75,7 @@ def main(argv: list[str]) -> None:
         return
     out = default_folder(settings.data.corpus) if parsed.out is None else parsed.out
 
-    from wordtie.training.trainer import train
+    from wordtie.training.train import train
 
     say(another_of_its_name(settings.data.corpus))
     result = train(settings, out, mode="resume" if parsed.resume else "overwrite" if parsed.overwrite else "new")
