@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from wordtie.errors import WordtieError
     from wordtie.inference.loading import LoadedModel, load
     from wordtie.runs.result import TrainingResult
+    from wordtie.training.plan import plan
     from wordtie.training.train import train
 
 _HOME = {
@@ -32,6 +33,7 @@ _HOME = {
     "TrainingSettings": "wordtie.config",
     "WordtieError": "wordtie.errors",
     "load": "wordtie.inference.loading",
+    "plan": "wordtie.training.plan",
     "train": "wordtie.training.train",
 }
 
@@ -46,6 +48,7 @@ __all__ = [
     "TrainingSettings",
     "WordtieError",
     "load",
+    "plan",
     "train",
 ]
 

@@ -74,13 +74,16 @@ class SettingsParser(Parser):
             self.given["data.corpus"] = Given(parsed_own.corpus, "")
         return parsed_own
 
-    def made(self) -> dict[str, Any]:
-        """The settings by section. Raises `SettingsError` for what makes no sense, or makes none together."""
+    def made(self, otherwise: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The settings by section; `otherwise` has values, by full name, for those that were not given.
+
+        Raises `SettingsError` for what makes no sense, or makes none together.
+        """
         values: dict[str, dict[str, Any]] = {section: {} for section in self.sections}
-        for full, given in self.given.items():
+        for full, value in {**(otherwise or {}), **{full: given.value for full, given in self.given.items()}}.items():
             section, _, setting = full.partition(".")
             if section in values:
-                values[section][setting] = given.value
+                values[section][setting] = value
         return {section: self.with_place(kind, **values[section]) for section, kind in self.sections.items()}
 
     def with_place(self, make: Callable[..., Any], **values: Any) -> Any:
