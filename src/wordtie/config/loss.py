@@ -35,8 +35,9 @@ class LossSettings:
     alone, as in the code that the authors of inan-2017 released; `form` cross_entropy has none."""
 
     softmax: Literal["full", "sampled"] = "full"
-    """`sampled`: while training, the softmax is taken over the window's targets and a sample of the other words, so
-    that a step does not cost more for a larger vocabulary. Measures are always of the full softmax."""
+    """Words that the softmax is over: `full` or `sampled`. `sampled`: while training, it is taken over the window's
+    targets and a sample of the other words, so that a step does not cost more for a larger vocabulary. Measures are
+    always of the full softmax."""
     samples: int = 512
     """Words that a window's sample has in expectation. More of them come closer to the full softmax, and cost more."""
     power: float = 0.75
