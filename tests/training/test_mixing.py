@@ -85,8 +85,8 @@ def test_tiny_texts_give_a_model_or_one_clear_line(
         code = cli.main(["train", "text.txt", "--hidden", "8", "--overwrite", "--out", "run", *options])
         printed = capsys.readouterr()
         if code:
-            assert code == 1
-            assert len([line for line in printed.err.splitlines() if line.startswith("wordtie: ")]) == 1
+            assert "Traceback" not in printed.err
+            assert printed.err.count("wordtie: error: ") == 1
         else:
             assert "mixture" in printed.out
             assert wordtie.load("run").surprisal("word")
@@ -119,9 +119,9 @@ def test_like_takes_a_papers_row(capsys: Capture) -> None:
     from wordtie.reproduction.papers.registry import ROWS
 
     row = "inan-2017/table-1/ptb-small-real"
-    assert cli.main(["train", "--like", row, "--hidden", "10", "--print-config"]) == 0
+    assert cli.main(["train", "--like", row, "--seed", "7", "--print-config"]) == 0
     printed = capsys.readouterr().out
-    assert "hidden: 10" in printed
+    assert "seed: 7" in printed
     assert f"lr: {ROWS[row].settings().training.lr}" in printed
     assert cli.main(["train", "--like", "inan-2017/table-1/ptb-smal-real"]) == 2
     assert f"did you mean {row}?" in capsys.readouterr().err

@@ -28,21 +28,17 @@ HELP = """\
 Train a language model on a text.
 
 examples:
-  wordtie train                                     the default model of the default text
-  wordtie train ptb --hidden 650 --lr 0.5           a larger model of a known corpus
-  wordtie train novel.txt --out runs/novel          a text of your own, until validation stops improving
-  wordtie train novel.txt --time 10m                the best model of it in ten minutes, all included
-  wordtie train ptb --like inan-2017/table-1/ptb-small-real     with the settings of a paper's row
-  wordtie train ptb --max-time 9m                   stop cleanly after nine minutes ...
-  wordtie train ptb --max-time 9m --resume          ... and continue later
+  wordtie train novel.txt --time 10m                the best model of your text in ten minutes, all included
+  wordtie train ptb --hidden 650 --out runs/large   a larger model, until validation stops improving
+  wordtie train ptb --like inan-2017/table-1/ptb-small-real     the settings of a paper's row
   wordtie train ptb --head untied --print-config > recipe.yaml
   wordtie train --config recipe.yaml --seed 2 --out runs/seed-2
 
 CORPUS is a name from `wordtie corpora`, a folder with train.txt, valid.txt and test.txt, or one
 text file. The run folder that comes out is the model: `wordtie evaluate` and the others open it.
-A 5-gram model of the same text is mixed in, with weights fitted to the validation text."""
+Settings that are not given have the values that --print-config prints, not the papers' [defaults]."""
 
-USAGE = "[CORPUS] [--time 10m] [--SETTING VALUE ...] [--config RECIPE] [--like ROW] [--out RUN] [--resume]"
+USAGE = "[CORPUS] [--time 10m] [--SETTING VALUE ...] [--config RECIPE] [--out RUN] [--resume]"
 NGRAM_ORDER = 5
 """Of the n-gram model that is mixed in."""
 
@@ -122,18 +118,11 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     if parsed.like:
         return parser.with_place(Settings, **parser.made(row_settings(parsed.like))), ngram
     given = parser.with_place(Settings, **parser.made())
-
-    from wordtie.runs.compatibility import recorded_settings
-
-    recorded = recorded_settings(folder_of(parsed, given)) if parsed.resume else None
-    if recorded is not None:
-        values = {
-            f"{section}.{name}": value for section, names in to_dict(recorded).items() for name, value in names.items()
-        }
-        planned = {name: value for name, value in values.items() if name in (*RECOMMENDED, *BUDGET)}
-        return parser.with_place(Settings, **parser.made(planned)), ngram
+    if parsed.resume and (recorded := planned_before(folder_of(parsed, given))):
+        return parser.with_place(Settings, **parser.made(recorded)), ngram
     if not parsed.time:
-        return parser.with_place(Settings, **parser.made(recommended(parser.given))), ngram
+        recipe = {} if parser.has_recipe else recommended(parser.given)  # a recipe means the same in each version
+        return parser.with_place(Settings, **parser.made(recipe)), ngram
     seconds = parse_time(parsed.time, "--time")
 
     from wordtie.training.plan import make_plan
@@ -142,6 +131,16 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     for line in plan.reasons:
         tell(line)
     return plan.settings, plan.ngram
+
+
+def planned_before(folder: Path) -> dict[str, Any]:
+    """What the run in the folder has for the settings that a plan or the recipe chose; empty without a run."""
+    from wordtie.runs.compatibility import recorded_settings
+
+    settings = recorded_settings(folder)
+    sections = {} if settings is None else to_dict(settings)
+    values = {f"{section}.{name}": value for section, names in sections.items() for name, value in names.items()}
+    return {name: value for name, value in values.items() if name in (*RECOMMENDED, *BUDGET)}
 
 
 def row_settings(name: str) -> dict[str, Any]:

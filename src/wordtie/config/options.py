@@ -42,6 +42,7 @@ class SettingsParser(Parser):
         self.names = Names(self.sections, option, "option")
         self.common = [self.names.find(name) for name in common]
         self.given: dict[str, Given] = {}
+        self.has_recipe = False
         self.add_argument("corpus", nargs="?", help=argparse.SUPPRESS)
         self.add_argument("-h", "--help", nargs="?", metavar="SETTING", action=_Help, help="Show this, or one setting.")
         self.add_argument("--help-all", nargs=0, action=_Help, help="Show every setting.")
@@ -99,6 +100,7 @@ class SettingsParser(Parser):
         """Keep the settings of a recipe."""
         if not file:
             self.error("--config needs a value: the file of a recipe")
+        self.has_recipe = True
         self.given |= read_recipe(file, self.all_sections)
 
     def _add_setting(self, typed: str, text: str | None) -> None:
