@@ -19,6 +19,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "wordtie"
 FILES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
+    "lazy",
     "errors",
     "exits",
     "console",
