@@ -9,8 +9,9 @@ The names below are imported when first used, so that `import wordtie` stays lig
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from wordtie.lazy import lazily
 
 __version__ = "0.1.0"
 
@@ -54,13 +55,7 @@ __all__ = [
 
 
 if not TYPE_CHECKING:  # to a type checker every name would be there
-
-    def __getattr__(name: str) -> Any:
-        """Import a public name from its module when it is first asked for (PEP 562)."""
-        if name not in _HOME:
-            raise AttributeError(f"module 'wordtie' has no attribute {name!r}")
-        value = globals()[name] = getattr(importlib.import_module(_HOME[name]), name)
-        return value
+    __getattr__ = lazily(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 
 from wordtie.errors import DataError
 from wordtie.vectors import agreement as agreement_module
-from wordtie.vectors.agreement import agreement
+from wordtie.vectors.agreement import agreement_of
 from wordtie.vectors.similarity import spearman
 from wordtie.vectors.word_vectors import WordVectors
 
@@ -30,10 +30,10 @@ def by_hand(first: WordVectors, second: WordVectors) -> float:
 def test_is_spearmans_rho_over_all_pairs() -> None:
     first = vectors(0)
     second = vectors(1, like=first)
-    result = agreement(first, second)
+    result = agreement_of(first, second)
     assert result.rho == pytest.approx(by_hand(first, second), abs=1e-6)
     assert (result.words, result.pairs, result.sampled) == (70, 70 * 69 // 2, False)
-    assert agreement(first, first).rho == pytest.approx(1)
+    assert agreement_of(first, first).rho == pytest.approx(1)
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 50, 10_000])
@@ -58,26 +58,26 @@ def test_words_in_common_are_compared_and_a_sample_is_said() -> None:
     first = vectors(0)
     order = np.random.default_rng(1).permutation(70)[:50]
     second = WordVectors([first.words[n] for n in order.tolist()], first.matrix_VE[order])
-    result = agreement(first, second, limit=20)
+    result = agreement_of(first, second, limit=20)
     assert (result.words, result.shared, result.sampled) == (20, 50, True)
     assert result.rho == pytest.approx(1)
 
 
 def test_nothing_in_common_is_an_error() -> None:
     with pytest.raises(DataError, match="0 words in common"):
-        agreement(vectors(0), WordVectors(["x", "y", "z"], np.eye(3, dtype=np.float32)))
+        agreement_of(vectors(0), WordVectors(["x", "y", "z"], np.eye(3, dtype=np.float32)))
     with pytest.raises(DataError, match="equally similar"):
-        agreement(vectors(0), WordVectors(vectors(0).words, np.ones((70, 5), np.float32)))
+        agreement_of(vectors(0), WordVectors(vectors(0).words, np.ones((70, 5), np.float32)))
 
 
 def test_ten_thousand_words_fit_in_two_gigabytes() -> None:
     code = (
         "import numpy as np, resource\n"
-        "from wordtie.vectors.agreement import agreement\n"
+        "from wordtie.vectors.agreement import agreement_of\n"
         "from wordtie.vectors.word_vectors import WordVectors\n"
         "words = [str(n) for n in range(10_000)]\n"
         "a, b = (np.random.default_rng(s).normal(size=(10_000, 8)).astype(np.float32) for s in (0, 1))\n"
-        "result = agreement(WordVectors(words, a), WordVectors(words, a + b))\n"
+        "result = agreement_of(WordVectors(words, a), WordVectors(words, a + b))\n"
         "assert result.pairs == 49_995_000 and not result.sampled and 0.3 < result.rho < 0.9\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )

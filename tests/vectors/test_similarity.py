@@ -19,7 +19,7 @@ from wordtie.vectors.similarity import (
     cosines,
     difference,
     read_benchmark,
-    similarity,
+    similarity_of,
     spearman,
     weighted_spearman,
 )
@@ -39,7 +39,7 @@ def benchmark(pairs: int = 200, words: int = 70) -> Benchmark:
 
 def test_a_handful_of_pairs_has_no_interval() -> None:
     two = Benchmark("two", [("w0", "w1"), ("w2", "w3")], np.array([1.0, 2.0]))
-    result = similarity(vectors(), two)
+    result = similarity_of(vectors(), two)
     assert (abs(result.rho), result.low, result.high) == (1.0, None, None)
     compared = difference(vectors(), vectors(1), two)
     assert (compared.low, compared.high) == (None, None)
@@ -65,13 +65,13 @@ def test_rho_and_coverage_equal_gensims(tmp_path: Path) -> None:
     made = benchmark()
     path.write_text("".join(f"{a}\t{b}\t{s}\n" for (a, b), s in zip(made.pairs, made.scores, strict=True)))
     _, found, oov = theirs.evaluate_word_pairs(str(path))
-    ours = similarity(vectors(), read_benchmark(path))
+    ours = similarity_of(vectors(), read_benchmark(path))
     assert ours.rho == pytest.approx(found[0], abs=1e-9)
     assert 100 * (1 - ours.covered / ours.pairs) == pytest.approx(oov)
 
 
 def test_coverage_and_interval() -> None:
-    result = similarity(vectors(), benchmark())
+    result = similarity_of(vectors(), benchmark())
     expected = [a in vectors().words and b.lower() in vectors().words for a, b in benchmark().pairs]
     assert (result.pairs, result.covered) == (200, sum(expected))
     words = {word for pair in benchmark().pairs for word in pair}
@@ -79,7 +79,7 @@ def test_coverage_and_interval() -> None:
     assert result.low is not None
     assert result.high is not None
     assert result.low < result.rho < result.high
-    assert similarity(vectors(), benchmark()) == result
+    assert similarity_of(vectors(), benchmark()) == result
     assert np.isnan(cosines(vectors(), benchmark())).sum() == 200 - sum(expected)
 
 
@@ -116,10 +116,10 @@ def test_differences_are_on_the_pairs_of_both() -> None:
 def test_no_overlap_is_an_error() -> None:
     strange = WordVectors(["Haus", "Hof"], np.eye(2, dtype=np.float32), name="german.txt")
     with pytest.raises(DataError, match=r"german\.txt: has both words of only 0 of the 200 pairs of made"):
-        similarity(strange, benchmark())
+        similarity_of(strange, benchmark())
     flat = WordVectors(vectors().words, np.ones((60, 8), np.float32), name="flat")
     with pytest.raises(DataError, match="come out alike"):
-        similarity(flat, Benchmark("b", [("w1", "w2"), ("w3", "w4")], np.array([1.0, 1.0])))
+        similarity_of(flat, Benchmark("b", [("w1", "w2"), ("w3", "w4")], np.array([1.0, 1.0])))
 
 
 @pytest.mark.parametrize("line", ["one two", "one two three", "one\t\t3", "a b c d", "one two nan", "tiger,cat,7.35"])
@@ -167,7 +167,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     arguments = [str(tmp_path / "0.txt"), str(tmp_path / "1.txt"), "--benchmark", str(tmp_path / "pairs.txt")]
     assert cli.main(["similarity", *arguments, "--agreement", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert [each["rho"] for each in found["similarity"]] == [similarity(vectors(s), made).rho for s in (0, 1)]
+    assert [each["rho"] for each in found["similarity"]] == [similarity_of(vectors(s), made).rho for s in (0, 1)]
     assert found["difference"][0]["pairs"] == found["similarity"][0]["covered"]
     assert found["agreement"][0]["words"] == 60
     assert cli.main(["similarity", *arguments]) == 0

@@ -117,9 +117,8 @@ def comparison(
 
 def show_text(models: dict[str, LoadedModel], arguments: argparse.Namespace) -> None:
     """A row for each model and group of words: the mean probability given, where it was in vain, and what came."""
-    from wordtie.data.encoding import encode_file
     from wordtie.data.input_warnings import beginning, of_text
-    from wordtie.evaluation.word_mass import text_mass
+    from wordtie.inference.compare import text_masses
 
     path = path_of(arguments.text)
     if arguments.text == "-" or (path.exists() and not path.is_file() and not path.is_dir()):
@@ -128,8 +127,7 @@ def show_text(models: dict[str, LoadedModel], arguments: argparse.Namespace) -> 
     rows: list[dict[str, object]] = []
     for name, loaded in models.items():
         say(f"{name}: {note}" for note in of_text(loaded.tokenizer, first))
-        ids, _ = encode_file(path, loaded.tokenizer)
-        found = text_mass(loaded.network, loaded.tokenizer.vocabulary, ids, arguments.frequent)
+        found = text_masses(loaded, path, arguments.frequent)
         for words, group in (("<unk>", "unk"), (f"{arguments.frequent} most frequent words", "frequent")):
             masses = {kind: getattr(getattr(found, kind), group) for kind in ("predicted", "elsewhere", "found")}
             rows.append({"model": name, "words": words, **masses, "tokens": found.tokens})

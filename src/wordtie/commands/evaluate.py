@@ -6,7 +6,7 @@ import dataclasses
 import fcntl
 import sys
 import termios
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from wordtie.commands._shared import Parser, UsageError, add_part, print_json, stdin, text_name
 from wordtie.config.paths import path_of
@@ -14,7 +14,6 @@ from wordtie.console import say
 
 if TYPE_CHECKING:
     from wordtie.inference.evaluate import EvaluationResult
-    from wordtie.inference.loading import LoadedModel
 
 HELP = """\
 Measure the perplexity of a text under a trained model.
@@ -42,12 +41,13 @@ def main(argv: list[str]) -> None:
         raise UsageError("--split is for the model's own corpus: leave it out, or the FILE")
 
     from wordtie.data.input_warnings import beginning, of_text
+    from wordtie.inference.evaluate import evaluate_split
     from wordtie.inference.loading import load
 
     model = load(arguments.run, part=arguments.part)
     if arguments.file is None:
         say(["what comes on stdin is not read: give - for it"] if _is_given_stdin() else [])
-        split = arguments.split or "test"
+        split: Literal["valid", "test"] = "valid" if arguments.split == "valid" else "test"
         name, result = f"{model.settings.data.corpus} ({split})", evaluate_split(model, arguments.run, split)
     else:
         text = stdin() if arguments.file == "-" else arguments.file
@@ -67,28 +67,6 @@ def _is_given_stdin() -> bool:
         return not sys.stdin.isatty() and bool(any(fcntl.ioctl(sys.stdin, termios.FIONREAD, bytes(4))))
     except (OSError, ValueError, AttributeError):  # closed, none, or of another kind
         return False
-
-
-def evaluate_split(model: LoadedModel, run: str, split: str) -> EvaluationResult:
-    """A text of the model's own corpus. Raises `RunFolderError` where it is no longer what it was."""
-    from wordtie.evaluation.perplexity import evaluate_blocks
-    from wordtie.inference.evaluate import EvaluationResult
-    from wordtie.inference.training_corpus import training_corpus
-
-    data = training_corpus(model, run, [split], hint="name a FILE to measure")
-    counts, policy = data.info.splits[split], data.info.policy
-    score = evaluate_blocks(model.model, [data.test if split == "test" else data.valid])
-    return EvaluationResult(
-        perplexity=score.perplexity,
-        nats=score.nats,
-        tokens=score.tokens,
-        oov=counts.oov,
-        unk=counts.unk,
-        eos=counts.eos,
-        sha256=counts.sha256,
-        unk_policy=policy.unk,
-        eos_policy=policy.eos,
-    )
 
 
 def summary(name: str, result: EvaluationResult) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
 import sys
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv, seed
 from wordtie.config.paths import path_of
@@ -13,9 +11,6 @@ from wordtie.errors import DataError
 
 if TYPE_CHECKING:
     from wordtie.vectors.similarity import Benchmark
-    from wordtie.vectors.word_vectors import WordVectors
-
-Line: TypeAlias = dict[str, object]
 
 HELP = """\
 Judge word vectors by what people find similar.
@@ -48,15 +43,21 @@ def main(argv: list[str]) -> None:
         raise UsageError("--agreement is of two sets of vectors or more; see `wordtie similarity --help`")
 
     from wordtie.vectors.extraction import open_vectors
+    from wordtie.vectors.judgement import agreements, judge
 
     benchmarks = find_benchmarks(arguments.benchmark, may_be_missing=arguments.agreement)
     sets = [open_vectors(source) for source in arguments.vectors]
-    rows, compared = judge(sets, benchmarks, arguments.seed)
+    found = judge(sets, benchmarks, arguments.seed)
+    nothing = bool(found.not_ranked) and all(row["rho"] is None for row in found.similarity)
+    for reason in found.not_ranked[:-1] if nothing else found.not_ranked:
+        print(f"wordtie: {reason}", file=sys.stderr)
+    if nothing:
+        raise found.not_ranked[-1]
     agreed = agreements(sets, arguments.seed) if arguments.agreement else []
     if arguments.json:
-        print_json({"similarity": rows, "difference": compared, "agreement": agreed})
+        print_json({"similarity": found.similarity, "difference": found.difference, "agreement": agreed})
         return
-    for number, table in enumerate(filter(None, (rows, compared, agreed))):
+    for number, table in enumerate(filter(None, (found.similarity, found.difference, agreed))):
         if number:
             print()
         print_tsv(list(table[0]), table)
@@ -74,47 +75,3 @@ def find_benchmarks(files: list[str] | None, may_be_missing: bool) -> list[Bench
             raise
         print(f"wordtie: {error}", file=sys.stderr)
         return []
-
-
-def judge(sets: list[WordVectors], benchmarks: list[Benchmark], seed: int) -> tuple[list[Line], list[Line]]:
-    """(a row for each set and benchmark, one for each further set against the first).
-
-    What cannot be ranked has no figures, and is said on stderr. Raises `NothingToRankError` where nothing can be.
-    """
-    from wordtie.vectors.similarity import NothingToRankError, coverage, difference, similarity
-
-    first, *others = sets
-    rows: list[Line] = []
-    compared: list[Line] = []
-    missing: list[NothingToRankError] = []
-    for benchmark in benchmarks:
-        for vectors in sets:
-            line: Line = {"benchmark": benchmark.name, "vectors": vectors.name, "rho": None, "low": None, "high": None}
-            try:
-                line |= dataclasses.asdict(similarity(vectors, benchmark, seed))
-            except NothingToRankError as error:
-                missing.append(error)
-                line |= dataclasses.asdict(coverage(vectors, benchmark))
-            rows.append(line)
-        for vectors in others:
-            with contextlib.suppress(NothingToRankError):  # said below
-                found = difference(first, vectors, benchmark, seed)
-                name = f"{first.name} - {vectors.name}"
-                compared.append({"benchmark": benchmark.name, "vectors": name, **dataclasses.asdict(found)})
-    nothing = all(line["rho"] is None for line in rows) and bool(missing)
-    for reason in missing[:-1] if nothing else missing:
-        print(f"wordtie: {reason}", file=sys.stderr)
-    if nothing:
-        raise missing[-1]
-    return rows, compared
-
-
-def agreements(sets: list[WordVectors], seed: int) -> list[Line]:
-    """Every two of the sets."""
-    from wordtie.vectors.agreement import agreement
-
-    return [
-        {"vectors": f"{a.name} ~ {b.name}", **dataclasses.asdict(agreement(a, b, seed=seed))}
-        for number, a in enumerate(sets)
-        for b in sets[number + 1 :]
-    ]

@@ -32,7 +32,7 @@ def main(argv: list[str]) -> None:
     import numpy as np
 
     from wordtie.vectors.extraction import open_vectors, sides
-    from wordtie.vectors.subspace import compare_subspaces
+    from wordtie.vectors.subspace import compare_spaces
 
     if arguments.second:
         sets = [open_vectors(arguments.first), open_vectors(arguments.second)]
@@ -43,21 +43,17 @@ def main(argv: list[str]) -> None:
     elif len(sets := list(sides(folder).values())) < 2:
         raise UsageError(f"{arguments.first}: is tied, so both its matrices are one: name a second source")
     first, second = sets
-    shared = [word for word in first.words if word in second.index]
-    if not shared:
-        raise UsageError(f"{first.name} and {second.name} have no word in common: nothing to compare")
-    matrices = [vectors.matrix_VE[[vectors.index[word] for word in shared]] for vectors in sets]
-    found = compare_subspaces(*matrices)
+    words, found = compare_spaces(first, second)
     degrees = np.degrees(found.angles)
     row: dict[str, object] = {
         "first": first.name,
         "second": second.name,
-        "words": len(shared),
+        "words": words,
         "rank_first": found.ranks[0],
         "rank_second": found.ranks[1],
         "distance": found.distance,
         "outside": found.outside,
-        "unrelated": max(0.0, 1 - min(found.ranks) / len(shared)) ** 0.5,
+        "unrelated": max(0.0, 1 - min(found.ranks) / words) ** 0.5,
         "smallest_angle": float(degrees.min()),
         "largest_angle": float(degrees.max()),
     }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from wordtie.config import SECTIONS, Settings
+from wordtie.config import SECTIONS, DataSettings, Settings
 from wordtie.config.names import Names
 from wordtie.errors import require
 
@@ -22,15 +23,27 @@ def settings_from(text: Settings | str | Path, **named: Any) -> Settings:
     toolkits use (`nhid`), or a section (`model=ModelSettings(hidden=400)`). Raises `SettingsError` for other names and
     for values that make no sense.
     """
-    changes: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
-    start = text if isinstance(text, Settings) else Settings()
-    if not isinstance(text, Settings):
-        wrong = f"give the name or path of a text, or Settings(...), got a {type(text).__name__}"
-        require(isinstance(text, str | os.PathLike), wrong)
-        changes["data"]["corpus"] = os.fspath(text)
-    start = replace(start, **{section: named.pop(section) for section in SECTIONS if section in named})
-    names = Names(SECTIONS)
-    for name, value in named.items():
+    start = text if isinstance(text, Settings) else Settings(data=_corpus(text, "Settings"))
+    return Settings(**changed_by_name({section: getattr(start, section) for section in SECTIONS}, named))
+
+
+def data_from(text: DataSettings | str | Path) -> DataSettings:
+    """The settings of a text by its name or path; other settings as they are. Raises `SettingsError`."""
+    return text if isinstance(text, DataSettings) else _corpus(text, "DataSettings")
+
+
+def _corpus(text: str | Path, instead: str) -> DataSettings:
+    wrong = f"give the name or path of a text, or {instead}(...), got a {type(text).__name__}"
+    require(isinstance(text, str | os.PathLike), wrong)
+    return DataSettings(corpus=os.fspath(text))
+
+
+def changed_by_name(sections: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    """Sections of settings, with those settings changed that are named. Raises `SettingsError`."""
+    names, changes = Names({section: type(values) for section, values in sections.items()}), dict(named)
+    start = {section: changes.pop(section, values) for section, values in sections.items()}
+    of_section: dict[str, dict[str, Any]] = {section: {} for section in sections}
+    for name, value in changes.items():
         if switch := names.switch(name):
             full, if_true, if_false = switch
             require(isinstance(value, bool), f"{name} must be true or false, got {value!r}")
@@ -38,5 +51,5 @@ def settings_from(text: Settings | str | Path, **named: Any) -> Settings:
         else:
             full = names.find(name)
         section, _, setting = full.partition(".")
-        changes[section][setting] = tuple(value) if isinstance(value, list) else value
-    return Settings(**{section: replace(getattr(start, section), **changes[section]) for section in SECTIONS})
+        of_section[section][setting] = tuple(value) if isinstance(value, list) else value
+    return {section: replace(values, **of_section[section]) for section, values in start.items()}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 
+from wordtie.data.encoding import encode_file
 from wordtie.errors import DataError
-from wordtie.evaluation.word_mass import FREQUENT, WordMass, word_mass
+from wordtie.evaluation.word_mass import FREQUENT, TextMass, WordMass, text_mass, word_mass
 from wordtie.inference.loading import LoadedModel
 from wordtie.inference.predict import read
 
@@ -70,6 +72,15 @@ def expectation(loaded: LoadedModel, phrase: str, following: str | None, top: in
     own = probability_V[int(tokenizer.vocabulary.encode(words)[0])]
     rank = 1 + int((probability_V > own).sum())
     return Expectation(pairs, mass, float(own), rank, words[0] not in tokenizer.vocabulary)
+
+
+def text_masses(loaded: LoadedModel, path: Path, frequent: int = FREQUENT) -> TextMass:
+    """What a model gives to `<unk>` and to the frequent words before every token of a text file, on average.
+
+    Raises `DataError` if the text cannot be read.
+    """
+    ids, _ = encode_file(path, loaded.tokenizer)
+    return text_mass(loaded.network, loaded.tokenizer.vocabulary, ids, frequent)
 
 
 def lines(comparisons: Sequence[Comparison], frequent: int = FREQUENT) -> Iterator[Line]:

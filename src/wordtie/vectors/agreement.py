@@ -35,7 +35,7 @@ class Agreement:
     """The words are a random sample: there are more than the limit."""
 
 
-def agreement(first: WordVectors, second: WordVectors, limit: int = LIMIT, seed: int = 0) -> Agreement:
+def agreement_of(first: WordVectors, second: WordVectors, limit: int = LIMIT, seed: int = 0) -> Agreement:
     """Over all pairs of the words that both have; of `limit` words drawn at random where there are more.
 
     Raises `DataError` where they share fewer than three words, or one side finds all pairs alike.

@@ -126,7 +126,7 @@ def coverage(vectors: WordVectors, benchmark: Benchmark) -> Coverage:
     return Coverage(len(benchmark.pairs), covered, len(missing) / len(words))
 
 
-def similarity(vectors: WordVectors, benchmark: Benchmark, seed: int = 0) -> Similarity:
+def similarity_of(vectors: WordVectors, benchmark: Benchmark, seed: int = 0) -> Similarity:
     """rho with its interval and coverage. Raises `NothingToRankError`."""
     cosine_P = cosines(vectors, benchmark)
     known_P = ~np.isnan(cosine_P)

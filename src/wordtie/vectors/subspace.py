@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordtie.errors import DataError
+from wordtie.vectors.word_vectors import WordVectors
 
 Doubles: TypeAlias = NDArray[np.float64]
 
@@ -62,6 +63,18 @@ def compare_subspaces(first_VE: NDArray[Any], second_VF: NDArray[Any]) -> Subspa
     whole = np.asarray(second_VF, np.float64)
     outside = float(np.linalg.norm(whole - first @ (first.T @ whole)) / np.linalg.norm(whole))
     return Subspaces(min(distance, 1.0), ranks, _angles(smaller, larger, cosine_KL), min(outside, 1.0))
+
+
+def compare_spaces(first: WordVectors, second: WordVectors) -> tuple[int, Subspaces]:
+    """The number of words that two sets of vectors share, and the spaces of these words' vectors.
+
+    Raises `DataError` if they share none, and what `compare_subspaces` raises.
+    """
+    shared = [word for word in first.words if word in second.index]
+    if not shared:
+        raise DataError(f"{first.name} and {second.name} have no word in common: nothing to compare")
+    matrices = [vectors.matrix_VE[[vectors.index[word] for word in shared]] for vectors in (first, second)]
+    return len(shared), compare_subspaces(*matrices)
 
 
 def orthonormal_basis(matrix_VE: NDArray[Any]) -> Doubles:

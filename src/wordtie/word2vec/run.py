@@ -11,12 +11,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
 from numpy.typing import NDArray
 
 from wordtie.config import DataSettings
+from wordtie.config.keywords import changed_by_name, data_from
 from wordtie.console import tell
 from wordtie.data.batches import Ids
 from wordtie.data.prepare import prepare
@@ -88,6 +90,19 @@ def train_word2vec(
         write_text(folder / layout.SETTINGS, yaml.safe_dump(kept, sort_keys=False))
         result.save()
     return result
+
+
+def train(
+    text: DataSettings | str | Path, out: str | Path, mode: run_folder.Mode = "new", **named: Any
+) -> Word2VecResult:
+    """Train word vectors of a text, by its name or path, in the folder `out`.
+
+    Keyword arguments change single settings, by the names that `wordtie word2vec` takes:
+    `train("novel.txt", "runs/novel-word2vec", vector_size=100)`. `mode` and errors are those of `train_word2vec`;
+    raises `SettingsError` for other names and for values that make no sense.
+    """
+    made = changed_by_name({"data": data_from(text), "word2vec": Word2VecSettings()}, named)
+    return train_word2vec(made["data"], made["word2vec"], out, mode)
 
 
 def trained_counts(ids_N: Ids, data: PreparedData) -> NDArray[np.int64]:

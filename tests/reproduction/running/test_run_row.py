@@ -27,7 +27,7 @@ from wordtie.reproduction.running.run_row import Place
 from wordtie.runs import checkpoint, layout, provenance, run_folder
 from wordtie.training import train as train_module
 from wordtie.training import trainer
-from wordtie.vectors.agreement import agreement
+from wordtie.vectors.agreement import agreement_of
 from wordtie.vectors.extraction import vectors_of
 
 OUT_OF_REACH = Published(1.01, 1.01)
@@ -275,7 +275,7 @@ def test_a_tied_model_is_held_against_the_untied_one_beside_it(row: Row, place: 
     measured = read_entry(path)["measures"]["agreement_with_small"]
     own = vectors_of(place.folder(tied, 1))
     for side in ("input", "output"):
-        rho = agreement(vectors_of(place.folder(row, 1), side), own).rho
+        rho = agreement_of(vectors_of(place.folder(row, 1), side), own).rho
         assert measured[f"{side}~tied"]["rho"] == round(rho, 4)
     assert measured["small_weights_sha256"] == entry_of(row, place)["weights_sha256"]
     assert run_row.run_row(tied, 1, place) == "already"

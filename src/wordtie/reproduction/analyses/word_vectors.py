@@ -32,10 +32,10 @@ from wordtie.runs.checkpoint import tensors_sha256
 from wordtie.runs.layout import MANIFEST
 from wordtie.runs.provenance import machine, versions
 from wordtie.runs.run_folder import read_model
-from wordtie.vectors.agreement import agreement
+from wordtie.vectors.agreement import agreement_of
 from wordtie.vectors.benchmarks import standard
 from wordtie.vectors.extraction import sides, vectors_of
-from wordtie.vectors.similarity import difference, read_benchmark, similarity
+from wordtie.vectors.similarity import difference, read_benchmark, similarity_of
 from wordtie.vectors.word_vectors import WordVectors
 from wordtie.word2vec.run import KIND, train_word2vec
 from wordtie.word2vec.settings import Word2VecSettings, with_min_count
@@ -181,7 +181,7 @@ def compare(name: str, runs: Mapping[str, Path], results: Path) -> None:
             benchmark: {key: asdict(difference(first, each, read_benchmark(file))) for key, each in others.items()}
             for benchmark, file in standard().items()
         },
-        "agreement": {f"{a}~{b}": asdict(agreement(sets[a], sets[b])) for a, b in pairs},
+        "agreement": {f"{a}~{b}": asdict(agreement_of(sets[a], sets[b])) for a, b in pairs},
     }
     write(results / f"{name}.json", content)
 
@@ -196,7 +196,7 @@ def check_weights(folder: Path, result: Path) -> None:
 def judged(sets: Mapping[str, WordVectors]) -> dict[str, dict[str, Any]]:
     """Benchmark to set to its rho, interval and coverage."""
     return {
-        benchmark: {key: asdict(similarity(vectors, read_benchmark(file))) for key, vectors in sets.items()}
+        benchmark: {key: asdict(similarity_of(vectors, read_benchmark(file))) for key, vectors in sets.items()}
         for benchmark, file in standard().items()
     }
 

@@ -21,11 +21,10 @@ from wordtie.runs import checkpoint
 from wordtie.runs.layout import CHECKPOINT
 from wordtie.runs.result import read_result
 from wordtie.runs.run_folder import read_language_model
-from wordtie.vectors.agreement import agreement
+from wordtie.vectors.agreement import agreement_of
 from wordtie.vectors.benchmarks import standard
 from wordtie.vectors.extraction import sides, vectors_of
-from wordtie.vectors.similarity import read_benchmark
-from wordtie.vectors.similarity import similarity as rank_correlation
+from wordtie.vectors.similarity import read_benchmark, similarity_of
 from wordtie.vectors.subspace import Subspaces, compare_subspaces
 
 
@@ -67,14 +66,14 @@ def similarity(folder: Path) -> dict[str, dict[str, float]]:
         print(f"word similarity is not measured: {error}", file=sys.stderr)
         return {}
     return {
-        side: {title: round(rank_correlation(vectors, each).rho, 4) for title, each in benchmarks.items()}
+        side: {title: round(similarity_of(vectors, each).rho, 4) for title, each in benchmarks.items()}
         for side, vectors in sides(folder).items()
     }
 
 
 def input_output_agreement(folder: Path) -> dict[str, float]:
     """Spearman's rho between the similarities of all pairs of words under input and output vectors (untied)."""
-    return {"rho": round(agreement(vectors_of(folder, "input"), vectors_of(folder, "output")).rho, 4)}
+    return {"rho": round(agreement_of(vectors_of(folder, "input"), vectors_of(folder, "output")).rho, 4)}
 
 
 def agreement_with_small(folder: Path) -> dict[str, Any]:
@@ -88,7 +87,7 @@ def agreement_with_small(folder: Path) -> dict[str, Any]:
         return {}
     tied = vectors_of(folder)
     return {
-        **{f"{side}~tied": {"rho": round(agreement(vectors_of(small, side), tied).rho, 4)}
+        **{f"{side}~tied": {"rho": round(agreement_of(vectors_of(small, side), tied).rho, 4)}
            for side in ("input", "output")},
         "small_weights_sha256": weights,
     }  # fmt: skip
