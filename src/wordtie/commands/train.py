@@ -38,7 +38,7 @@ CORPUS is a name from `wordtie corpora`, a folder with train.txt, valid.txt and 
 text file. The run folder that comes out is the model: `wordtie evaluate` and the others open it.
 Settings that are not given have the values that --print-config prints, not the papers' [defaults]."""
 
-USAGE = "[CORPUS] [--time 10m] [--SETTING VALUE ...] [--config RECIPE] [--out RUN] [--resume]"
+USAGE = "[CORPUS] [--time 10m] [--SETTING VALUE ...] [--config RECIPE] [--out RUN]"
 NGRAM_ORDER = 5
 """Of the n-gram model that is mixed in."""
 
