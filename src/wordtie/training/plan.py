@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -35,8 +35,10 @@ from wordtie.training.process import exclusive_training
 from wordtie.training.run_state import RunState
 from wordtie.training.step import train_step
 
-SIZES = ((0.6e6, 128), (1.2e6, 192), (4e6, 256), (9e6, 320), (25e6, 400), (math.inf, 512))
-"""Up to how many training tokens which number of units is best."""
+REFERENCE = 256
+"""Units of the model that is timed first."""
+SIZES = ((0.25e6, 128), (0.5e6, 192), (4e6, REFERENCE), (9e6, 320), (25e6, 400), (math.inf, 512))
+"""Up to how many tokens that it could be trained on in the time which number of units is best."""
 DROPOUTS = ((1.2, 0.0), (2.5, 0.1), (5.0, 0.2), (9.0, 0.3), (16.0, 0.4), (math.inf, 0.5))
 """Up to how many epochs which dropout is best."""
 MOST_EPOCHS = 40
@@ -110,24 +112,34 @@ def make_plan(
         counting = seconds_to_count(data, ngram) if ngram else 0.0
         if counting > SHARE_OF_NGRAMS * seconds:
             ngram, counting = None, 0.0
-        hidden = size(256)
-        for _ in range(2):  # how fast a model is says how large it may be; the second choice keeps the size
-            candidate = with_recipe(settings, given, hidden | streams_for(len(data.train)))
+
+        def timed(hidden: int) -> tuple[Settings, Timings, float]:
+            """A model of so many units, its timings, and the seconds that are left then."""
+            candidate = with_recipe(settings, given, size(hidden) | streams_for(len(data.train)))
             timings = time_model(candidate, data, min(2.0, seconds / 40))
-            left = seconds - counting - SECONDS_TO_END - (time.monotonic() - started)
-            chosen = choose(settings, given, len(data.train), left, timings)
-            if chosen.model.hidden == candidate.model.hidden:
-                break
-            hidden = size(chosen.model.hidden)
-        model = replace(chosen.model, hidden=candidate.model.hidden, embedding=candidate.model.embedding)
-        chosen = replace(chosen, model=model)
+            return candidate, timings, seconds - counting - SECONDS_TO_END - (time.monotonic() - started)
+
+        candidate, timings, left = timed(REFERENCE)
+        chosen = choose(settings, given, len(data.train), left, timings)
+        if chosen.model.hidden != candidate.model.hidden:
+            hidden = chosen.model.hidden
+            _, timings, left = timed(hidden)
+            chosen = choose(settings, given, len(data.train), left, timings, hidden)
     return Plan(chosen, ngram, reasons(chosen, data, seconds, timings, ngram))
 
 
-def choose(settings: Settings, given: Collection[str], words: int, seconds: float, timings: Timings) -> Settings:
+def choose(
+    settings: Settings,
+    given: Collection[str],
+    words: int,
+    seconds: float,
+    timings: Timings,
+    hidden: int | None = None,
+) -> Settings:
     """The settings for a training text of so many words, at the speed of these timings.
 
-    `seconds`: for training, validation and the figures in the end.
+    `seconds`: for training, validation and the figures in the end. `hidden`: units of the timed model, where it is the
+    chosen one; without it, the model that was timed has `REFERENCE` units, and how large it is to be is chosen.
     """
     training = with_recipe(settings, given, streams_for(words)).training
     window = training.streams * training.steps
@@ -145,7 +157,7 @@ def choose(settings: Settings, given: Collection[str], words: int, seconds: floa
         settings,
         given,
         {
-            **size(_first(SIZES, tokens)),
+            **size(hidden or _first(SIZES, tokens)),
             "model.input_dropout": dropout,
             "model.hidden_dropout": dropout,
             "training.schedule": "cosine",
