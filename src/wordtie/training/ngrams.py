@@ -40,7 +40,7 @@ class NgramResult(RunResult):
 def train_ngrams(settings: NgramSettings, out: str | Path, mode: run_folder.Mode = "new") -> NgramResult:
     """Fit modified Kneser-Ney n-grams to the training text and write the run folder.
 
-    a run is there already and `mode` is `new`, `DataError` for a text that is not usable.
+    `mode` is `new` or `overwrite`: counting cannot resume. Raises `RunFolderError` if
     a run is there already and `mode` is `new`, `DataError` for a text that cannot be used.
     """
     require(mode != "resume", "an n-gram model is counted in one go: use mode overwrite")
