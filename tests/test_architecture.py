@@ -4,49 +4,19 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import wordtie
 from benchmarks.start_up import small_run
+from tests.import_graph import LAYERS, PAGE, PICTURE, ROOT, SOURCE, draw, import_graph, imported_layers, layer_of
 
-SOURCE = Path(__file__).parent.parent / "src" / "wordtie"
 FILES = sorted(SOURCE.rglob("*.py"))
-
-LAYERS = [
-    "lazy",
-    "errors",
-    "exits",
-    "console",
-    "config",
-    "storage",
-    "pages",
-    "data",
-    "ngrams",
-    "nn",
-    "kernels",
-    "heads",
-    "losses",
-    "models",
-    "noise",  # above models: the noisy forward pass takes one
-    "evaluation",  # below training, which measures the validation text after every epoch
-    "runs",
-    "training",
-    "jobs",
-    "inference",
-    "word2vec",
-    "vectors",
-    "reproduction",
-    "commands",
-    "cli",
-    "__main__",
-]
-"""Lowest first: a layer imports only itself and what stands before it."""
 
 MOST_LINES_IN_A_FILE = 400
 MOST_LINES_IN_A_FUNCTION = 50
@@ -58,27 +28,6 @@ DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 
 def name_of(file: Path) -> str:
     return str(file.relative_to(SOURCE))
-
-
-def layer_of(file: Path) -> str:
-    return file.relative_to(SOURCE).parts[0].removesuffix(".py")
-
-
-def imported_layers(source: str) -> Iterator[tuple[int, str]]:
-    """Line and layer of every `wordtie` import, those inside functions included."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            modules = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "imports are absolute here, so that this test can read them"
-            module = node.module or ""
-            modules = [f"wordtie.{alias.name}" for alias in node.names] if module == "wordtie" else [module]
-        else:
-            continue
-        for module in modules:
-            first, _, rest = module.partition(".")
-            if first == "wordtie" and rest:
-                yield node.lineno, rest.partition(".")[0]
 
 
 def upward_imports(layer: str, source: str) -> list[str]:
@@ -93,7 +42,7 @@ def upward_imports(layer: str, source: str) -> list[str]:
 @pytest.mark.parametrize("file", FILES, ids=name_of)
 def test_lower_layers_never_import_higher_ones(file: Path) -> None:
     if file != SOURCE / "__init__.py":  # the front door names what lies in all the rooms
-        assert layer_of(file) in LAYERS, "a new layer: give it its place in LAYERS"
+        assert layer_of(file) in LAYERS, f"a new layer: give it a row in the table of {PAGE}"
         assert upward_imports(layer_of(file), file.read_text()) == []
 
 
@@ -108,6 +57,18 @@ def test_lower_layers_never_import_higher_ones(file: Path) -> None:
 def test_the_order_is_seen_to_be_broken(source: str) -> None:
     assert len(upward_imports("nn", source)) == 1
     assert upward_imports("commands", source) == []
+
+
+def test_the_page_shows_the_real_imports() -> None:
+    assert PICTURE.read_text(encoding="utf-8") == draw(import_graph()), "run `python -m tests.import_graph`"
+
+
+def test_the_page_names_layers_and_files_that_exist() -> None:
+    assert all((SOURCE / layer).is_dir() or (SOURCE / f"{layer}.py").is_file() for layer in LAYERS)
+    assert sorted(set(LAYERS)) == sorted(LAYERS)
+    named = re.findall(r"`([\w/.<>-]+\.py)(?:::\w+)?`", PAGE.read_text(encoding="utf-8"))
+    assert len(named) > 40
+    assert [name for name in named if "<" not in name and not any((at / name).exists() for at in (SOURCE, ROOT))] == []
 
 
 def lines_of(function: ast.AST) -> int:

@@ -15,7 +15,7 @@ from tests.commands import SMALL, Capture, output, small_text
 from wordtie import cli
 from wordtie.config import DataSettings, Settings
 from wordtie.data import prepare
-from wordtie.training import trainer
+from wordtie.training import train as train_module
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -64,14 +64,14 @@ def test_the_text_may_be_written_on_while_it_is_trained_on(
     """What is printed at the end is of the text as it was."""
     small_text(tmp_path / "novel")
     expected = output(["train", "novel", *SMALL, "--out", "before"], capsys)
-    real = trainer.train
+    real = train_module.train
 
     def and_meanwhile(*arguments: Any, **options: Any) -> Any:
         result = real(*arguments, **options)
         shutil.rmtree("novel")
         return result
 
-    monkeypatch.setattr(trainer, "train", and_meanwhile)
+    monkeypatch.setattr(train_module, "train", and_meanwhile)
     found = output(["train", "novel", *SMALL, "--out", "after"], capsys)
     assert [line for line in found.splitlines() if "out of the vocabulary" in line] == [
         line for line in expected.splitlines() if "out of the vocabulary" in line

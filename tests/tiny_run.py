@@ -5,7 +5,18 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+from wordtie.config import Settings, to_dict
+from wordtie.config.recommended import RECOMMENDED
+
+DEFAULTS = to_dict(Settings())
+AS_IN_PAPERS = ["--ngram", "none"]
+"""The defaults of the settings in place of the recipe that the command takes for people."""
+for name in RECOMMENDED:
+    section, _, setting = name.partition(".")
+    AS_IN_PAPERS += [f"--{name}", str(DEFAULTS[section][setting])]
+
 TINY = [
+    *AS_IN_PAPERS,
     *("--model.hidden", "8", "--training.epochs", "3", "--training.streams", "4", "--training.steps", "7"),
     *("--training.checkpoint_every", "1", "--training.threads", "1"),
 ]

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from wordtie.errors import WordtieError
     from wordtie.inference.loading import LoadedModel, load
     from wordtie.runs.result import TrainingResult
-    from wordtie.training.trainer import train
+    from wordtie.training.plan import plan
+    from wordtie.training.train import train
 
 _HOME = {
     "DataSettings": "wordtie.config",
@@ -33,7 +34,8 @@ _HOME = {
     "TrainingSettings": "wordtie.config",
     "WordtieError": "wordtie.errors",
     "load": "wordtie.inference.loading",
-    "train": "wordtie.training.trainer",
+    "plan": "wordtie.training.plan",
+    "train": "wordtie.training.train",
 }
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "TrainingSettings",
     "WordtieError",
     "load",
+    "plan",
     "train",
 ]
 

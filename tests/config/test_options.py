@@ -13,6 +13,8 @@ import yaml
 
 from wordtie import cli
 from wordtie.config import SECTIONS, DataSettings, Settings, from_dict, to_dict
+from wordtie.config.keywords import settings_from
+from wordtie.config.recommended import RECOMMENDED
 
 Capture = pytest.CaptureFixture[str]
 
@@ -43,9 +45,9 @@ def error(options: str, capsys: Capture, command: str = "train") -> str:
         ("--model.hidden 400", "model.hidden", 400),
         ("--nhid 400 --hidden_size 300", "model.hidden", 300),
         ("--nhid 400 --hidden-size 300", "model.hidden", 300),
-        ("--lr 1", "training.lr", 1.0),
-        ("--lr 5e-1", "training.lr", 0.5),
-        ("--learning_rate 0.5", "training.lr", 0.5),
+        ("--lr 1 --optimiser sgd", "training.lr", 1.0),
+        ("--lr 5e-2", "training.lr", 0.05),
+        ("--learning_rate 0.05", "training.lr", 0.05),
         ("--batch-size 8", "training.streams", 8),
         ("--bptt 10", "training.steps", 10),
         ("--emsize 100 --head tied_linear", "model.embedding", 100),
@@ -228,8 +230,12 @@ def test_later_arguments_win(tmp_path: Path, capsys: Capture) -> None:
         assert (model["hidden"], model["layers"]) == (hidden, 1 if a in options else 2)
 
 
-def test_the_settings_printed_are_the_defaults_and_come_back(tmp_path: Path, capsys: Capture) -> None:
-    assert settings("", capsys) == yaml.safe_load(yaml.safe_dump(to_dict(Settings())))
+def test_the_settings_printed_are_the_recipe_and_come_back(tmp_path: Path, capsys: Capture) -> None:
+    assert settings("", capsys) == yaml.safe_load(yaml.safe_dump(to_dict(settings_from(Settings(), **RECOMMENDED))))
+    empty = tmp_path / "empty.yaml"
+    empty.write_text("data: {}\n")
+    defaults = yaml.safe_load(yaml.safe_dump(to_dict(Settings())))
+    assert settings(f"--config {empty}", capsys) == defaults, "what a recipe means does not change with ours"
     given = (
         "novel.txt --head untied --embedding 7 --lr 1e-05 --output-vector-dropout 0.1 --lowercase --start-from runs/x"
     )

@@ -20,7 +20,7 @@ from wordtie.inference.mix import mix
 from wordtie.models.mixture import Mixture
 from wordtie.runs.layout import MODEL
 from wordtie.training.ngrams import train_ngrams
-from wordtie.training.trainer import train
+from wordtie.training.train import train
 
 
 @pytest.fixture(scope="module")

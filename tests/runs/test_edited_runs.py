@@ -199,7 +199,10 @@ RESUME = ["train", "text", "--out", "run", *TINY, *ADAM, "--training.epochs", "3
     ("position", "says"),
     [
         ({"epoch": -1}, "position.epoch must be at least 1, got -1"),
-        ({"epoch": 10**9}, "position.epoch is 1000000000, but position.history has 2 finished epochs"),
+        (
+            {"epoch": 10**9},
+            "position.history has 2 validations, but 999999999 are due in epoch 1000000000 after 0 windows",
+        ),
         ({"epoch": 3.0}, "position.epoch must be a whole number, got 3.0"),
         ({"epoch": "3"}, "position.epoch must be a whole number, got '3'"),
         ({"window": -1}, "position.window must be at least 0"),

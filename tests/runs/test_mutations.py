@@ -34,7 +34,7 @@ from wordtie.storage.strict_json import conform
 from wordtie.training.optim import build_optimiser
 from wordtie.training.run_state import RunState
 from wordtie.training.run_writer import RunWriter, read_resumable
-from wordtie.training.trainer import train
+from wordtie.training.train import train
 from wordtie.vectors.extraction import vectors_of
 from wordtie.word2vec.run import train_word2vec
 from wordtie.word2vec.settings import Word2VecSettings

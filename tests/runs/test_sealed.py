@@ -101,7 +101,7 @@ def test_a_writer_that_is_killed_leaves_a_whole_model(run: Path) -> None:
 def test_every_step_of_an_export_can_be_the_last(moved: int, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = read_language_model(run)
     new = {name: torch.zeros_like(tensor) for name, tensor in before.tensors.items()}
-    real, count = sealed._same_file, 0
+    real, count = sealed.same_file, 0
 
     def killed(path: Path, other: Path) -> None:
         nonlocal count
@@ -110,14 +110,14 @@ def test_every_step_of_an_export_can_be_the_last(moved: int, run: Path, monkeypa
         count += 1
         real(path, other)
 
-    monkeypatch.setattr(sealed, "_same_file", killed)
+    monkeypatch.setattr(sealed, "same_file", killed)
     model = run_folder.SavedModel(before.settings, new, before.tokenizer)
     if moved < len(MODEL_FILES):
         with pytest.raises(KeyboardInterrupt):
             run_folder.write_language_model(run, model)
     else:
         run_folder.write_language_model(run, model)
-    monkeypatch.setattr(sealed, "_same_file", real)
+    monkeypatch.setattr(sealed, "same_file", real)
     expected = new if moved else before.tensors  # before a file has been moved the old model is whole
     assert all(torch.equal(tensor, expected[name]) for name, tensor in read_language_model(run).tensors.items())
     with run_folder.locked(run):

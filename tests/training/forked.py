@@ -17,7 +17,7 @@ from pathlib import Path
 from wordtie import cli
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["torch._dynamo", "wordtie.training.trainer", "wordtie.commands.train", __name__])
+_context.set_forkserver_preload(["torch._dynamo", "wordtie.training.train", "wordtie.commands.train", __name__])
 
 
 def start(arguments: list[str], folder: Path, prepare: Callable[[], None] | None = None) -> ForkServerProcess:

@@ -23,7 +23,7 @@ from wordtie.models.language_model import LanguageModel
 from wordtie.training.divergence import limit, why_diverged, why_unusable
 from wordtie.training.language_modelling import LanguageModelling
 from wordtie.training.task import Validation
-from wordtie.training.trainer import train
+from wordtie.training.train import train
 
 Capture = pytest.CaptureFixture[str]
 

@@ -16,6 +16,7 @@ from wordtie import cli
 from wordtie.data.encoding import encode_file
 from wordtie.evaluation.perplexity import evaluate
 from wordtie.runs import checkpoint, layout
+from wordtie.runs.metrics import finished_epochs
 from wordtie.training.language_modelling import VALIDATION_STREAMS
 
 METHODS = {
@@ -98,7 +99,7 @@ def test_goes_on_to_the_same_bits(method: str, worsening: Path) -> None:
 
 def test_the_rate_falls_where_validation_has_stopped_improving(worsening: Path) -> None:
     train(worsening, "run", RESUMED["plateau"], "--training.epochs", "6")
-    lines = [json.loads(line) for line in (worsening.parent / "run" / "metrics.jsonl").read_text().splitlines()]
+    lines = finished_epochs(worsening.parent / "run")
     rate, best, wanted = 0.5, float("inf"), []
     for line in lines:
         wanted.append(rate)

@@ -13,7 +13,7 @@ import torch
 
 from wordtie.config import DataSettings, ModelSettings, Settings, TrainingSettings
 from wordtie.inference.loading import load
-from wordtie.training.trainer import train
+from wordtie.training.train import train
 
 FAULTS = """
 import resource, sys

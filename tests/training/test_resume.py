@@ -17,6 +17,7 @@ import torch
 from tests.tiny_run import TINY
 from tests.training.forked import run, start
 from wordtie.runs import checkpoint
+from wordtie.runs.layout import CHECKPOINT
 
 KILLS_OF_EACH_KIND = 6
 """In each of two tests: 24 in all, half of them while a checkpoint is being written."""
@@ -84,6 +85,24 @@ def test_what_is_taken_back_lies_as_torch_lays_it(tmp_path: Path) -> None:
         checkpoint.save(path, {"state": torch.ones(4, 9), "model": torch.ones(3)}, {"padding": "x" * padding})
         tensors, _ = checkpoint.load(path)
         assert [tensor.data_ptr() % 64 for tensor in tensors.values()] == [0, 0]
+
+
+def test_a_budget_that_ends_within_an_epoch_survives_kills(text: Path) -> None:
+    """A cosine over 2.3 epochs with warm-up and validations within them: rates and validations as if never killed."""
+    folder, generator = text.parent, random.Random(3)
+    words = sum(len(line.split()) + 1 for line in (text / "train.txt").read_text().splitlines())
+    settings = ["--schedule", "cosine", "--warmup", "9", "--tokens", str(int(2.3 * words)), "--validations", "5"]
+    settings += ["--optimiser", "adam", "--lr", "0.01", "--training.checkpoint_every", "7"]
+    whole = finished(text, "whole", *settings)
+    assert 2.2 < whole["epochs_trained"] < 2.4
+    assert len([row for row in metrics(folder / "whole") if "valid_perplexity" in row]) == 5
+    resume = command(text, "killed", *settings, "--resume")
+    for _ in range(KILLS_OF_EACH_KIND):
+        while not kill_at_random(start(resume, folder), folder / "killed" / CHECKPOINT, generator):
+            assert not (folder / "killed" / "result.json").exists(), "the run came to its end too soon"
+    killed = finished(text, "killed", *settings, "--resume")
+    assert killed["weights_sha256"] == whole["weights_sha256"]
+    assert metrics(folder / "killed") == metrics(folder / "whole")
 
 
 @pytest.mark.parametrize("softmax", ["full", "sampled"])

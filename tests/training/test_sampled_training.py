@@ -22,7 +22,7 @@ from wordtie.training.language_modelling import NextWordLoss, window
 from wordtie.training.optim import build_optimiser, parameter_groups
 from wordtie.training.run_state import RunState
 from wordtie.training.step import train_step
-from wordtie.training.trainer import train
+from wordtie.training.train import train
 
 WORDS, STREAMS, STEPS = 60, 3, 4
 COUNTS = torch.arange(WORDS, 0, -1)

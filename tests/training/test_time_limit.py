@@ -11,7 +11,7 @@ import pytest
 from wordtie import cli
 from wordtie.config import DataSettings, ModelSettings, Settings, TrainingSettings
 from wordtie.training.language_modelling import LanguageModelling
-from wordtie.training.trainer import train
+from wordtie.training.train import train
 
 Capture = pytest.CaptureFixture[str]
 

@@ -18,7 +18,7 @@ from wordtie.errors import RunFolderError
 from wordtie.ngrams.counts import neighbour_counts
 from wordtie.noise.proposals import build_proposal
 from wordtie.noise.smoothed_prediction import fold_mean
-from wordtie.training.trainer import train
+from wordtie.training.train import train
 
 MATRIX = "embedding.weight"
 

@@ -15,7 +15,7 @@ from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, 
 from wordtie.errors import DivergedError
 from wordtie.runs import checkpoint
 from wordtie.runs.layout import CHECKPOINT, MODEL
-from wordtie.training.trainer import train
+from wordtie.training.train import train
 
 TRAINING = TrainingSettings(epochs=2, streams=4, steps=7, threads=1, patience=0, checkpoint_every=100)
 

@@ -16,6 +16,13 @@ from wordtie.data.reading import Source, byte_blocks, decoded, opened
 from wordtie.errors import UsageError as UsageError
 
 
+def add_part(parser: Parser) -> None:
+    """The option that opens a part of a model."""
+    parser.add_argument(
+        "--part", choices=["network", "ngram"], help="this part alone of a network that n-grams are mixed into"
+    )
+
+
 def stdin() -> BinaryIO:
     """Standard input's bytes. Raises `UsageError` where it is closed."""
     if sys.stdin is None:

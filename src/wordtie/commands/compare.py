@@ -6,7 +6,16 @@ import argparse
 import dataclasses
 from typing import TYPE_CHECKING
 
-from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv, read_lines, text_name, whole_number
+from wordtie.commands._shared import (
+    Parser,
+    UsageError,
+    add_part,
+    print_json,
+    print_tsv,
+    read_lines,
+    text_name,
+    whole_number,
+)
 from wordtie.config.paths import path_of
 from wordtie.console import say
 from wordtie.errors import DataError
@@ -42,7 +51,9 @@ def main(argv: list[str]) -> None:
 
     from wordtie.inference.loading import load
 
-    models = {f"./{run}" if run in KEYS else run: load(run) for run in dict.fromkeys(arguments.runs)}
+    models = {
+        f"./{run}" if run in KEYS else run: load(run, part=arguments.part) for run in dict.fromkeys(arguments.runs)
+    }
     if arguments.text:
         show_text(models, arguments)
         return
@@ -70,6 +81,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--top", type=whole_number, default=10, help="how many words (10)")
     parser.add_argument("--frequent", type=whole_number, default=50, help="how many frequent words to sum up (50)")
     parser.add_argument("--json", action="store_true", help="print a JSON list")
+    add_part(parser)
     arguments: argparse.Namespace = parser.parse_args(argv)
     return arguments
 

@@ -8,7 +8,7 @@ import sys
 import termios
 from typing import TYPE_CHECKING, Literal
 
-from wordtie.commands._shared import Parser, UsageError, print_json, stdin, text_name
+from wordtie.commands._shared import Parser, UsageError, add_part, print_json, stdin, text_name
 from wordtie.config.paths import path_of
 from wordtie.console import say
 
@@ -35,6 +35,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("file", metavar="FILE", nargs="?", help="a UTF-8 text, plain or .gz (-: stdin)")
     parser.add_argument("--split", choices=["valid", "test"], help="without FILE: which text (test)")
     parser.add_argument("--json", action="store_true", help="print a JSON object")
+    add_part(parser)
     arguments = parser.parse_args(argv)
     if arguments.file and arguments.split:
         raise UsageError("--split is for the model's own corpus: leave it out, or the FILE")
@@ -43,7 +44,7 @@ def main(argv: list[str]) -> None:
     from wordtie.inference.evaluate import evaluate_split
     from wordtie.inference.loading import load
 
-    model = load(arguments.run)
+    model = load(arguments.run, part=arguments.part)
     if arguments.file is None:
         say(["what comes on stdin is not read: give - for it"] if _is_given_stdin() else [])
         split: Literal["valid", "test"] = "valid" if arguments.split == "valid" else "test"

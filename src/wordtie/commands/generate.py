@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from wordtie.commands._shared import Parser, seed, whole_number
+from wordtie.commands._shared import Parser, add_part, seed, whole_number
 from wordtie.console import say
 
 HELP = """\
@@ -24,12 +24,13 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--words", type=whole_number, default=50, help="how many to write (50)")
     parser.add_argument("--temperature", type=_temperature, default=1.0, help="below 1 plays safe, above 1 dares (1.0)")
     parser.add_argument("--seed", type=seed, help="the same seed writes the same text")
+    add_part(parser)
     arguments = parser.parse_args(argv)
 
     from wordtie.data.input_warnings import of_phrases
     from wordtie.inference.loading import load
 
-    model = load(arguments.run)
+    model = load(arguments.run, part=arguments.part)
     say(of_phrases(model.tokenizer, [arguments.prompt]))
     print(model.generate(arguments.prompt, arguments.words, arguments.temperature, arguments.seed))
 

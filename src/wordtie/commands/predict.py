@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wordtie.commands._shared import Parser, print_json, print_tsv, read_lines, whole_number
+from wordtie.commands._shared import Parser, add_part, print_json, print_tsv, read_lines, whole_number
 from wordtie.console import say
 from wordtie.errors import DataError
 
@@ -31,12 +31,13 @@ def main(argv: list[str]) -> None:
         help="leave out <unk>, which stands for every unknown word, and <eos>; the others keep their probabilities",
     )
     parser.add_argument("--json", action="store_true", help="print a JSON list")
+    add_part(parser)
     arguments = parser.parse_args(argv)
 
     from wordtie.data.input_warnings import of_phrases
     from wordtie.inference.loading import load
 
-    model = load(arguments.run)
+    model = load(arguments.run, part=arguments.part)
     phrase = phrase_of_stdin() if arguments.phrase == ["-"] else " ".join(arguments.phrase)
     say(of_phrases(model.tokenizer, [phrase]))
     rows: list[dict[str, object]] = [

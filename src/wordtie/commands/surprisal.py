@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from itertools import chain, islice, repeat
 
-from wordtie.commands._shared import Parser, UsageError, print_json_list, print_tsv, read_lines, text_name
+from wordtie.commands._shared import Parser, UsageError, add_part, print_json_list, print_tsv, read_lines, text_name
 from wordtie.console import say
 from wordtie.data.table import column, sentences
 from wordtie.errors import DataError
@@ -56,6 +56,7 @@ def main(argv: list[str]) -> None:
     )
     parser.add_argument("--sentence", metavar="NAME", help="a row is one word: the column that tells sentences apart")
     parser.add_argument("--json", action="store_true", help="print a JSON list")
+    add_part(parser)
     arguments = parser.parse_args(argv)
     if arguments.column and arguments.reset == "blank":
         raise UsageError("rows have no blank lines between: write a passage into one cell, a sentence a line")
@@ -66,7 +67,7 @@ def main(argv: list[str]) -> None:
     from wordtie.inference.loading import load
     from wordtie.inference.surprisal import surprisal
 
-    model = load(arguments.run)
+    model = load(arguments.run, part=arguments.part)
     lines = lines_with_words(arguments.file, arguments.column, arguments.sentence)
     first = list(islice(lines, SAMPLE))
     if arguments.column and not arguments.sentence:

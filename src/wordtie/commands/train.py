@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from typing import TYPE_CHECKING
+import time
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from wordtie.commands._settings import another_of_its_name, as_yaml, default_folder
 from wordtie.commands._shared import UsageError, print_json
-from wordtie.config import SECTIONS, Settings, to_dict
+from wordtie.config import SECTIONS, Settings, parse_time, to_dict
+from wordtie.config.ngram import LONGEST
 from wordtie.config.options import SettingsParser
-from wordtie.console import say
+from wordtie.config.paths import path_of
+from wordtie.config.recommended import BUDGET, RECOMMENDED, recommended
+from wordtie.console import say, tell
+from wordtie.errors import did_you_mean
 from wordtie.word2vec.settings import Word2VecSettings
 
 if TYPE_CHECKING:
     from wordtie.runs.result import TrainingResult
+    from wordtie.runs.run_folder import Mode
 
 HELP = """\
 Train a language model on a text.
 
 examples:
-  wordtie train                                     the default model of the default text
-  wordtie train ptb --hidden 650 --lr 0.5           a larger model of a known corpus
-  wordtie train novel.txt --out runs/novel          a text of your own
-  wordtie train ptb --max-time 9m                   stop cleanly after nine minutes ...
-  wordtie train ptb --max-time 9m --resume          ... and continue later
+  wordtie train novel.txt --time 10m                the best model of your text in ten minutes, all included
+  wordtie train ptb --hidden 650 --out runs/large   a larger model, until validation stops improving
+  wordtie train ptb --like inan-2017/table-1/ptb-small-real     the settings of a paper's row
   wordtie train ptb --head untied --print-config > recipe.yaml
   wordtie train --config recipe.yaml --seed 2 --out runs/seed-2
 
 CORPUS is a name from `wordtie corpora`, a folder with train.txt, valid.txt and test.txt, or one
-text file. The run folder that comes out is the model: `wordtie evaluate` and the others open it."""
+text file. The run folder that comes out is the model: `wordtie evaluate` and the others open it.
+Settings that are not given have the values that --print-config prints, not the papers' [defaults]."""
 
-USAGE = "[CORPUS] [--SETTING VALUE ...] [--config RECIPE] [--out RUN] [--resume]"
+USAGE = "[CORPUS] [--time 10m] [--SETTING VALUE ...] [--config RECIPE] [--out RUN] [--resume]"
+NGRAM_ORDER = 5
+"""Of the n-gram model that is mixed in."""
 
 COMMON = (
     "vocabulary_size",
@@ -59,8 +69,12 @@ TAKEN_AS = {
 
 
 def main(argv: list[str]) -> None:
-    """Parse, train, and print what came out."""
+    """Parse, plan, train, and print what came out."""
+    started = time.monotonic()
     parser = SettingsParser("train", HELP, USAGE, SECTIONS, COMMON, {"word2vec": Word2VecSettings})
+    parser.add_argument("--time", metavar="TIME", help="Plan for this long, all included: 80s, 10m, 1h30m.")
+    parser.add_argument("--like", metavar="ROW", help="Take the settings of a paper's row, and mix in no n-grams.")
+    parser.add_argument("--ngram", metavar="ORDER", help="Mix in an n-gram model of this order (5), or none.")
     parser.add_argument("--out", metavar="RUN", help="The run folder; runs/CORPUS if not given.")
     parser.add_argument("--resume", action="store_true", help="Continue from the run folder's last checkpoint.")
     parser.add_argument("--overwrite", action="store_true", help="Replace a run; its model stays until the next.")
@@ -69,29 +83,110 @@ def main(argv: list[str]) -> None:
     parsed = parser.parse_args(argv)
     if parsed.resume and parsed.overwrite:
         raise UsageError("--resume keeps the run folder and --overwrite replaces it; give one of them")
-    settings = parser.with_place(Settings, **parser.made())
+    if parsed.time and parsed.like:
+        raise UsageError("--time plans the settings and --like takes those of a paper; give one of them")
+    settings, ngram = chosen(parser, parsed, started)
     if parsed.print_config:
         print(as_yaml(to_dict(settings)), end="")
         return
-    out = default_folder(settings.data.corpus) if parsed.out is None else parsed.out
 
-    from wordtie.training.trainer import train
+    from wordtie.training.train import train
 
     say(another_of_its_name(settings.data.corpus))
-    result = train(settings, out, mode="resume" if parsed.resume else "overwrite" if parsed.overwrite else "new")
+    mode: Mode = "resume" if parsed.resume else "overwrite" if parsed.overwrite else "new"
+    result = train(settings, folder_of(parsed, settings), mode=mode, ngram=ngram)
     if result.stopped == "max_time":
         print("stopped by --max-time; the same command with --resume continues", file=sys.stderr)
     if parsed.json:
         print_json(result.as_json())
     else:
         print(summary(result))
-        if result.stopped != "max_time" and result.valid_perplexity > (result.text or {})["vocabulary_size"]:
-            say(["the model is worse than guessing: --lr is too high, or the training text is too short"])
+        say(warnings(result, settings) if result.stopped != "max_time" else [])
+
+
+def folder_of(parsed: Namespace, settings: Settings) -> Path:
+    """The run folder."""
+    return default_folder(settings.data.corpus) if parsed.out is None else path_of(parsed.out)
+
+
+def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[Settings, int | None]:
+    """The settings, and the order of the n-gram model if one is mixed in.
+
+    What was not given is that of the run that is resumed, of the row, of the plan, or of the recipe.
+    """
+    ngram = order_of(parsed)
+    if parsed.like:
+        return parser.with_place(Settings, **parser.made(row_settings(parsed.like))), ngram
+    given = parser.with_place(Settings, **parser.made())
+    if parsed.resume and (recorded := planned_before(folder_of(parsed, given))):
+        return parser.with_place(Settings, **parser.made(recorded)), ngram
+    if not parsed.time:
+        recipe = {} if parser.has_recipe else recommended(parser.given)  # a recipe means the same in each version
+        return parser.with_place(Settings, **parser.made(recipe)), ngram
+    seconds = parse_time(parsed.time, "--time")
+
+    from wordtie.training.plan import make_plan
+
+    plan = make_plan(given, parser.given, seconds, ngram=ngram, spent=time.monotonic() - started)
+    for line in plan.reasons:
+        tell(line)
+    return plan.settings, plan.ngram
+
+
+def planned_before(folder: Path) -> dict[str, Any]:
+    """What the run in the folder has for the settings that a plan or the recipe chose; empty without a run."""
+    from wordtie.runs.compatibility import recorded_settings
+
+    settings = recorded_settings(folder)
+    sections = {} if settings is None else to_dict(settings)
+    values = {f"{section}.{name}": value for section, names in sections.items() for name, value in names.items()}
+    return {name: value for name, value in values.items() if name in (*RECOMMENDED, *BUDGET)}
+
+
+def row_settings(name: str) -> dict[str, Any]:
+    """The settings of a paper's row, by full name. Raises `UsageError` for what is no row of a trained model."""
+    from wordtie.reproduction.papers.registry import ROWS
+
+    if name not in ROWS or ROWS[name].kind != "train" or ROWS[name].not_run:
+        trained = [row.name for row in ROWS.values() if row.kind == "train" and not row.not_run]
+        raise UsageError(
+            f"--like {name}: no such row{did_you_mean(name, trained)} (`wordtie reproduce list` shows all)"
+        )
+    sections = to_dict(ROWS[name].settings())
+    return {f"{section}.{key}": value for section, values in sections.items() for key, value in values.items()}
+
+
+def order_of(parsed: Namespace) -> int | None:
+    """Of the n-gram model that is mixed in; None without one. Raises `UsageError` for what is no order."""
+    if parsed.ngram is None:
+        return None if parsed.like else NGRAM_ORDER
+    if parsed.ngram == "none":
+        return None
+    if not parsed.ngram.isdecimal() or not 1 <= int(parsed.ngram) <= LONGEST:
+        raise UsageError(f"--ngram needs none or an order from 1 to {LONGEST}, got {parsed.ngram!r}")
+    return int(parsed.ngram)
+
+
+def warnings(result: TrainingResult, settings: Settings) -> list[str]:
+    """A note if a model that knows no context would do better, or none at all."""
+    from wordtie.data.prepare import prepare
+    from wordtie.evaluation.format_perplexity import format_perplexity
+    from wordtie.ngrams.unigram import Unigram
+
+    best = min(result.valid_perplexity, (result.mixture or {}).get("valid_perplexity", math.inf))
+    if best > (result.text or {})["vocabulary_size"]:
+        return ["the model is worse than guessing: --lr is too high, or the training text is too short"]
+    data = prepare(settings.data)
+    log_p_N = Unigram.fit(data.train, len(data.vocabulary)).log_probabilities(data.valid)
+    unigram = math.exp(-float(log_p_N.mean()))
+    if best <= unigram:
+        return []
+    what = f"perplexity {format_perplexity(unigram)} on the validation text"
+    return [f"the model is worse than word frequencies alone ({what}): train longer, or on a longer text"]
 
 
 def summary(result: TrainingResult) -> str:
     """The result, for a person: every perplexity with what it was counted over."""
-    from wordtie.evaluation.format_perplexity import format_perplexity
 
     text = result.text or {}
     measuring = result.measuring_seconds or 0.0
@@ -102,11 +197,24 @@ def summary(result: TrainingResult) -> str:
             f"text                   {TAKEN_AS[text['tokenisation']]}",
             f"trained                {result.epochs_trained:.3g} epochs, {result.tokens_seen:,} tokens, in "
             f"{result.seconds - measuring:.0f} s, and {measuring:.0f} s of measuring ({result.stopped})",
-            f"test perplexity        {format_perplexity(result.test_perplexity)} over {result.test_tokens:,} tokens, "
-            f"{text['test_oov']:,} of them out of the vocabulary",
-            f"validation perplexity  {format_perplexity(result.valid_perplexity)} over {result.valid_tokens:,} tokens, "
-            f"{text['valid_oov']:,} of them out of the vocabulary",
+            *(
+                f"{name:22} {'   '.join(perplexities(result, split))}   over {tokens:,} tokens, "
+                f"{text[f'{split}_oov']:,} of them out of the vocabulary"
+                for name, split, tokens in (
+                    ("test perplexity", "test", result.test_tokens),
+                    ("validation perplexity", "valid", result.valid_tokens),
+                )
+            ),
             f"<unk>: {text['unk']}",
             f"<eos>: {text['eos']}",
         ]
     )
+
+
+def perplexities(result: TrainingResult, split: str) -> list[str]:
+    """The network's perplexity; of a mixture, those of its parts and its own, each by name."""
+    from wordtie.evaluation.format_perplexity import format_perplexity
+
+    of = {"network": result.as_json(), "n-gram": result.ngram, "mixture": result.mixture}
+    found = {name: format_perplexity(each[f"{split}_perplexity"]) for name, each in of.items() if each}
+    return [f"{name} {each}" for name, each in found.items()] if len(found) > 1 else list(found.values())

@@ -85,6 +85,9 @@ class ModelSettings:
     """Parameters start uniform in (-init, init)."""
     core_init: float | None = None
     """The same for all but the word matrices. None: `init`. PyTorch's example has 1 / sqrt(hidden)."""
+    bias_init: Literal["zero", "unigram"] = "zero"
+    """Where the output bias starts: at `zero` or at the log `unigram` distribution. From the second, the model knows
+    word frequencies before its first step."""
     forget_bias: float = 0.0
     """Added to the forget gate's bias of an `lstm` at the start."""
     transform_bias: float = -2.0

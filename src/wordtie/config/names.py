@@ -44,6 +44,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "size": ("word2vec.vector_size",),
     "tokenization": ("data.tokenisation",),
     "vocab_size": ("data.vocabulary_size",),
+    "warmup_steps": ("training.warmup",),
     "wdecay": ("training.weight_decay",),
     "wdrop": ("model.weight_drop",),
 }
@@ -64,7 +65,6 @@ NEAR: dict[str, tuple[str, tuple[str, ...]]] = {
     "nonmono": ("averaging starts by its own rule", ("training.average_patience",)),
     "sg": ("skip-gram is the default", ("word2vec.algorithm",)),
     "tie_weights": ("the output may share the word matrix directly or through a map", ("model.head", "word2vec.head")),
-    "warmup": ("the rate only falls here", ("training.schedule",)),
 }
 """Names from elsewhere that mean nearly the same: how ours differ, and which they are."""
 

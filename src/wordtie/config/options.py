@@ -42,6 +42,7 @@ class SettingsParser(Parser):
         self.names = Names(self.sections, option, "option")
         self.common = [self.names.find(name) for name in common]
         self.given: dict[str, Given] = {}
+        self.has_recipe = False
         self.add_argument("corpus", nargs="?", help=argparse.SUPPRESS)
         self.add_argument("-h", "--help", nargs="?", metavar="SETTING", action=_Help, help="Show this, or one setting.")
         self.add_argument("--help-all", nargs=0, action=_Help, help="Show every setting.")
@@ -74,13 +75,16 @@ class SettingsParser(Parser):
             self.given["data.corpus"] = Given(parsed_own.corpus, "")
         return parsed_own
 
-    def made(self) -> dict[str, Any]:
-        """The settings by section. Raises `SettingsError` for what makes no sense, or makes none together."""
+    def made(self, otherwise: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The settings by section; `otherwise` has values, by full name, for those that were not given.
+
+        Raises `SettingsError` for what makes no sense, or makes none together.
+        """
         values: dict[str, dict[str, Any]] = {section: {} for section in self.sections}
-        for full, given in self.given.items():
+        for full, value in {**(otherwise or {}), **{full: given.value for full, given in self.given.items()}}.items():
             section, _, setting = full.partition(".")
             if section in values:
-                values[section][setting] = given.value
+                values[section][setting] = value
         return {section: self.with_place(kind, **values[section]) for section, kind in self.sections.items()}
 
     def with_place(self, make: Callable[..., Any], **values: Any) -> Any:
@@ -96,6 +100,7 @@ class SettingsParser(Parser):
         """Keep the settings of a recipe."""
         if not file:
             self.error("--config needs a value: the file of a recipe")
+        self.has_recipe = True
         self.given |= read_recipe(file, self.all_sections)
 
     def _add_setting(self, typed: str, text: str | None) -> None:

@@ -21,10 +21,13 @@ class TrainingSettings:
     and averaged over the `streams`. The steps of `adam` and `rmsprop` do not depend on the scale of the loss."""
     word_rate: float = 1.0
     """Learning rate of the word matrices as a multiple of `lr`. With `adam` and little time, 10 learns faster."""
-    schedule: Literal["epoch", "plateau"] = "epoch"
-    """When the rate is multiplied by `decay`: per `epoch` or on a `plateau`. `epoch`: at the start of every epoch after
-    `decay_after`. `plateau`: after every epoch without a better validation perplexity (PyTorch's example: decay
-    0.25)."""
+    schedule: Literal["epoch", "plateau", "cosine"] = "epoch"
+    """How the rate falls: by `decay` per `epoch` or on a `plateau`, or as a `cosine`. `epoch`: at the start of every
+    epoch after `decay_after`. `plateau`: after every validation that brought no better perplexity (PyTorch's example:
+    decay 0.25). `cosine`: from step to step, to zero at the end of all `tokens` or `epochs`, lr * (1 + cos(pi * share
+    done)) / 2."""
+    warmup: int = 0
+    """Steps over which the rate rises to `lr`, in equal parts. They count as steps of the schedule."""
     decay: float = 0.9
     """Factor on the learning rate, applied as `schedule` says. In inan-2017 it is 0.9, in Zaremba's small model 0.5 and
     in his large one 1 / 1.15."""
@@ -50,8 +53,12 @@ class TrainingSettings:
     vocabulary must be the same, dropout may differ; the schedule starts from the beginning."""
     epochs: int = 50
     """At most this many passes over the training text."""
+    tokens: int | None = None
+    """Train on this many tokens, instead of `epochs`. The last pass over the text may end before the text does."""
+    validations: int | None = None
+    """Validate this often, evenly spread over `tokens` and at their end. None: after each epoch, and at the end."""
     patience: int = 5
-    """Stop after this many epochs without a better validation perplexity (0: never)."""
+    """Stop after this many validations (epochs) without a better perplexity (0: never)."""
     keep: Literal["best", "last"] = "best"
     """Model to export and measure: the `best` on the validation text, or the `last`. Recipes with a set number of
     epochs have the last (Zaremba et al. 2014)."""
@@ -96,7 +103,14 @@ class TrainingSettings:
         )
         require(self.word_rate > 0, f"training.word_rate must be positive, got {self.word_rate}")
         require(0 < self.decay <= 1, f"training.decay must be in (0, 1], got {self.decay}")
-        for name in ("decay_after", "patience", "clip", "weight_decay", "average_patience"):
+        for name in ("tokens", "validations"):
+            value = getattr(self, name)
+            require(value is None or value >= 1, f"training.{name} must be at least 1, got {value}")
+        require(
+            self.validations is None or self.tokens is not None,
+            "training.validations are spread over a number of tokens: set training.tokens",
+        )
+        for name in ("decay_after", "patience", "clip", "weight_decay", "average_patience", "warmup"):
             value = getattr(self, name)
             require(value >= 0, f"training.{name} must not be negative, got {value}")
         for name in ("beta1", "beta2"):

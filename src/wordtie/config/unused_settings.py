@@ -48,13 +48,16 @@ USED: dict[str, tuple[Condition, str]] = {
         (lambda s: s.model.core == "rhn", "a core that is no rhn"),
     ),
     "data.split": (lambda s: path_of(s.data.corpus).is_file(), "a text whose parts are given"),
-    "training.decay_after": (lambda s: s.training.schedule == "epoch", "training.schedule plateau"),
+    "training.decay_after": (lambda s: s.training.schedule == "epoch", "training.schedule {training.schedule}"),
+    "training.decay": (lambda s: s.training.schedule != "cosine", "training.schedule cosine"),
+    "training.epochs": (lambda s: s.training.tokens is None, "training.tokens"),
+    "model.bias_init": (lambda s: s.model.has_output_bias, "no output bias"),
     "training.beta1": (lambda s: s.training.optimiser == "adam", "an optimiser that is not adam"),
     "training.beta2": (lambda s: s.training.optimiser != "sgd", "training.optimiser sgd"),
 }
 """`section.name` to when it is used, and what leaves it unused."""
 AT_THE_START: dict[str, tuple[Condition, str]] = dict.fromkeys(
-    ("model.init", "model.core_init", "model.forget_bias", "model.transform_bias"),
+    ("model.init", "model.core_init", "model.bias_init", "model.forget_bias", "model.transform_bias"),
     (lambda s: s.training.start_from is None, "training.start_from, whose parameters are taken over"),
 )
 """The same for what shapes the parameters that a run starts with, and nothing later."""
@@ -74,5 +77,7 @@ def unused_settings(settings: Settings) -> list[str]:
     found = []
     for name, why in reasons.items():
         section, _, field = name.partition(".")
-        found += unused(section, getattr(settings, section), {field: why.format(loss=settings.loss)})
+        found += unused(
+            section, getattr(settings, section), {field: why.format(loss=settings.loss, training=settings.training)}
+        )
     return found

@@ -54,13 +54,15 @@ def queries(
         yield query, torch.from_numpy(targets_TB).flatten().to(device)
 
 
-def evaluate(model: LanguageModel, ids: Ids, eos_id: int, streams: int = 1) -> Score:
-    """Score a text of word ids, (N,)."""
+def evaluate(model: LanguageModel, ids: Ids, eos_id: int, streams: int = 1, log_p: list[Tensor] | None = None) -> Score:
+    """Score a text of word ids, (N,). Over one stream, log p of each token is added to `log_p`, piece by piece."""
     total, tokens, log_probabilities = 0.0, 0, LogProbabilities(model)
     with evaluating(model) as device:
         for query, targets in queries(model, ids, eos_id, min(streams, len(ids)), device):
-            for nats in _nats(log_probabilities, query, targets):
-                total += nats
+            for log_p_NV, here in log_probabilities(query, targets):
+                total += float(F.nll_loss(log_p_NV, here, ignore_index=PADDING, reduction="sum"))
+                if log_p is not None:
+                    log_p.append(log_p_NV.gather(1, here[:, None])[:, 0].cpu())
             tokens += int((targets != PADDING).sum())
     return Score(total, tokens)
 
@@ -123,8 +125,3 @@ def _windows(blocks: Iterable[Ids], size: int) -> Iterator[Ids]:
         rest = ids[whole:]
     if len(rest):
         yield rest
-
-
-def _nats(log_probabilities: LogProbabilities, query_NE: Tensor, targets_N: Tensor) -> Iterator[float]:
-    for log_p, targets in log_probabilities(query_NE, targets_N):
-        yield float(F.nll_loss(log_p, targets, ignore_index=PADDING, reduction="sum"))

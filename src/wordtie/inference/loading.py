@@ -8,9 +8,9 @@ model.predict("the federal reserve")
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal, TypeAlias
 
 import torch
 
@@ -26,8 +26,8 @@ from wordtie.models.mixture import Mixture
 from wordtie.models.network import Network
 from wordtie.models.next_word import NextWordModel
 from wordtie.ngrams.model import NgramModel
-from wordtie.runs.layout import CONFIG, MODEL
-from wordtie.runs.mixture_run import understand_mixture
+from wordtie.runs.layout import CONFIG, MIXTURE_FOLDER, MODEL, NGRAMS
+from wordtie.runs.mixture_run import is_mixture_of, understand_mixture
 from wordtie.runs.ngram_run import understand_ngrams
 from wordtie.runs.run_folder import (
     LANGUAGE_MODEL,
@@ -56,11 +56,14 @@ class LoadedModel:
 
     @property
     def network(self) -> LanguageModel:
-        """The network itself, in evaluation mode and fp32. Raises `RunFolderError` if the model is none."""
-        if not isinstance(self.model, Network):
+        """The network itself, in evaluation mode and fp32. Raises `RunFolderError` if there is none, or several."""
+        parts = self.model.parts if isinstance(self.model, Mixture) else (self.model,)
+        networks = [part for part in parts if isinstance(part, Network)]
+        if len(networks) != 1:
             where = "" if self.folder is None else f"{self.folder / CONFIG}: "
-            raise RunFolderError(f"{where}holds no network, which is needed here: take the run of a language model")
-        return self.model.network
+            what = "several networks" if networks else "no network"
+            raise RunFolderError(f"{where}holds {what}, and one is needed here: take the run of a language model")
+        return networks[0].network
 
     def surprisal(self, text: str, reset: surprisal.Reset = "line") -> list[surprisal.WordSurprisal]:
         """One record a word: see `wordtie.inference.surprisal`."""
@@ -90,12 +93,27 @@ def _about(model: NextWordModel[Any]) -> str:
     return type(model).__name__
 
 
-def load(run: str | Path, kinds: Sequence[str] = ()) -> LoadedModel:
+Part: TypeAlias = Literal["network", "ngram"]
+"""What a run folder of a network and an n-gram model is opened as, instead of the mixture of both."""
+
+
+def load(run: str | Path, kinds: Sequence[str] = (), part: Part | None = None) -> LoadedModel:
     """Open a run folder, of one of these kinds or of any.
 
-    Raises `RunFolderError` where it is incomplete, damaged, from a newer version or of another kind.
+    A language model that was mixed with n-grams is opened as the mixture, if this is one of the kinds and no `part` is
+    named. Raises `RunFolderError` where it is incomplete, damaged, from a newer version or of another kind.
     """
-    return _loaded(open_stored(path_of(run), *(kinds or _LOADERS)))
+    folder = path_of(run)
+    mixture = folder / MIXTURE_FOLDER
+    if part == "ngram":
+        if not is_mixture_of(mixture, folder):
+            raise RunFolderError(f"{folder}: has no n-gram model: train it with --ngram 5")
+        loaded = _loaded(open_stored(folder / NGRAMS, NGRAM))
+    elif part is None and MIXTURE in (kinds or _LOADERS) and is_mixture_of(mixture, folder):
+        loaded = _loaded(open_stored(mixture, MIXTURE))
+    else:
+        return _loaded(open_stored(folder, *((LANGUAGE_MODEL,) if part else kinds or _LOADERS)))
+    return replace(loaded, folder=folder)
 
 
 def _loaded(stored: StoredModel) -> LoadedModel:

@@ -54,6 +54,13 @@ class LanguageModel(TrainableModel):
         self.constrain()
 
     @torch.no_grad()
+    def start_from_unigram(self, count_V: Tensor) -> None:
+        """Set the output bias, if there is one, to log(share of each word in a text); each counts at least once."""
+        if self.head.bias is not None:
+            count_V = count_V.clamp(min=1).double()
+            self.head.bias.copy_((count_V / count_V.sum()).log())
+
+    @torch.no_grad()
     def constrain(self) -> None:
         """Bring the parameters back to where they are held, after a step of the optimiser."""
         if self.settings.unit_rows:

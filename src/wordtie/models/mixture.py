@@ -168,18 +168,22 @@ def fit_mixture(parts: Sequence[NextWordModel[Any]], blocks: Iterable[Ids]) -> M
     vocabularies and for a text without words.
     """
     Mixture(parts, np.full((1, len(parts)), 1 / len(parts)))  # the vocabularies are checked before the text is read
-    log_p_NP, class_N = _log_probabilities(parts, blocks)
+    return best_mixture(parts, *log_probabilities(parts, blocks))
+
+
+def best_mixture(parts: Sequence[NextWordModel[Any]], log_p_NP: Nats, class_N: Classes) -> Mixture:
+    """As `fit_mixture`, from log p of each token under each part, and the class of its context."""
     require(len(log_p_NP) > 0, "the text to fit weights on has no words")
     one_class_N = np.zeros_like(class_N)
     by_class = class_N.max() > 0 and _held_out(log_p_NP, class_N) > _held_out(log_p_NP, one_class_N)
     if by_class:
         weights_RP = fit_weights(log_p_NP, class_N, Judge.of(parts).classes)
-        if _log_p(log_p_NP, class_N, weights_RP) >= log_p_NP.sum(0).max():
+        if log_p_of_text(log_p_NP, class_N, weights_RP) >= log_p_NP.sum(0).max():
             return Mixture(parts, weights_RP)
     return Mixture(parts, fit_weights(log_p_NP, one_class_N, 1))
 
 
-def _log_probabilities(parts: Sequence[NextWordModel[Any]], blocks: Iterable[Ids]) -> tuple[Nats, Classes]:
+def log_probabilities(parts: Sequence[NextWordModel[Any]], blocks: Iterable[Ids]) -> tuple[Nats, Classes]:
     """(log p of each token under each part, (N, P); the class of its context, (N,)), the text being one stream."""
     states: list[Any] = [part.initial_state(1) for part in parts]
     judge = Judge.of(parts)
@@ -203,12 +207,13 @@ def _held_out(log_p_NP: Nats, class_N: Classes) -> float:
     for fold in range(FOLDS):
         held_N = fold_N == fold
         weights_RP = fit_weights(log_p_NP[~held_N], class_N[~held_N], int(class_N.max()) + 1)
-        total += _log_p(log_p_NP[held_N], class_N[held_N], weights_RP)
+        total += log_p_of_text(log_p_NP[held_N], class_N[held_N], weights_RP)
     return total
 
 
-def _log_p(log_p_NP: Nats, class_N: Classes, weights_RP: Nats) -> float:
-    """Log p of the tokens under the mixture."""
+def log_p_of_text(log_p_NP: Nats, class_N: Classes, weights_RP: Nats) -> float:
+    """Log p of the tokens under a mixture with these weights; one row of them is of all classes."""
+    class_N = class_N if len(weights_RP) > 1 else np.zeros_like(class_N)
     with np.errstate(divide="ignore"):
         return float(np.logaddexp.reduce(log_p_NP + np.log(weights_RP)[class_N], 1).sum())
 
@@ -247,6 +252,8 @@ def expectation_maximisation(log_p_NP: Nats, prior_P: Nats | None = None) -> Nat
             break
     alone = np.eye(parts)[[int(log_p_NP.sum(0).argmax())]]  # steps towards a part that is best everywhere never end
     everywhere = np.zeros(len(log_p_NP), np.intp)
-    if prior_P is None and _log_p(log_p_NP, everywhere, alone) > _log_p(log_p_NP, everywhere, weight_P[None]):
+    if prior_P is None and log_p_of_text(log_p_NP, everywhere, alone) > log_p_of_text(
+        log_p_NP, everywhere, weight_P[None]
+    ):
         weight_P = alone[0]
     return weight_P

@@ -22,8 +22,10 @@ from wordtie.storage.opening import read_regular
 
 
 def decisive(settings: Settings) -> dict[str, Any]:
-    """`section.name` to value, of all but `MAY_CHANGE_ON_RESUME`."""
+    """`section.name` to value, of all but `MAY_CHANGE_ON_RESUME`; a cosine over the epochs depends on their number."""
     passing = {f"training.{name}" for name in MAY_CHANGE_ON_RESUME}
+    if settings.training.schedule == "cosine" and settings.training.tokens is None:
+        passing.remove("training.epochs")
     values = {f"{part}.{name}": value for part, names in resolved(settings).items() for name, value in names.items()}
     return {name: value for name, value in values.items() if name not in passing}
 

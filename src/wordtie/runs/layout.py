@@ -24,5 +24,7 @@ INVOCATIONS = "sessions.jsonl"
 LIVE_PROGRESS = "live_progress"
 PARTS = "parts"
 """Folder of the models that a mixture is made of, each named by the SHA-256 of its manifest."""
+NGRAMS, MIXTURE_FOLDER = "ngram", "mixture"
+"""Folders in that of a language model: the n-gram model of the same text, and the mixture of both."""
 RECORDS = (SETTINGS, METRICS, RESULT, INVOCATIONS, LIVE_PROGRESS)
 """Beside the model: how it came about."""

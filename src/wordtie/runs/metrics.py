@@ -1,4 +1,7 @@
-"""`metrics.jsonl`: a line for each finished epoch, written while a model trains, and read by whoever looks on."""
+"""`metrics.jsonl`, written while a model trains, and read by whoever looks on.
+
+It has a line for each validation, and one every few hundred windows in between, without a `valid_perplexity`.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,26 @@ from wordtie.storage.opening import own_file, read_regular
 from wordtie.storage.strict_json import conform, parse
 
 
-class _Figures(TypedDict):
-    """What a line of `metrics.jsonl` has, at least."""
+class _Line(TypedDict):
+    """What every line of `metrics.jsonl` has, at least."""
 
     epoch: int
+    seconds: float
+
+
+class _Figures(_Line):
+    """That of a validation. `train_perplexity`: of the epoch so far."""
+
     train_perplexity: float
     valid_perplexity: float
-    seconds: float
+
+
+class _Between(_Line):
+    """One between validations. `recent_perplexity`: of the training tokens since the line before."""
+
+    window: int
+    tokens: int
+    recent_perplexity: float
 
 
 class Metrics:
@@ -50,7 +66,7 @@ class Metrics:
         if self.board is not None:
             for name, value in values.items():
                 if isinstance(value, float):
-                    self.board.add_scalar(name, value, values.get("epoch", 0))
+                    self.board.add_scalar(name, value, values.get("window", values.get("epoch", 0)))
             self.board.flush()
 
     def close(self) -> None:
@@ -73,7 +89,7 @@ def _tensorboard(folder: Path) -> Any:
 
 
 def finished_epochs(folder: Path) -> list[dict[str, Any]]:
-    """The lines of `metrics.jsonl`; one that is being written is left out.
+    """The lines of validations in `metrics.jsonl`, as a rule one for each epoch; one that is being written is left out.
 
     Raises `RunFolderError` where another is damaged.
     """
@@ -91,12 +107,12 @@ def finished_epochs(folder: Path) -> list[dict[str, Any]]:
         except ValueError as error:
             hint = "take the file from a copy"
             raise RunFolderError(f"{path}, line {number}: damaged, not the figures of an epoch: {hint}") from error
-    return lines
+    return [line for line in lines if "valid_perplexity" in line]
 
 
 def _figures(line: bytes) -> dict[str, Any]:
     values = conform(parse(line), dict[str, Any])
-    conform(values, _Figures)
+    conform(values, _Between if "recent_perplexity" in values else _Figures)
     if values["epoch"] < 1:
         raise ValueError(values)
     return values

@@ -8,9 +8,10 @@ Shapes: P parts, R classes of contexts.
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -35,6 +36,7 @@ from wordtie.runs.run_folder import (
     sound,
     write_sealed,
 )
+from wordtie.runs.sealed import same_file
 from wordtie.storage.atomic import file_sha256, remove_leftovers, saving
 
 MIXED = (LANGUAGE_MODEL, NGRAM)
@@ -49,10 +51,15 @@ class SavedMixture:
     weights_RP: NDArray[np.float64]
 
 
-def write_mixture(folder: Path, parts: Sequence[Path], weights_RP: NDArray[np.float64], tokenizer: Tokenizer) -> None:
-    """Copy the run folders' models, then write weights and seal. Raises `SaveError`."""
+def write_mixture(
+    folder: Path, parts: Sequence[Path], weights_RP: NDArray[np.float64], tokenizer: Tokenizer, link: bool = False
+) -> None:
+    """Copy the run folders' models, then write weights and seal. Raises `SaveError`.
+
+    `link`: parts of one run folder take their space once; no file of a model is ever changed in place.
+    """
     with saving(folder):
-        names = [_copied(part, folder / PARTS) for part in parts]
+        names = [_copied(part, folder / PARTS, same_file if link else shutil.copy) for part in parts]
     tensors = {"weights": torch.from_numpy(np.asarray(weights_RP, np.float64))}
     config = {"words": len(tokenizer.vocabulary), "parts": names}
     write_sealed(folder, MIXTURE, config, partial(save_tensors, tensors, metadata={"format": "pt"}), tokenizer)
@@ -78,7 +85,16 @@ def understand_mixture(stored: StoredModel) -> SavedMixture:
     return SavedMixture(parts, weights)
 
 
-def _copied(part: Path, folder: Path) -> str:
+def is_mixture_of(folder: Path, part: Path) -> bool:
+    """Whether the folder holds a mixture whose first part is the model that `part` holds now."""
+    try:
+        parts = json.loads((folder / CONFIG).read_bytes())["parts"]
+        return bool(parts[0] == file_sha256(part / MANIFEST))
+    except (OSError, ValueError, TypeError, KeyError, IndexError):
+        return False
+
+
+def _copied(part: Path, folder: Path, copy: Callable[[Path, Path], object]) -> str:
     """The name of the copy of a part, which is whole or not there."""
     name = file_sha256(part / MANIFEST)
     folder.mkdir(parents=True, exist_ok=True)
@@ -86,7 +102,7 @@ def _copied(part: Path, folder: Path) -> str:
     if not (folder / name).exists():
         stage = Path(tempfile.mkdtemp(prefix=".part-", dir=folder))
         for file in MODEL_FILES:
-            shutil.copy(part / file, stage / file)
+            copy(part / file, stage / file)
         stage.chmod(folder.stat().st_mode)
         stage.rename(folder / name)
     return name

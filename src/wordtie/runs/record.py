@@ -58,6 +58,8 @@ _LEAST = {
     "window": 0,
     "nats": -1e300,
     "tokens": 0,
+    "recent_nats": -1e300,
+    "recent_tokens": 0,
     "seconds": 0,
     "measuring_seconds": 0,
     "best_epoch": 0,
@@ -66,10 +68,8 @@ _LEAST = {
 
 
 def _check_history(position: Position) -> None:
-    """It has each finished epoch, and the best of them is the first with the lowest perplexity."""
+    """The best validation is the first with the lowest perplexity."""
     history = position.history
-    if len(history) != position.epoch - 1:
-        raise ValueError(f"position.epoch is {position.epoch}, but position.history has {len(history)} finished epochs")
     if not all(0 < perplexity < math.inf for perplexity in history):
         raise ValueError("position.history has a perplexity that is none")
     best = min(history, default=math.inf)

@@ -39,6 +39,7 @@ class TrainingResult(RunResult):
     stopped: Stopped
     epochs: int
     best_epoch: int
+    """Number of the best validation: its epoch, where there is one after each."""
     seconds: float
     parameters: int
     valid_perplexity: float
@@ -55,6 +56,10 @@ class TrainingResult(RunResult):
     """Target words that the run was trained on."""
     measuring_seconds: float | None = None
     """Of `seconds`, those of validation and of measuring the finished model."""
+    ngram: dict[str, Any] | None = None
+    """Of the n-gram model of the same text: order, n-grams, bytes, seconds, and the same figures; None without one."""
+    mixture: dict[str, Any] | None = None
+    """Of the mixture of both: its weights, and the same figures."""
     text: dict[str, Any] | None = None
     """How the text was read: vocabulary size, tokenisation, `<unk>` and `<eos>` policy, out-of-vocabulary tokens."""
 
@@ -97,6 +102,9 @@ class Position:
     """Windows of it that are done; `nats` and `tokens` are theirs."""
     nats: float = 0.0
     tokens: int = 0
+    recent_nats: float = 0.0
+    """Of the windows since the last line of `metrics.jsonl`, as the next."""
+    recent_tokens: int = 0
     seconds: float = 0.0
     """Of training and validation, over all invocations."""
     measuring_seconds: float = 0.0
@@ -104,9 +112,9 @@ class Position:
     best_perplexity: float = math.inf
     """The best validation objective so far; of a language model, its perplexity."""
     best_epoch: int = 0
-    """0: no epoch has been validated yet."""
+    """Number of the best validation, an epoch where there is one each; 0: there was none yet."""
     history: list[float] = field(default_factory=list)
-    """The validation objective of each epoch."""
+    """The objective at each validation: after each epoch, or as the settings say."""
     started_from: str = ""
     """SHA-256 of the weights that it started from; empty where these were drawn."""
     precisions: list[str] = field(default_factory=list)
@@ -118,6 +126,8 @@ class Position:
         """Count one more window."""
         self.nats += nats
         self.tokens += tokens
+        self.recent_nats += nats
+        self.recent_tokens += tokens
         self.window += 1
 
     def add_precision(self, precision: str) -> None:

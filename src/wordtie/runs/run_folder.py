@@ -30,9 +30,11 @@ from wordtie.runs.layout import (
     CONFIG,
     INVOCATIONS,
     MANIFEST,
+    MIXTURE_FOLDER,
     MODEL,
     MODEL_FILES,
     NEXT,
+    NGRAMS,
     PARTS,
     RECORDS,
     RESULT,
@@ -254,6 +256,7 @@ def clear(folder: Path, but: Sequence[str | Path] = ()) -> None:
         events.unlink()
     if PARTS not in but:
         remove_parts(folder)
+        remove_mixture(folder)
     for emptied in (folder / PARTS, folder / CHECKPOINT.parent, folder / "tensorboard"):
         with suppress(OSError):  # what holds something else stays
             emptied.rmdir()
@@ -264,6 +267,19 @@ def remove_parts(folder: Path, but: Sequence[str] = ()) -> None:
     for part in (folder / PARTS).glob("[0-9a-f]" * 64):
         if part.name not in but:
             shutil.rmtree(part)
+
+
+def remove_mixture(folder: Path) -> None:
+    """Remove what was mixed from the folder's language model and an n-gram model, and that model."""
+    for name in (NGRAMS, MIXTURE_FOLDER):
+        inner = folder / name
+        if not inner.is_symlink() and inner.is_dir():  # a link leads to another's model
+            remove_parts(inner)
+            for file in reversed(MODEL_FILES):
+                (inner / file).unlink(missing_ok=True)
+            for emptied in (inner / PARTS, inner):
+                with suppress(OSError):
+                    emptied.rmdir()
 
 
 def named(folder: str | Path) -> Path:

@@ -59,13 +59,14 @@ def finish_publishing(folder: Path) -> None:
         return
     with tempfile.TemporaryDirectory(prefix=".model-", dir=folder) as name:
         for file in MODEL_FILES:
-            _same_file(published / file, Path(name) / file)
+            same_file(published / file, Path(name) / file)
             (Path(name) / file).replace(folder / file)
         sync(folder)
         published.rename(Path(name) / NEXT)
 
 
-def _same_file(path: Path, other: Path) -> None:
+def same_file(path: Path, other: Path) -> None:
+    """Give a file another name; a copy, where it cannot have two."""
     try:
         other.hardlink_to(path)
     except OSError:  # a file system without hard links

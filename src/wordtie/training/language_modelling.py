@@ -72,11 +72,15 @@ class LanguageModelling:
         self.settings = settings
         self.data = data
         self.precision = precision
+        self.log_p: dict[str, list[Tensor]] = {}
+        """Of each token of the texts that `measure` read, in pieces; no pieces if it was sampled."""
         self.noise = build_noise(settings.noise, data, device)
         self.batches_per_epoch = window_count(len(data.train), training.streams, training.steps)
         self.tokens_per_epoch = training.streams * stream_length(len(data.train), training.streams)
         self.model = LanguageModel(settings.model, len(data.vocabulary)).to(device)
         count_V = torch.from_numpy(np.bincount(data.train, minlength=len(data.vocabulary))).to(device)
+        if settings.model.bias_init == "unigram":
+            self.model.start_from_unigram(count_V)
         loss = build_loss(settings.loss, training.fused, precision, count_V, settings.has_sparse_updates)
         self.objective = NextWordLoss(self.model, self.noise, loss)
 
@@ -126,7 +130,7 @@ class LanguageModelling:
         found: dict[str, Any] = {"text": text | {f"{split}_oov": info.splits[split].oov for split in ("valid", "test")}}
         what = ""
         for split, ids, most in (("valid", self.data.valid, None), ("test", self.data.test, math.inf)):
-            score = self._final(ids)
+            score = self._final(ids, self.log_p.setdefault(split, []))
             what = what or why_diverged(score, self.model.words, most)
             found |= {
                 f"{split}_perplexity": score.perplexity,
@@ -136,24 +140,28 @@ class LanguageModelling:
         return found, what
 
     def seconds_to_measure(self) -> float:
-        """Of validating once and measuring both texts over one stream, by the time a few words take."""
+        """Of validating once and measuring both texts."""
+        return sum(self.measuring_times())
+
+    def measuring_times(self) -> tuple[float, float]:
+        """Seconds (to validate once, to measure both texts over one stream), by the time a few words take."""
         self.model.use(self.settings.training.fused)
         valid, test = self.data.valid, self.data.test
-        total = 0.0
+        sample, found = valid[:SAMPLE_WORDS], []
         for streams, words in ((VALIDATION_STREAMS, len(valid)), (1, len(valid) + len(test))):
-            sample = valid[:SAMPLE_WORDS]
             started = time.monotonic()
             self._score(sample, streams)
-            total += (time.monotonic() - started) * words / len(sample)
-        return total
+            found.append((time.monotonic() - started) * words / len(sample))
+        return found[0], found[1]
 
     def _score(self, ids: Ids, streams: int = 1) -> Score:
         return evaluate(self.model, ids, self.data.vocabulary.eos_id, streams)
 
-    def _final(self, ids: Ids) -> Score:
-        """Over one stream, or over draws of the noise where `noise.prediction` is sampling."""
+    def _final(self, ids: Ids, log_p: list[Tensor]) -> Score:
+        """Over one stream, or over draws of the noise where `noise.prediction` is sampling; fills `log_p`."""
         noise = self.settings.noise
+        log_p.clear()
         if noise.predicts_with != "sampling":
-            return self._score(ids)
+            return evaluate(self.model, ids, self.data.vocabulary.eos_id, log_p=log_p)
         eos_id, steps = self.data.vocabulary.eos_id, self.settings.training.steps
         return evaluate_sampled(self.model, self.noise, ids, eos_id, steps, noise.samples)

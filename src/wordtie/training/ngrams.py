@@ -40,8 +40,7 @@ class NgramResult(RunResult):
 def train_ngrams(settings: NgramSettings, out: str | Path, mode: run_folder.Mode = "new") -> NgramResult:
     """Fit modified Kneser-Ney n-grams to the training text and write the run folder.
 
-    `mode` is `new` or `overwrite`: counting cannot resume. Raises `RunFolderError` if
-    a run is there already and `mode` is `new`, `DataError` for a text that cannot be used.
+    Raises `RunFolderError` if a run is there already and `mode` is `new`, `DataError` for a text that cannot be used.
     """
     require(mode != "resume", "an n-gram model is counted in one go: use mode overwrite")
     with run_folder.folder_for_training(out, mode, can_resume=False) as folder:

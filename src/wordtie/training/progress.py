@@ -1,6 +1,7 @@
 """What a person sees while a model trains.
 
-On a terminal: one live line. Elsewhere (a log, a pipe): one line an epoch. All of it on stderr.
+On a terminal: one live line. Elsewhere (a log, a pipe): a line each half minute, and one for each validation. All of it
+on stderr.
 """
 
 from __future__ import annotations
@@ -14,16 +15,19 @@ from typing import Any
 
 from wordtie.console import clock, tell
 
+SECONDS_BETWEEN_LINES = 30.0
+"""In a log file."""
+
 
 class Progress:
     """A live line: epoch, perplexity so far, loss, words a second, time left."""
 
-    def __init__(self, epochs: int, windows: int, max_seconds: float = math.inf) -> None:
+    def __init__(self, epochs: float, windows: int, max_seconds: float = math.inf) -> None:
         self.epochs = epochs
         self.windows = windows
         self.max_seconds = max_seconds
         self.started = time.monotonic()
-        self.shown = 0.0
+        self.shown = -math.inf
         self.first: float | None = None
         """When the first window was done."""
         self.words = 0
@@ -54,9 +58,11 @@ class Progress:
         now = time.monotonic()
         if self.first is None:  # the rate leaves out getting ready, of which this window has its share
             self.first = now
+            self.shown = now if self.live is None else self.shown
             return
         self.words += words
-        if self.live is None or now - self.shown < 0.2 or tokens == 0:
+        pause = SECONDS_BETWEEN_LINES if self.live is None else 0.2
+        if now - self.shown < pause or tokens == 0:
             return
         self.shown = now
         rate = self.words / (now - self.first)
@@ -64,9 +70,13 @@ class Progress:
         left = min(left, self.max_seconds - (now - self.started))
         loss = nats / tokens
         perplexity = math.exp(min(loss, 50))
+        epochs = f"epoch {epoch}/{math.ceil(self.epochs)}  "
         # a narrow terminal cuts it off at the right
         figures = f"{clock(left)} left  perplexity {perplexity:.1f}  loss {loss:.3f}  {rate:,.0f} words/s"
-        self.live.update(self.task, completed=done, description=f"epoch {epoch}/{self.epochs}  ", figures=figures)
+        if self.live is None:
+            tell(f"{epochs}{100 * done / self.windows:.0f} %  {figures}")
+        else:
+            self.live.update(self.task, completed=done, description=epochs, figures=figures)
 
     def measuring(self, what: str) -> None:
         """Show that the model is being measured on the `what` text, in the place of figures that stand still."""

@@ -17,7 +17,7 @@ from wordtie.runs.parameters import Shape, check_numbers, check_tensors, shapes
 from wordtie.runs.result import Position
 from wordtie.training.optim import SLOTS
 from wordtie.training.run_state import RunState
-from wordtie.training.schedule import averaging_begins
+from wordtie.training.schedule import Budget, averaging_begins, budget_of, windows_done
 from wordtie.training.task import Tensors
 
 LARGEST_STEP = 2**24
@@ -34,6 +34,20 @@ def check_position(position: Position, settings: TrainingSettings, words: int) -
         raise ValueError(f"position.tokens is {position.tokens}, but {tokens} after {position.window} windows")
     if position.window == 0 and position.nats != 0:
         raise ValueError(f"position.nats is {position.nats} at the start of an epoch")
+    _check_history(position, budget_of(settings, windows, settings.streams * stream_length(words, settings.streams)))
+
+
+def _check_history(position: Position, budget: Budget) -> None:
+    """There is a value for each validation; that which is due after the last window may be to come."""
+    done, validated = windows_done(budget, position), len(position.history)
+    due = budget.due(done)
+    just_due = position.window > 0 and budget.after(due) == done
+    ends_epoch = position.window == budget.windows_per_epoch
+    if not (validated == due - just_due or (validated == due and not (just_due and ends_epoch))):
+        raise ValueError(
+            f"position.history has {validated} validations, but {due} are due in epoch {position.epoch} after "
+            f"{position.window} windows"
+        )
 
 
 def check_resumable(tensors: Tensors, state: RunState, position: Position, settings: Settings, words: int) -> None:
@@ -41,14 +55,16 @@ def check_resumable(tensors: Tensors, state: RunState, position: Position, setti
     training = settings.training
     check_position(position, training, words)
     windows = window_count(words, training.streams, training.steps)
-    taken = (position.epoch - 1) * windows + position.window
-    finished = range(1, position.epoch)
+    budget = budget_of(training, windows, training.streams * stream_length(words, training.streams))
+    taken = windows_done(budget, position)
+    finished = range(1, len(position.history) + 1)
     patience = training.average_patience
     begun = next((epoch for epoch in finished if averaging_begins(position.history[:epoch], patience)), None)
     check_tensors(tensors, _expected(tensors, state, position, settings, taken, begun is not None))
     check_numbers(tensors, torch.finfo(torch.float32).max)
-    if begun is not None and int(tensors["averaged.steps"]) != 1 + taken - begun * windows:
-        raise ValueError(f"averaged.steps is {int(tensors['averaged.steps'])}, not {1 + taken - begun * windows}")
+    averaged = 0 if begun is None else 1 + taken - budget.after(begun)
+    if begun is not None and int(tensors["averaged.steps"]) != averaged:
+        raise ValueError(f"averaged.steps is {int(tensors['averaged.steps'])}, not {averaged}")
     for name, tensor in tensors.items():
         slot = name.rpartition(".")[2] if name.startswith("optimiser.") else ""
         if slot == "step" and float(tensor) != min(taken, LARGEST_STEP):

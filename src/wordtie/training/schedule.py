@@ -1,23 +1,108 @@
-"""What changes from epoch to epoch: the learning rate, and when averaging begins.
+"""What changes while a model trains: the learning rate, when it is validated, when averaging begins.
 
 epoch      lr * decay once for each epoch after `decay_after`: Zaremba et al. (2014) halve it (small) or divide it by
            1.15 (large), inan-2017 multiplies by 0.9 or 0.97
 plateau    lr * decay once for each epoch that brought no better validation perplexity: PyTorch's word-level example,
            decay 1 / 4
+cosine     lr * (1 + cos(pi * share done)) / 2, from step to step (Loshchilov & Hutter 2017, without restarts)
+warmup     the first steps have 1 / n, 2 / n, ... of the rate
 averaging  Merity, Keskar & Socher (2018), algorithm 1: from the first epoch whose validation perplexity is above the
            best of those more than n epochs before it
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from wordtie.config import TrainingSettings
 from wordtie.runs.result import Position, Stopped
 
 
+@dataclass(frozen=True)
+class Budget:
+    """How many windows a training has, and after which of them the model is validated.
+
+    It follows from settings and text alone, so that it is the same after a kill.
+    """
+
+    windows: int
+    """In all; the last epoch may end before the text does."""
+    windows_per_epoch: int
+    validations: int | None = None
+    """Spread evenly; None: after each epoch and the last window."""
+
+    @property
+    def epochs(self) -> float:
+        """How often the text is read."""
+        return self.windows / self.windows_per_epoch
+
+    @property
+    def measurements(self) -> int:
+        """How often the model is validated; never without a step in between."""
+        return min(self.validations or math.ceil(self.epochs), self.windows)
+
+    def after(self, number: int) -> int:
+        """After how many windows validation `number` takes place, from 1; 0 is the start.
+
+        >>> budget = Budget(windows=250, windows_per_epoch=100)
+        >>> [budget.after(number) for number in range(budget.measurements + 1)]
+        [0, 100, 200, 250]
+        """
+        if self.validations is None:
+            end = number * self.windows_per_epoch
+            return self.windows if end - self.windows_per_epoch < self.windows < end else end
+        return -(-number * self.windows // self.measurements)
+
+    def due(self, windows: int) -> int:
+        """How many validations are due after so many windows.
+
+        >>> budget = Budget(windows=10, windows_per_epoch=100, validations=3)
+        >>> [budget.after(number) for number in (1, 2, 3)], [budget.due(windows) for windows in (3, 4, 9, 10)]
+        ([4, 7, 10], [0, 1, 2, 3])
+        """
+        if self.validations is None:
+            return windows // self.windows_per_epoch + (
+                windows == self.windows and windows % self.windows_per_epoch > 0
+            )
+        return windows * self.measurements // self.windows
+
+
+def budget_of(training: TrainingSettings, windows_per_epoch: int, tokens_per_epoch: int) -> Budget:
+    """The budget of a training on a text with so many windows and tokens: `tokens`, rounded up to whole windows, or
+    else `epochs`.
+
+    >>> budget_of(TrainingSettings(tokens=1500), windows_per_epoch=10, tokens_per_epoch=1000).windows
+    15
+    """
+    if training.tokens is None:
+        return Budget(training.epochs * windows_per_epoch, windows_per_epoch)
+    windows = -(-training.tokens * windows_per_epoch // tokens_per_epoch)
+    return Budget(windows, windows_per_epoch, training.validations)
+
+
+def rate_of_step(settings: TrainingSettings, budget: Budget, position: Position, step: int) -> float:
+    """The rate of a step, counted from 0 over all epochs: of the one before the position, or after it.
+
+    A function of these and of nothing else, so that it is the same after a kill.
+    """
+    warm = min(1.0, (step + 1) / settings.warmup) if settings.warmup else 1.0
+    if settings.schedule == "cosine":
+        return settings.lr * warm * (1 + math.cos(math.pi * step / budget.windows)) / 2
+    return learning_rate(settings, position.epoch, position.history) * warm
+
+
+def windows_done(budget: Budget, position: Position) -> int:
+    """Windows that were trained on, over all epochs."""
+    return (position.epoch - 1) * budget.windows_per_epoch + position.window
+
+
 def learning_rate(settings: TrainingSettings, epoch: int, history: Sequence[float] = ()) -> float:
-    """The rate of an epoch, counted from 1. `history` has the validation perplexity of each epoch before it."""
+    """The rate of an epoch, counted from 1, by the schedules `epoch` and `plateau`.
+
+    `history` has the validation perplexity of each epoch before it.
+    """
     drops = without_gain(history) if settings.schedule == "plateau" else max(0, epoch - settings.decay_after)
     return settings.lr * settings.decay**drops
 
@@ -31,12 +116,17 @@ def without_gain(history: Sequence[float]) -> int:
     return count
 
 
-def why_finished(training: TrainingSettings, position: Position) -> Stopped | None:
+def why_finished(training: TrainingSettings, budget: Budget, position: Position) -> Stopped | None:
     """Why nothing more is to be trained; None if something is."""
-    if position.epoch > training.epochs:
+    if len(position.history) >= budget.measurements:
         return "finished"
     tired = out_of_patience(position.history, training.patience, training.average_patience)
-    return "patience" if tired and position.window == 0 else None
+    return "patience" if tired and is_validated(budget, position) else None
+
+
+def is_validated(budget: Budget, position: Position) -> bool:
+    """Whether nothing was trained since the last validation, or since the start."""
+    return windows_done(budget, position) == budget.after(len(position.history))
 
 
 def out_of_patience(history: Sequence[float], patience: int, average_patience: int) -> bool:

@@ -1,81 +1,44 @@
-"""Training: text in, a run folder out. Read `Trainer.run` from top to bottom.
+"""The training loop. Read `Trainer.run` from top to bottom.
 
 Training is truncated back-propagation through time. Gradients are clipped by their global norm, and the recurrent state
-is carried from window to window. After each epoch the model is validated; the best one so far, or the last, becomes the
-run folder's model. One checkpoint file holds everything that decides what comes next: weights, optimiser, recurrent
-state, random numbers, position. A run that was killed therefore resumes with bit-identical results.
+is carried from window to window. After each epoch, or as the settings say, the model is validated; the best one so far,
+or the last, becomes the run folder's model. One checkpoint file holds everything that decides what comes next: weights,
+optimiser, recurrent state, random numbers, position. A run that was killed therefore resumes with bit-identical
+results.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from pathlib import Path
-from typing import Any, NoReturn
+from itertools import islice
+from typing import NoReturn
 
-import torch
-
-from wordtie.config import Settings, TrainingSettings, parse_time
-from wordtie.config.keywords import settings_from
-from wordtie.config.unused_settings import unused_settings
-from wordtie.console import say
-from wordtie.data.input_warnings import training_text_warnings
-from wordtie.data.prepare import prepare
+from wordtie.config import TrainingSettings, parse_time
 from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.evaluation.perplexity import Score
-from wordtie.models.memory import check_size
 from wordtie.runs import checkpoint
 from wordtie.runs.live_progress import LiveProgress
-from wordtie.runs.result import Position, Stopped, TrainingResult
-from wordtie.runs.run_folder import Mode, folder_for_training
+from wordtie.runs.result import Stopped, TrainingResult
 from wordtie.training.divergence import NO_NUMBER, diverged, why_unusable
-from wordtie.training.language_modelling import LanguageModelling
-from wordtie.training.optim import build_optimiser, parameter_groups, set_learning_rate
-from wordtie.training.precision import precision_of, resolve_device
-from wordtie.training.process import exclusive_training
+from wordtie.training.optim import set_learning_rate
 from wordtie.training.progress import Progress
 from wordtie.training.run_state import RunState
-from wordtie.training.run_writer import RunWriter, read_resumable
-from wordtie.training.schedule import averaging_begins, learning_rate, why_finished
+from wordtie.training.run_writer import RunWriter
+from wordtie.training.schedule import (
+    averaging_begins,
+    budget_of,
+    is_validated,
+    rate_of_step,
+    why_finished,
+    windows_done,
+)
 from wordtie.training.step import train_step
 from wordtie.training.stop_signals import StopSignals
-from wordtie.training.task import Task, Tensors, Validation
-from wordtie.training.warm_start import load_start, read_start
+from wordtie.training.task import Batch, Task, Tensors, Validation
 
-
-def train(settings: Settings | str | Path, out: str | Path, mode: Mode = "new", **named: Any) -> TrainingResult:
-    """Train a language model in the folder `out`.
-
-    `settings` may be the name or path of a text. Keyword arguments change single settings, by the names that the
-    command line takes: `train("novel.txt", "runs/novel", hidden=400)`.
-
-    `mode` says what to do with a run that is there: `new` refuses, `resume` continues it, `overwrite` replaces it. Only
-    one training runs in a process at a time. While it lasts, other threads must not draw torch's random numbers, or the
-    result changes.
-
-    Raises `RunFolderError` if `out` holds a run that `mode` does not allow for or cannot resume, `SettingsError` for
-    invalid settings, `DataError` for a text that cannot be used, `DivergedError` if the loss stops being a number,
-    `SaveError` if something cannot be written. Ctrl-C, SIGTERM and SIGHUP save a checkpoint, then raise
-    `KeyboardInterrupt`, `SystemExit(143)` and `SystemExit(129)`.
-    """
-    settings = settings_from(settings, **named)
-    device = resolve_device(settings.training.device)
-    precision = precision_of(settings, device)
-    with exclusive_training(settings.training.threads, device), folder_for_training(out, mode) as folder:
-        resumable = read_resumable(folder, settings) if mode == "resume" else None
-        start = None if resumable else read_start(settings)
-        data = prepare(settings.data)
-        if not resumable:  # of a resumed run they have been said
-            say([f"{folder}: no run to resume, so a new one starts"] if mode == "resume" else [])
-            say([*unused_settings(settings), *training_text_warnings(data)])
-        check_size(settings, len(data.vocabulary), device)
-        torch.manual_seed(settings.training.seed)
-        task = LanguageModelling(settings, data, device, precision)
-        started_from = load_start(start, settings, task.model, data) if start else ""
-        optimiser = build_optimiser(settings.training, parameter_groups(task.model, settings.training.word_rate))
-        state = RunState(task.model, optimiser, task.initial_state(), Position(started_from=started_from))
-        writer = RunWriter(folder, settings, data, mode, resumable)
-        return Trainer(task, settings.training, state, writer, str(precision).removeprefix("torch.")).run()
+WINDOWS_BETWEEN_LINES = 200
+"""Of `metrics.jsonl`, apart from those of validations."""
 
 
 class Trainer:
@@ -92,7 +55,8 @@ class Trainer:
         self.signals = StopSignals()
         """Obeyed after the batch in which they come; while validating, after that."""
         self.max_seconds = parse_time(training.max_time) if training.max_time else math.inf
-        self.progress = Progress(training.epochs, task.batches_per_epoch, self.max_seconds)
+        self.budget = budget_of(training, task.batches_per_epoch, task.tokens_per_epoch)
+        self.progress = Progress(self.budget.epochs, task.batches_per_epoch, self.max_seconds)
         self.live = LiveProgress(writer.folder)
         self.started = time.monotonic()
         self.seconds_before = 0.0
@@ -101,18 +65,18 @@ class Trainer:
         """Of `max_seconds`, what measuring in the end will take."""
 
     def run(self) -> TrainingResult:
-        """Epoch after epoch, until the last, or until patience or time runs out; then measure the model."""
+        """Train until the budget is used up, or until patience or time runs out; then measure the model."""
         state = self.state
         self.writer.begin(state)
         self.seconds_before = state.position.seconds
-        if not why_finished(self.training, state.position):
+        if not why_finished(self.training, self.budget, state.position):
             state.position.add_precision(self.precision)
             self.writer.begin_invocation(state)
         if self.training.max_time:
             self.reserve = min(self.task.seconds_to_measure(), self.max_seconds / 2)
         with self.writer, self.progress:
             with self.signals:
-                stopped = self.train_epochs()
+                stopped = self.train()
             if self.signals.heard:
                 self.checkpoint()
                 self.progress.say(f"interrupted; the same command {self.writer.how_to_resume}resumes")
@@ -125,35 +89,78 @@ class Trainer:
             self.progress.say(f"stopped: {stopped}; measuring the model on the validation and the test text")
             return self.finish(stopped, exported)
 
-    def train_epochs(self) -> Stopped:
+    def train(self) -> Stopped:
         """Train until there is a reason to stop."""
-        first = self.state.position.epoch
-        while not (why := why_finished(self.training, self.state.position)) and not self.signals.heard:
-            if (self.state.position.epoch > first and self.out_of_time()) or not self.train_epoch():
+        state, first = self.state, len(self.state.position.history)
+        while not (why := why_finished(self.training, self.budget, state.position)) and not self.signals.heard:
+            validated = len(state.position.history)
+            if (validated > first and self.out_of_time()) or not self.train_until(self.budget.after(validated + 1)):
                 return "max_time"
+            self.finish_interval()
         return why or "finished"
 
-    def train_epoch(self) -> bool:
-        """The rest of the current epoch, then validation; False if time or a signal ended it early."""
-        task, state, training = self.task, self.state, self.training
-        position = state.position
-        lr = learning_rate(training, position.epoch, position.history)
-        set_learning_rate(state.optimiser, lr)
+    def train_until(self, end: int) -> bool:
+        """Train to `end`, a number of windows over all epochs; False if time or a signal ended it early."""
+        task, state = self.task, self.state
         task.prepare_for_training()
-        for batch in task.batches(start=position.window):
-            if not train_step(task.objective, state, batch, training.clip):
-                self.diverged(f"window {position.window + 1}")
-            self.progress.window(position.epoch, position.window, position.nats, position.tokens, batch.words)
-            self.live(position.epoch - 1 + position.window / task.batches_per_epoch, self.seconds())
-            if position.window < task.batches_per_epoch:
-                if self.signals.heard or self.out_of_time():
+        while windows_done(self.budget, state.position) < end:
+            if state.position.window == task.batches_per_epoch:
+                self.begin_epoch()
+            windows = end - windows_done(self.budget, state.position)
+            for batch in islice(task.batches(start=state.position.window), windows):
+                if not self.train_on(batch, end):
                     return False
-                if position.window % training.checkpoint_every == 0:
-                    self.checkpoint()
-        self.finish_epoch(lr)
         return True
 
-    def finish_epoch(self, lr: float) -> None:
+    def train_on(self, batch: Batch, end: int) -> bool:
+        """One step, and what is due after it; False if time or a signal ends training before `end`."""
+        state, training, position = self.state, self.training, self.state.position
+        step = windows_done(self.budget, position)
+        set_learning_rate(state.optimiser, rate_of_step(training, self.budget, position, step))
+        if not train_step(self.task.objective, state, batch, training.clip):
+            self.diverged(f"window {position.window + 1}")
+        self.progress.window(position.epoch, position.window, position.nats, position.tokens, batch.words)
+        done = windows_done(self.budget, position)
+        self.live(done / self.budget.windows_per_epoch, self.seconds())
+        if done < end:
+            if self.signals.heard or self.out_of_time():
+                return False
+            if done % WINDOWS_BETWEEN_LINES == 0:
+                self.write_line()
+            if position.window % training.checkpoint_every == 0:
+                self.checkpoint()
+        return True
+
+    def write_line(self, **figures: float) -> None:
+        """A line of `metrics.jsonl`: of a validation, if it has figures, or else between two."""
+        position = self.state.position
+        figures = figures or {"recent_perplexity": Score(position.recent_nats, position.recent_tokens).perplexity}
+        self.writer.metrics.write(
+            epoch=position.epoch,
+            window=windows_done(self.budget, position),
+            tokens=self.tokens_seen(),
+            lr=self.rate(),
+            **figures,
+            seconds=round(self.seconds(), 3),
+        )
+        position.recent_nats, position.recent_tokens = 0.0, 0
+
+    def rate(self) -> float:
+        """Of the last step."""
+        position = self.state.position
+        return rate_of_step(self.training, self.budget, position, windows_done(self.budget, position) - 1)
+
+    def tokens_seen(self) -> int:
+        """Target words of all windows so far."""
+        position = self.state.position
+        return (position.epoch - 1) * self.task.tokens_per_epoch + position.tokens
+
+    def begin_epoch(self) -> None:
+        """Go back to the beginning of the text."""
+        self.state.position.next_epoch()
+        self.state.hidden_state = self.task.initial_state()
+
+    def finish_interval(self) -> None:
         """Validate, keep the model if it is to be kept, write it all down."""
         self.checkpoint()  # a kill during validation must not cost what was trained since the last one
         state, position = self.state, self.state.position
@@ -163,19 +170,14 @@ class Trainer:
         exported = self.for_export() if keeps else state.kept  # the last step that may find that the run diverged
         position.seconds = self.seconds()
         train_perplexity = Score(position.nats, position.tokens).perplexity
-        self.writer.metrics.write(
-            epoch=position.epoch,
-            lr=lr,
-            train_perplexity=train_perplexity,
-            **validation.figures,
-            seconds=round(position.seconds, 3),
-        )
+        self.write_line(train_perplexity=train_perplexity, **validation.figures)
+        epoch = f"{position.epoch - 1 + position.window / self.task.batches_per_epoch:.2f}".removesuffix(".00")
         self.progress.say(
-            f"epoch {position.epoch}  lr {lr:.4g}  training perplexity {format_perplexity(train_perplexity)}  "
+            f"epoch {epoch}  lr {self.rate():.4g}  training perplexity {format_perplexity(train_perplexity)}  "
             f"{validation.summary}  {position.seconds:.0f} s"
         )
         if better:
-            position.best_perplexity, position.best_epoch = validation.objective, position.epoch
+            position.best_perplexity, position.best_epoch = validation.objective, len(position.history) + 1
         if keeps:
             state.kept = exported
             self.writer.export(exported)
@@ -183,8 +185,8 @@ class Trainer:
         if not state.average.mean and averaging_begins(position.history, self.training.average_patience):
             state.average.begin(state.model)
             self.progress.say("from here on the mean of the weights is validated and exported")
-        position.next_epoch()
-        state.hidden_state = self.task.initial_state()
+        if position.window == self.task.batches_per_epoch:
+            self.begin_epoch()
         self.checkpoint()
 
     def validate(self) -> Validation:
@@ -206,12 +208,12 @@ class Trainer:
         return exported
 
     def provisional(self) -> Tensors:
-        """What to export when time ran out: the current parameters, unless those of a finished epoch are better.
+        """What to export when time ran out: the current parameters, unless those of a validation are better.
 
         The checkpoint does not record this, so that a stop does not change what the whole run ends with.
         """
         state = self.state
-        if state.position.window == 0 and state.kept:  # nothing was trained since the last validation
+        if is_validated(self.budget, state.position) and state.kept:
             return state.kept
         validation = self.validate()
         if self.training.keep == "best" and validation.objective >= state.position.best_perplexity:
@@ -237,7 +239,7 @@ class Trainer:
             weights_sha256=checkpoint.tensors_sha256(exported),
             precision=", ".join(position.precisions),
             epochs_trained=round(position.epoch - 1 + position.window / self.task.batches_per_epoch, 4),
-            tokens_seen=(position.epoch - 1) * self.task.tokens_per_epoch + position.tokens,
+            tokens_seen=self.tokens_seen(),
             measuring_seconds=round(measuring_seconds, 1),
             **figures,
         )

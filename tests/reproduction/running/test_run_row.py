@@ -25,6 +25,7 @@ from wordtie.reproduction.running import run_row
 from wordtie.reproduction.running.measures import MEASURES
 from wordtie.reproduction.running.run_row import Place
 from wordtie.runs import checkpoint, layout, provenance, run_folder
+from wordtie.training import train as train_module
 from wordtie.training import trainer
 from wordtie.vectors.agreement import agreement_of
 from wordtie.vectors.extraction import vectors_of
@@ -124,11 +125,11 @@ def test_a_damaged_record_is_told_of_before_training(row: Row, place: Place, mon
 
 def test_a_run_that_goes_on_elsewhere_says_so(row: Row, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     longer = dataclasses.replace(row, changes={**row.changes, "training.epochs": 3})
-    monkeypatch.setattr(trainer, "precision_of", lambda settings, device: torch.float32)
+    monkeypatch.setattr(train_module, "precision_of", lambda settings, device: torch.float32)
     assert run_row.run_row(row, 1, place) == "done"
     here = provenance.machine()
     monkeypatch.setattr(provenance, "machine", lambda device: {**here, "gpu": "another"})
-    monkeypatch.setattr(trainer, "precision_of", lambda settings, device: torch.bfloat16)
+    monkeypatch.setattr(train_module, "precision_of", lambda settings, device: torch.bfloat16)
     assert run_row.run_row(longer, 1, place) == "done"
     entry = entry_of(row, place)
     assert [each["gpu"] for each in entry["machines"]] == [here["gpu"], "another"]

@@ -33,7 +33,7 @@ from wordtie.runs.layout import CHECKPOINT, MANIFEST, SETTINGS
 from wordtie.runs.provenance import invocations, versions
 from wordtie.runs.record import read_record
 from wordtie.runs.result import TrainingResult
-from wordtie.training.trainer import train
+from wordtie.training.train import train
 
 Outcome: TypeAlias = Literal["done", "already", "stopped"]
 """Finished and entered; entered before; out of time, to be gone on with."""

@@ -1,0 +1,69 @@
+"""What `wordtie train TEXT` takes for settings that nobody set: the recipe for people.
+
+The defaults of the dataclasses are those of the papers, from which the rows of `wordtie reproduce` are counted. The
+recipe learns most of a text in the minutes that a person waits; `wordtie.training.plan` fits it to text, machine and
+time. It was chosen on the validation texts of Penn Treebank, the State of the Union and WikiText-2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+_ADAM = {
+    "training.lr": 0.003,
+    "training.word_rate": 10.0,
+    "training.beta1": 0.8,
+    "training.warmup": 50,
+    "training.clip": 32.0,
+    "training.streams": 32,
+    "training.steps": 32,
+    "training.schedule": "plateau",
+    "training.decay": 0.3,
+    "training.patience": 3,
+}
+"""What belongs to the optimiser: rates and clipping of another one are other numbers."""
+_DROPOUT = {"model.input_dropout": 0.3, "model.hidden_dropout": 0.3}
+"""What belongs to the masks that `model.dropout` chooses."""
+
+RECOMMENDED: dict[str, Any] = {
+    "model.head": "tied_linear",
+    "model.hidden": 320,
+    "model.embedding": 160,
+    "model.layers": 1,
+    "model.bias_init": "unigram",
+    "model.forget_bias": 1.0,
+    "model.dropout": "zaremba",
+    **_DROPOUT,
+    "loss.kind": "cross_entropy",
+    "loss.softmax": "sampled",
+    "loss.samples": 512,
+    "training.optimiser": "adam",
+    **_ADAM,
+}
+"""`section.name` to value; without a time, training stops when validation no longer improves."""
+
+BUDGET = ("training.tokens", "training.validations")
+"""What a plan for a time sets beside them."""
+_TOGETHER: dict[str, Collection[str]] = {
+    "training.optimiser": _ADAM,
+    "model.dropout": _DROPOUT,
+    "model.head": ("model.embedding", "model.bias_init"),
+    "model.hidden": ("model.embedding",),
+    "model.core": ("model.forget_bias",),
+    "loss.kind": ("loss.softmax", "loss.samples"),
+    "training.schedule": ("training.decay", "training.patience", "training.warmup"),
+    "training.tokens": ("training.schedule", "training.decay", "training.patience"),
+    "training.start_from": ("model.bias_init",),
+}
+"""Whoever sets the one chooses the others, too: the recipe's values were chosen with its own."""
+
+
+def recommended(given: Collection[str]) -> dict[str, Any]:
+    """The recipe's values for what was not given.
+
+    >>> "training.lr" in recommended(["training.optimiser"]), "training.lr" in recommended(["model.hidden"])
+    (False, True)
+    """
+    left = {*given, *(name for each in given for name in _TOGETHER.get(each, ()))}
+    return {name: value for name, value in RECOMMENDED.items() if name not in left}

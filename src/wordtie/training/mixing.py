@@ -1,0 +1,100 @@
+"""An n-gram model of the training text, and its mixture with the network that was trained on the same.
+
+Both lie in the network's run folder, which stays the run folder of a language model: `ngram/` holds the counts,
+`mixture/` the weights, and the parts under a second name. The mixture lists the parts' SHA-256, so one that is older
+than the network is not taken for its mixture.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from wordtie.config.ngram import NgramSettings
+from wordtie.data.token_file import PreparedData
+from wordtie.models.language_model import LanguageModel
+from wordtie.models.mixture import Classes, best_mixture, log_p_of_text, log_probabilities
+from wordtie.models.network import Network
+from wordtie.models.next_word import Nats
+from wordtie.ngrams.kneser_ney import fit_kneser_ney
+from wordtie.ngrams.model import NgramModel
+from wordtie.runs.layout import MIXTURE_FOLDER, MODEL, NGRAMS
+from wordtie.runs.mixture_run import write_mixture
+from wordtie.runs.ngram_run import SavedNgrams, write_ngrams
+from wordtie.runs.result import TrainingResult
+
+
+def mix_with_ngrams(
+    result: TrainingResult,
+    settings: NgramSettings,
+    data: PreparedData,
+    model: LanguageModel,
+    log_p: Mapping[str, Sequence[Tensor]],
+) -> TrainingResult:
+    """Fit n-grams to the training text and weights to the validation text; write both beside the network.
+
+    `log_p`: of each token of a split under the network, in pieces, if it is known. Returns the result with the figures
+    of the n-gram model and of the mixture, which is saved.
+    """
+    started = time.monotonic()
+    folder, tokenizer = result.folder, data.tokenizer
+    eos_id = data.vocabulary.eos_id if tokenizer.sentences else None
+    minimum_counts = settings.minimum_of_each_order
+    trie = fit_kneser_ney(
+        data.train, len(data.vocabulary), settings.order, eos_id=eos_id, minimum_counts=minimum_counts
+    )
+    write_ngrams(folder / NGRAMS, SavedNgrams(settings, trie, tokenizer, data.texts))
+    parts = (Network(model, data.vocabulary), NgramModel(data.vocabulary, trie))
+    texts = {split: _Read.of(parts, getattr(data, split), log_p.get(split, ())) for split in ("valid", "test")}
+    mixture = best_mixture(parts, texts["valid"].log_p_NP, texts["valid"].class_N)
+    write_mixture(folder / MIXTURE_FOLDER, [folder, folder / NGRAMS], mixture.weights_RP, tokenizer, link=True)
+    ngram = {
+        "order": settings.order,
+        "ngrams": trie.ngrams,
+        "bytes": (folder / NGRAMS / MODEL).stat().st_size,
+        "seconds": round(time.monotonic() - started, 1),
+    }
+    alone_RP = np.array([[0.0, 1.0]])
+    result = replace(
+        result,
+        ngram=ngram | _figures(texts, alone_RP),
+        mixture={"weights": mixture.weights_RP.tolist()} | _figures(texts, mixture.weights_RP),
+    )
+    result.save()
+    return result
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A text as the parts have read it."""
+
+    log_p_NP: Nats
+    class_N: Classes
+
+    @classmethod
+    def of(cls, parts: tuple[Network, NgramModel], ids: Any, network: Sequence[Tensor]) -> _Read:
+        """`network`: log p of each token under the first part, in pieces; it is computed if there are none."""
+        if not network:
+            return cls(*log_probabilities(parts, [ids]))
+        log_p_N1, class_N = log_probabilities(parts[1:], [ids])
+        return cls(np.hstack([torch.cat(list(network)).double().numpy()[:, None], log_p_N1]), class_N)
+
+
+def _figures(texts: Mapping[str, _Read], weights_RP: Nats) -> dict[str, float]:
+    """Perplexity, nats and tokens of each split under these weights."""
+    found: dict[str, float] = {}
+    for split, read in texts.items():
+        nats, tokens = -log_p_of_text(read.log_p_NP, read.class_N, weights_RP), len(read.class_N)
+        found |= {
+            f"{split}_perplexity": math.exp(min(nats / tokens, 700.0)),
+            f"{split}_nats": nats,
+            f"{split}_tokens": tokens,
+        }
+    return found

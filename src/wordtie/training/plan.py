@@ -1,0 +1,239 @@
+"""A recipe that fits itself to text, machine and time: `wordtie train TEXT --time 10m`.
+
+A few steps of a model are timed on the text. From their speed follows how many tokens can be read in the time, and from
+these how large the model is to be and how much of it is dropped. The plan is a number of tokens. It is fixed before
+training starts and is stored with the settings, so that a killed run resumes with bit-identical results.
+
+`choose` is a pure function of what was measured. The sizes are those that were best on the validation texts of Penn
+Treebank and the State of the Union, for budgets from half a million tokens to ten million.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import torch
+
+from wordtie.config import SECTIONS, Settings, to_dict
+from wordtie.config.keywords import settings_from
+from wordtie.config.names import Names
+from wordtie.config.recommended import BUDGET, RECOMMENDED, recommended
+from wordtie.data.prepare import prepare
+from wordtie.data.token_file import PreparedData
+from wordtie.errors import require
+from wordtie.ngrams.kneser_ney import fit_kneser_ney
+from wordtie.training.language_modelling import LanguageModelling
+from wordtie.training.optim import build_optimiser, parameter_groups
+from wordtie.training.precision import precision_of, resolve_device
+from wordtie.training.process import exclusive_training
+from wordtie.training.run_state import RunState
+from wordtie.training.step import train_step
+
+SIZES = ((0.6e6, 128), (1.2e6, 192), (4e6, 256), (9e6, 320), (25e6, 400), (math.inf, 512))
+"""Up to how many training tokens which number of units is best."""
+DROPOUTS = ((1.2, 0.0), (2.5, 0.1), (5.0, 0.2), (9.0, 0.3), (16.0, 0.4), (math.inf, 0.5))
+"""Up to how many epochs which dropout is best."""
+MOST_EPOCHS = 40
+"""More readings of a text teach a model nothing but this text."""
+FEWEST_WINDOWS = 20
+"""Trained on if there is no time at all: a model of nothing is of no use."""
+MOST_VALIDATIONS = 10
+SHARE_OF_MEASURING = 0.1
+"""Of the time, for validation and the figures in the end."""
+SHARE_OF_NGRAMS = 0.25
+"""Of the time that counting n-grams may take; they are left out if it would take longer."""
+MARGIN = 0.05
+"""Of the time, left for what was not foreseen."""
+SECONDS_TO_END = 2.0
+"""To write the model and to end."""
+NGRAM_SAMPLE = 50_000
+"""Tokens counted to estimate how long counting all takes."""
+FIRST_STEPS, TIMED_STEPS = 2, 50
+"""Steps that are not timed, and the most that are."""
+Reasons: TypeAlias = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Timings:
+    """What a machine needs for a model of this text, in seconds."""
+
+    window: float
+    """One step of training."""
+    validation: float
+    """One validation."""
+    measuring: float
+    """The figures of the finished model on the validation and the test text."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Settings for a text, a machine and a time."""
+
+    settings: Settings
+    ngram: int | None
+    """Order of the n-gram model to fit and to mix in; None if there is no time for one."""
+    reasons: Reasons
+    """Three lines: what was chosen, and why."""
+
+
+def plan(text: Settings | str | Path, seconds: float, **named: Any) -> Settings:
+    """Settings with which training on this text takes about so many seconds on this machine, all included.
+
+    `text` and keyword arguments are those of `wordtie.train`; what they set is kept, the rest is chosen. The machine is
+    timed for a few seconds.
+
+        wordtie.train(wordtie.plan("novel.txt", 600), "runs/novel", ngram=5)
+    """
+    settings = settings_from(text, **named)
+    names = Names(SECTIONS)
+    given = {(names.switch(name) or [names.find(name)])[0] for name in named if name not in SECTIONS}
+    default = to_dict(Settings())
+    for section, values in to_dict(settings).items():
+        given |= {f"{section}.{name}" for name, value in values.items() if value != default[section][name]}
+    return make_plan(settings, given, seconds).settings
+
+
+def make_plan(
+    settings: Settings, given: Collection[str], seconds: float, *, ngram: int | None = 5, spent: float = 0.0
+) -> Plan:
+    """As `plan`. `given`: full names of the settings that are kept. `spent`: seconds of the time that are over."""
+    started = time.monotonic() - spent
+    require(seconds > 0, f"the time to plan for must be positive, got {seconds}")
+    data = prepare(settings.data)
+    with exclusive_training(settings.training.threads, resolve_device(settings.training.device)):
+        counting = seconds_to_count(data, ngram) if ngram else 0.0
+        if counting > SHARE_OF_NGRAMS * seconds:
+            ngram, counting = None, 0.0
+        hidden = size(256)
+        for _ in range(2):  # how fast a model is says how large it may be; the second choice keeps the size
+            candidate = with_recipe(settings, given, hidden | streams_for(len(data.train)))
+            timings = time_model(candidate, data, min(2.0, seconds / 40))
+            left = seconds - counting - SECONDS_TO_END - (time.monotonic() - started)
+            chosen = choose(settings, given, len(data.train), left, timings)
+            if chosen.model.hidden == candidate.model.hidden:
+                break
+            hidden = size(chosen.model.hidden)
+        model = replace(chosen.model, hidden=candidate.model.hidden, embedding=candidate.model.embedding)
+        chosen = replace(chosen, model=model)
+    return Plan(chosen, ngram, reasons(chosen, data, seconds, timings, ngram))
+
+
+def choose(settings: Settings, given: Collection[str], words: int, seconds: float, timings: Timings) -> Settings:
+    """The settings for a training text of so many words, at the speed of these timings.
+
+    `seconds`: for training, validation and the figures in the end.
+    """
+    training = with_recipe(settings, given, streams_for(words)).training
+    window = training.streams * training.steps
+    left = max(0.0, seconds * (1 - MARGIN) - timings.measuring - timings.validation)
+    more = int(SHARE_OF_MEASURING * left / max(timings.validation, 1e-9))
+    validations = 1 + max(0, min(more, MOST_VALIDATIONS - 1))
+    windows = max(FEWEST_WINDOWS, int((left - (validations - 1) * timings.validation) / timings.window))
+    tokens = min(windows * window, MOST_EPOCHS * words)
+    if "training.epochs" in given:
+        tokens = training.epochs * words
+    if training.tokens is not None:
+        tokens = training.tokens
+    dropout = _first(DROPOUTS, tokens / words)
+    return with_recipe(
+        settings,
+        given,
+        {
+            **size(_first(SIZES, tokens)),
+            "model.input_dropout": dropout,
+            "model.hidden_dropout": dropout,
+            "training.schedule": "cosine",
+            "training.warmup": min(50, max(1, tokens // window // 10)),
+            "training.tokens": tokens,
+            "training.validations": min(validations, max(1, tokens // window)),
+            "training.patience": 0,
+            **streams_for(words),
+        },
+    )
+
+
+def size(hidden: int) -> dict[str, int]:
+    """Of the model. Word vectors are half as long as the state: they cost more time than they are worth."""
+    return {"model.hidden": hidden, "model.embedding": hidden // 2}
+
+
+def streams_for(words: int) -> dict[str, Any]:
+    """Fewer streams for a short text, so that each is several windows long.
+
+    >>> streams_for(1_000_000), streams_for(1000)
+    ({'training.streams': 32}, {'training.streams': 7})
+    """
+    most = RECOMMENDED["training.streams"]
+    return {"training.streams": max(1, min(most, words // (4 * RECOMMENDED["training.steps"])))}
+
+
+def with_recipe(settings: Settings, given: Collection[str], choices: Mapping[str, Any]) -> Settings:
+    """The recipe's values, and these choices instead of them, for what was not given.
+
+    A choice that was made together with a given setting is not taken (`wordtie.config.recommended`).
+    """
+    free = recommended(given)
+    free |= {name: value for name, value in choices.items() if name in free or name in BUDGET}
+    if free.get("training.schedule") == "cosine":
+        free.pop("training.decay", None)
+    return settings_from(settings, **{name: value for name, value in free.items() if name not in given})
+
+
+def _first(table: Sequence[tuple[float, Any]], number: float) -> Any:
+    return next(value for limit, value in table if number < limit)
+
+
+def time_model(settings: Settings, data: PreparedData, seconds: float) -> Timings:
+    """Train a model for so many seconds, on the beginning of the text, and estimate its validation and its figures."""
+    device = resolve_device(settings.training.device)
+    torch.manual_seed(settings.training.seed)
+    task = LanguageModelling(settings, data, device, precision_of(settings, device))
+    optimiser = build_optimiser(settings.training, parameter_groups(task.model, settings.training.word_rate))
+    state = RunState(task.model, optimiser, task.initial_state())
+    task.prepare_for_training()
+    started, steps = time.monotonic(), 0
+    for number, batch in enumerate(islice(cycle(task.batches(0)), FIRST_STEPS + TIMED_STEPS)):
+        if number == FIRST_STEPS:
+            started = time.monotonic()
+        train_step(task.objective, state, batch, settings.training.clip)
+        steps = number + 1 - FIRST_STEPS
+        if steps > 0 and time.monotonic() - started > seconds:
+            break
+    window = (time.monotonic() - started) / max(1, steps)
+    validation, measuring = task.measuring_times()
+    return Timings(window, validation, measuring)
+
+
+def seconds_to_count(data: PreparedData, order: int) -> float:
+    """How long an n-gram model of the text takes to fit, to store and to measure, estimated on its beginning."""
+    sample = data.train[:NGRAM_SAMPLE]
+    started = time.monotonic()
+    trie = fit_kneser_ney(sample, len(data.vocabulary), order, eos_id=data.vocabulary.eos_id)
+    fitted = time.monotonic() - started
+    trie.log_probabilities(data.valid[:NGRAM_SAMPLE])
+    measured = time.monotonic() - started - fitted
+    texts = (len(data.valid) + len(data.test)) / min(len(data.valid), NGRAM_SAMPLE)
+    return 1.5 * (fitted * len(data.train) / len(sample) + 2 * measured * texts)
+
+
+def reasons(settings: Settings, data: PreparedData, seconds: float, timings: Timings, ngram: int | None) -> Reasons:
+    """Three lines: what was chosen, and why."""
+    model, training = settings.model, settings.training
+    tokens = training.tokens or training.epochs * len(data.train)
+    epochs = tokens / len(data.train)
+    rate = training.streams * training.steps / timings.window
+    enough = f": {MOST_EPOCHS} are enough" if epochs >= MOST_EPOCHS else ""
+    mixed = f"a {ngram}-gram model is mixed in" if ngram else "no n-gram model"
+    return (
+        f"plan: {tokens:,} tokens, {epochs:.2g} epochs{enough}: {seconds:.0f} s at {rate:,.0f} words/s on this machine",
+        f"plan: {model.layers} layer of {model.hidden} units for so many tokens, dropout {model.hidden_dropout:g} for "
+        f"so many epochs, over {len(data.vocabulary):,} words",
+        f"plan: {training.optimiser}, rate {training.lr:g}, {training.streams} streams of {training.steps} steps, "
+        f"softmax {settings.loss.softmax}; {training.validations or 'a'} validations; {mixed}",
+    )

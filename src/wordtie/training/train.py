@@ -1,0 +1,74 @@
+"""`wordtie.train`: settings in, a run folder out. It puts a training together; `Trainer.run` is the loop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from wordtie.config import Settings
+from wordtie.config.keywords import settings_from
+from wordtie.config.ngram import NgramSettings
+from wordtie.config.unused_settings import unused_settings
+from wordtie.console import say
+from wordtie.data.input_warnings import training_text_warnings
+from wordtie.data.prepare import prepare
+from wordtie.models.memory import check_size
+from wordtie.runs import run_folder
+from wordtie.runs.result import Position, TrainingResult
+from wordtie.runs.run_folder import Mode, folder_for_training
+from wordtie.training.language_modelling import LanguageModelling
+from wordtie.training.mixing import mix_with_ngrams
+from wordtie.training.optim import build_optimiser, parameter_groups
+from wordtie.training.precision import precision_of, resolve_device
+from wordtie.training.process import exclusive_training
+from wordtie.training.run_state import RunState
+from wordtie.training.run_writer import RunWriter, read_resumable
+from wordtie.training.trainer import Trainer
+from wordtie.training.warm_start import load_start, read_start
+
+
+def train(
+    settings: Settings | str | Path, out: str | Path, mode: Mode = "new", *, ngram: int | None = None, **named: Any
+) -> TrainingResult:
+    """Train a language model in the folder `out`.
+
+    `settings` may be the name or path of a text. Keyword arguments change single settings, by the names that the
+    command line takes: `train("novel.txt", "runs/novel", hidden=400)`.
+
+    `ngram`: fit an n-gram model of this order to the same text, too, and mix the two with weights fitted to the
+    validation text. Whoever opens the run folder then gets the mixture, unless they ask for the network.
+
+    `mode` says what to do with a run that is there: `new` refuses, `resume` continues it, `overwrite` replaces it. Only
+    one training runs in a process at a time. While it lasts, other threads must not draw torch's random numbers, or the
+    result changes.
+
+    Raises `RunFolderError` if `out` holds a run that `mode` does not allow for or cannot resume, `SettingsError` for
+    invalid settings, `DataError` for a text that cannot be used, `DivergedError` if the loss stops being a number,
+    `SaveError` if something cannot be written. Ctrl-C, SIGTERM and SIGHUP save a checkpoint, then raise
+    `KeyboardInterrupt`, `SystemExit(143)` and `SystemExit(129)`.
+    """
+    settings = settings_from(settings, **named)
+    ngrams = None if ngram is None else NgramSettings(settings.data, ngram)
+    device = resolve_device(settings.training.device)
+    precision = precision_of(settings, device)
+    with exclusive_training(settings.training.threads, device), folder_for_training(out, mode) as folder:
+        resumable = read_resumable(folder, settings) if mode == "resume" else None
+        start = None if resumable else read_start(settings)
+        data = prepare(settings.data)
+        if not resumable:  # of a resumed run they have been said
+            say([f"{folder}: no run to resume, so a new one starts"] if mode == "resume" else [])
+            say([*unused_settings(settings), *training_text_warnings(data)])
+        check_size(settings, len(data.vocabulary), device)
+        torch.manual_seed(settings.training.seed)
+        task = LanguageModelling(settings, data, device, precision)
+        started_from = load_start(start, settings, task.model, data) if start else ""
+        optimiser = build_optimiser(settings.training, parameter_groups(task.model, settings.training.word_rate))
+        state = RunState(task.model, optimiser, task.initial_state(), Position(started_from=started_from))
+        writer = RunWriter(folder, settings, data, mode, resumable)
+        result = Trainer(task, settings.training, state, writer, str(precision).removeprefix("torch.")).run()
+        if ngrams is None:
+            run_folder.remove_mixture(folder)
+            return result
+        return mix_with_ngrams(result, ngrams, data, task.model, task.log_p)

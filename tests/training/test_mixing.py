@@ -1,0 +1,127 @@
+"""A network and n-grams of one text in one run folder."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import wordtie
+from tests.commands import Capture
+from wordtie import cli
+from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, TrainingSettings
+from wordtie.errors import RunFolderError
+from wordtie.models.mixture import Mixture
+from wordtie.runs.result import read_result
+from wordtie.training.train import train
+
+
+@pytest.fixture
+def settings(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(text.parent / "cache"))
+    training = TrainingSettings(epochs=2, streams=4, steps=7, threads=1)
+    loss = LossSettings(kind="cross_entropy")
+    return Settings(DataSettings(corpus=str(text)), ModelSettings(hidden=8), loss, training=training)
+
+
+def test_the_run_folder_opens_as_the_mixture_and_as_its_parts(settings: Settings, text: Path) -> None:
+    result = train(settings, "run", ngram=3)
+    assert result.ngram is not None
+    assert result.mixture is not None
+    assert result.mixture["valid_perplexity"] <= min(result.valid_perplexity, result.ngram["valid_perplexity"])
+    of = {None: result.mixture, "network": result.as_json(), "ngram": result.ngram}
+    for part, figures in of.items():
+        model = wordtie.load("run", part=part)  # type: ignore[arg-type]
+        for split in ("valid", "test"):
+            perplexity = model.evaluate(text / f"{split}.txt").perplexity
+            assert perplexity == pytest.approx(figures[f"{split}_perplexity"], rel=1e-5)
+    assert isinstance(wordtie.load("run").model, Mixture)
+    assert wordtie.load("run").network.parameter_count() == result.parameters
+    assert read_result(Path("run")) == result
+
+
+def test_the_network_is_that_of_a_run_without_n_grams(settings: Settings) -> None:
+    assert train(settings, "mixed", ngram=3).weights_sha256 == train(settings, "alone").weights_sha256
+
+
+def test_a_run_that_goes_on_drops_the_mixture_of_before(settings: Settings) -> None:
+    train(settings, "run", ngram=3)
+    shutil.copytree("run/mixture", "old")
+    train(settings, "run", mode="resume", epochs=4)
+    assert not Path("run/mixture").exists()
+    shutil.copytree("old", "run/mixture")  # as while it trains further: of a network that is no longer there
+    assert not isinstance(wordtie.load("run").model, Mixture)
+    with pytest.raises(RunFolderError, match="has no n-gram model: train it with --ngram 5"):
+        wordtie.load("run", part="ngram")
+
+
+def test_overwriting_leaves_nothing_of_the_mixture(settings: Settings) -> None:
+    train(settings, "run", ngram=3)
+    train(settings, "run", mode="overwrite")
+    assert not Path("run/mixture").exists()
+    assert not Path("run/ngram").exists()
+
+
+def test_parts_take_their_space_once(settings: Settings) -> None:
+    train(settings, "run", ngram=3)
+    assert Path("run/model.safetensors").stat().st_nlink == 2
+    assert Path("run/ngram/model.safetensors").stat().st_nlink == 2
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [["a b"], ["the cat sat on the mat"] * 20, [f"w{2 * n} w{2 * n + 1}" for n in range(40)], ["word " * 100]],
+    ids=["three tokens", "one sentence", "every word different", "one line"],
+)
+def test_tiny_texts_give_a_model_or_one_clear_line(
+    lines: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    Path("text.txt").write_text("".join(f"{line}\n" for line in lines))
+    for options in (["--time", "2s"], ["--epochs", "2"]):
+        code = cli.main(["train", "text.txt", "--hidden", "8", "--overwrite", "--out", "run", *options])
+        printed = capsys.readouterr()
+        if code:
+            assert "Traceback" not in printed.err
+            assert printed.err.count("wordtie: error: ") == 1
+        else:
+            assert "mixture" in printed.out
+            assert wordtie.load("run").surprisal("word")
+
+
+def test_a_model_worse_than_word_frequencies_is_warned_of(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    bad = [
+        "--hidden",
+        "8",
+        "--optimiser",
+        "sgd",
+        "--lr",
+        "1e-6",
+        "--epochs",
+        "1",
+        "--bias-init",
+        "zero",
+        "--out",
+        "bad",
+    ]
+    assert cli.main(["train", str(text), "--ngram", "none", *bad]) == 0
+    assert "worse than word frequencies alone" in capsys.readouterr().err
+
+
+def test_like_takes_a_papers_row(capsys: Capture) -> None:
+    from wordtie.reproduction.papers.registry import ROWS
+
+    row = "inan-2017/table-1/ptb-small-real"
+    assert cli.main(["train", "--like", row, "--seed", "7", "--print-config"]) == 0
+    printed = capsys.readouterr().out
+    assert "seed: 7" in printed
+    assert f"lr: {ROWS[row].settings().training.lr}" in printed
+    assert cli.main(["train", "--like", "inan-2017/table-1/ptb-smal-real"]) == 2
+    assert f"did you mean {row}?" in capsys.readouterr().err

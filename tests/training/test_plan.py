@@ -1,0 +1,112 @@
+"""Plans for a time: what is chosen from timings, and that the command keeps to them."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+import wordtie
+from tests.commands import Capture
+from wordtie import cli
+from wordtie.config import Settings, TrainingSettings
+from wordtie.training import plan as planning
+from wordtie.training.plan import Timings, choose, make_plan
+
+FAST = Timings(window=0.05, validation=1.0, measuring=5.0)
+
+
+def planned_seconds(settings: Settings, timings: Timings) -> float:
+    training = settings.training
+    assert training.tokens
+    assert training.validations
+    windows = training.tokens / (training.streams * training.steps)
+    return windows * timings.window + training.validations * timings.validation + timings.measuring
+
+
+@pytest.mark.parametrize("seconds", [30.0, 120.0, 600.0, 3600.0])
+def test_the_time_is_used_and_kept(seconds: float) -> None:
+    chosen = choose(Settings(), [], words=2_000_000, seconds=seconds, timings=FAST)
+    assert 0.9 * seconds < planned_seconds(chosen, FAST) <= seconds
+    assert chosen.training.validations
+    assert (chosen.training.validations - 1) * FAST.validation <= 0.1 * seconds
+
+
+def test_more_time_gives_a_larger_model_and_more_dropout() -> None:
+    plans = [choose(Settings(), [], 1_000_000, seconds, FAST) for seconds in (20, 100, 1000, 10_000)]
+    assert [each.model.hidden for each in plans] == sorted({each.model.hidden for each in plans})
+    assert [each.model.hidden_dropout for each in plans] == sorted(each.model.hidden_dropout for each in plans)
+    assert plans[0].model.hidden_dropout == 0.0
+
+
+def test_a_short_text_is_not_read_forever_and_has_few_streams() -> None:
+    chosen = choose(Settings(), [], 100, 3600, FAST)
+    assert chosen.training.tokens == planning.MOST_EPOCHS * 100
+    assert chosen.training.streams == 1
+
+
+def test_no_time_left_still_trains_some_steps() -> None:
+    chosen = choose(Settings(), [], 1_000_000, 1.0, FAST)
+    assert chosen.training.tokens == planning.FEWEST_WINDOWS * 32 * 32
+
+
+def test_what_was_given_is_kept() -> None:
+    settings = Settings(training=TrainingSettings(lr=0.01, optimiser="adam", epochs=2))
+    chosen = choose(settings, ["training.lr", "training.epochs"], 1000, 60, FAST)
+    assert (chosen.training.lr, chosen.training.tokens) == (0.01, 2000)
+    sgd = choose(Settings(), ["training.optimiser"], 1000, 60, FAST)
+    assert sgd.training.lr == TrainingSettings().lr, "the recipe's rate is one of adam"
+
+
+def test_a_plan_for_python(text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    settings = wordtie.plan(str(text), 3, hidden=200)
+    assert settings.model.hidden == 200, "the default of the dataclass, but given"
+    assert settings.training.schedule == "cosine"
+    assert settings.training.tokens
+
+
+def test_n_grams_that_take_too_long_are_left_out(text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    settings = Settings(data=wordtie.DataSettings(corpus=str(text)))
+    monkeypatch.setattr(planning, "SHARE_OF_NGRAMS", 0.0)
+    plan = make_plan(settings, [], 3)
+    assert plan.ngram is None
+    assert "no n-gram model" in plan.reasons[2]
+
+
+def test_the_command_plans_trains_and_resumes_the_same_plan(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    command = ["train", str(text), "--time", "4s", "--hidden", "8", "--out", "run"]
+    assert cli.main([*command, "--max-time", "0.001s"]) == 0
+    assert capsys.readouterr().err.count("plan: ") == 3
+    before = (tmp_path / "run" / "settings.yaml").read_text().replace("max_time: 0.001s", "max_time: null")
+    started = time.monotonic()
+    assert cli.main([*command, "--resume"]) == 0
+    assert time.monotonic() - started < 60
+    assert (tmp_path / "run" / "settings.yaml").read_text() == before
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert result["stopped"] == "finished"
+    assert result["mixture"]["valid_perplexity"] <= min(result["valid_perplexity"], result["ngram"]["valid_perplexity"])
+
+
+def test_print_config_prints_the_whole_plan(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert cli.main(["train", str(text), "--time", "3s", "--hidden", "8", "--print-config"]) == 0
+    printed = capsys.readouterr().out
+    (tmp_path / "recipe.yaml").write_text(printed)
+    assert cli.main(["train", "--config", str(tmp_path / "recipe.yaml"), "--print-config"]) == 0
+    assert capsys.readouterr().out == printed
+
+
+@pytest.mark.parametrize("arguments", [["--time", "soon"], ["--time", "2m", "--like", "inan-2017/table-1/ptb-small"]])
+def test_times_and_rows_that_make_no_sense(arguments: list[str], capsys: Capture) -> None:
+    assert cli.main(["train", "sotu", *arguments]) == 2
+    assert "--time" in capsys.readouterr().err
