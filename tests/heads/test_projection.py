@@ -10,7 +10,7 @@ import torch
 from wordtie.config import ModelSettings
 from wordtie.heads.build import build_head
 from wordtie.heads.projection import Projection
-from wordtie.heads.tied_linear import TiedLinear
+from wordtie.heads.tied import TiedLinear
 
 
 def test_tied_linear_scores_words_by_the_word_matrix() -> None:

@@ -12,7 +12,7 @@ from tests.reference.losses import literal_loss, slow_loss
 from wordtie.config import LossSettings
 from wordtie.losses.augmented import AugmentedLoss
 from wordtie.losses.build import build_loss
-from wordtie.losses.cross_entropy import CrossEntropy
+from wordtie.losses.loss import CrossEntropy
 
 SHAPES = {"odd": (5, 7, 3), "one token": (1, 7, 3), "two words": (4, 2, 2), "smallest": (1, 2, 1)}
 FORMS = ["readable", "fused"]

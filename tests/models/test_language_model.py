@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from wordtie.config import ModelSettings, NoiseSettings
-from wordtie.losses.cross_entropy import CrossEntropy
+from wordtie.losses.loss import CrossEntropy
 from wordtie.models.language_model import LanguageModel
 from wordtie.noise.noisy_forward import Noise
 from wordtie.training.language_modelling import NextWordLoss, window

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from tests.reference.variational_smoothing import Masks, Sources, window_loss
-from wordtie.losses.cross_entropy import CrossEntropy
+from wordtie.losses.loss import CrossEntropy
 from wordtie.nn.drawn_rows import RowDraw, distinct_words, drawn_rows
 from wordtie.nn.dropout import element_mask
 from wordtie.noise.proposals import Proposal

@@ -10,7 +10,7 @@ import torch
 from wordtie.config import ModelSettings, NoiseSettings
 from wordtie.evaluation.perplexity import evaluate
 from wordtie.evaluation.sampled import evaluate_sampled
-from wordtie.losses.cross_entropy import CrossEntropy
+from wordtie.losses.loss import CrossEntropy
 from wordtie.models.language_model import LanguageModel
 from wordtie.noise.noisy_forward import MATRIX, Noise
 from wordtie.noise.proposals import Proposal

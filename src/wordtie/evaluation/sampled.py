@@ -15,8 +15,7 @@ import torch
 
 from wordtie.data.batches import Ids, batches
 from wordtie.evaluation.perplexity import Score
-from wordtie.losses.cross_entropy import CrossEntropy
-from wordtie.losses.loss import Scoring
+from wordtie.losses.loss import CrossEntropy, Scoring
 from wordtie.models.language_model import LanguageModel
 from wordtie.models.network import SCORES_AT_ONCE, evaluating
 from wordtie.noise.noisy_forward import Noise

@@ -1,13 +1,19 @@
-"""The tied head: words are scored by the matrix that reads them.
+"""The tied heads: words are scored by the matrix that reads them, which a head is handed at call time.
 
-Inan, Khosravi & Socher (2017), section 4 (RE: output bias 0), and Press & Wolf (2017) (WT: U = V).
-The head stores no matrix; it is handed the word matrix at call time.
+Tied, with no matrix of its own: Inan, Khosravi & Socher (2017), section 4 (RE: output bias 0), and Press & Wolf (2017)
+(WT: U = V).
+
+Tied with a linear map, so that hidden and embedding size are free (tied+L) or the map is held small (WT + PR):
+Gulordava, Aina & Boleda (2018), o = (h L) E^T with E the word matrix, and Press & Wolf (2017), the same with L square
+and a penalty on it. The head stores L alone.
 """
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+
+from wordtie.heads.projection import Projection
 
 
 class Tied(nn.Module):
@@ -28,3 +34,20 @@ class Tied(nn.Module):
     def penalty(self) -> Tensor | float:
         """Nothing to add to the loss."""
         return 0.0
+
+
+class TiedLinear(Tied):
+    """The query is h L, scored by the word matrix."""
+
+    def __init__(self, words: int, projection: Projection, bias: bool) -> None:
+        super().__init__(words, bias)
+        self.projection = projection
+
+    def forward(self, hidden_NH: Tensor) -> Tensor:
+        """(N, H) to the query (N, E)."""
+        query_NE: Tensor = self.projection(hidden_NH)
+        return query_NE
+
+    def penalty(self) -> Tensor | float:
+        """The map's, in nats, to be added to the loss summed over a window's tokens."""
+        return self.projection.penalty()

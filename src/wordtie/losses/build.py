@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -10,9 +11,8 @@ from torch import Tensor
 from wordtie.config import LossSettings
 from wordtie.kernels.softmax.loss import Pull, softmax_loss
 from wordtie.losses.augmented import AugmentedLoss
-from wordtie.losses.cross_entropy import CrossEntropy
 from wordtie.losses.interpolated import Interpolated
-from wordtie.losses.loss import Loss, LossSum, Scoring
+from wordtie.losses.loss import CrossEntropy, Loss, LossSum, Scoring
 from wordtie.losses.sampled import CandidateSampler, SampledLoss
 
 
@@ -53,11 +53,33 @@ def build_loss(
 
 
 def _full(settings: LossSettings, fused: bool, precision: torch.dtype) -> Loss:
-    if settings.kind == "cross_entropy":
-        return FusedLoss(None, precision) if fused else CrossEntropy()
-    if settings.kind == "interpolated":
-        return Interpolated(settings.temperature, settings.beta, settings.gradient_through_target)
+    fast = FUSED.get(settings.kind) if fused else None
+    return LOSSES[settings.kind](settings) if fast is None else FusedLoss(fast(settings), precision)
+
+
+def _pull(settings: LossSettings) -> Pull:
     of_2016 = settings.kind == "augmented_2016"
     temperature = 1.0 if of_2016 else settings.temperature
-    how = temperature, settings.weight, settings.gradient_through_target, settings.form, of_2016
-    return FusedLoss(Pull(*how), precision) if fused else AugmentedLoss(*how)
+    return Pull(temperature, settings.weight, settings.gradient_through_target, settings.form, of_2016)
+
+
+def _augmented(settings: LossSettings) -> Loss:
+    pull = _pull(settings)
+    return AugmentedLoss(pull.temperature, pull.gamma, pull.through_target, pull.form, pull.biased)
+
+
+LOSSES: dict[str, Callable[[LossSettings], Loss]] = {
+    "cross_entropy": lambda settings: CrossEntropy(),
+    "augmented": _augmented,
+    "augmented_2016": _augmented,
+    "interpolated": lambda settings: Interpolated(
+        settings.temperature, settings.beta, settings.gradient_through_target
+    ),
+}
+"""The readable forms, by `loss.kind`."""
+FUSED: dict[str, Callable[[LossSettings], Pull | None]] = {
+    "cross_entropy": lambda settings: None,
+    "augmented": _pull,
+    "augmented_2016": _pull,
+}
+"""What the fast twin of a form is given; a form that is not here has none."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+import torch.nn.functional as F
 from torch import Tensor
 
 
@@ -69,3 +70,14 @@ class Loss(ABC):
     ) -> LossSum:
         """The same, of tensors by their order in `Scoring`."""
         return self.forward(Scoring(query_NE, output_VE, bias_V, targets_N, input_VE, drawn_NE))
+
+
+class CrossEntropy(Loss):
+    """-sum log softmax(W q + b)[target]: the readable form; `wordtie.kernels` has the fast ones."""
+
+    def forward(self, scoring: Scoring) -> LossSum:
+        """Sum over the N tokens, in nats."""
+        scores_NV, bias_V = scores(scoring), scoring.bias_V
+        logits_NV = scores_NV if bias_V is None else scores_NV + bias_V
+        nats = F.cross_entropy(logits_NV, scoring.targets_N, reduction="sum")
+        return LossSum(cross_entropy=nats, total=nats, tokens=scoring.targets_N.numel())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from wordtie.config import ModelSettings
 from wordtie.nn.core import Core
 from wordtie.nn.gru import GRU
@@ -10,18 +12,24 @@ from wordtie.nn.masks import Dropouts
 from wordtie.nn.rhn import RHN
 from wordtie.nn.rnn import RNN
 
+CORES: dict[str, Callable[[ModelSettings, Dropouts], Core]] = {
+    "gru": lambda settings, dropouts: GRU(*_sizes(settings), dropouts),
+    "lstm": lambda settings, dropouts: LSTM(*_sizes(settings), dropouts, settings.forget_bias),
+    "rhn": lambda settings, dropouts: RHN(
+        *_sizes(settings), dropouts, settings.depth, settings.coupled_gates, settings.transform_bias
+    ),
+    "rnn": lambda settings, dropouts: RNN(*_sizes(settings), dropouts),
+}
+"""By `model.core`."""
+
 
 def build_core(settings: ModelSettings) -> Core:
     """The core that the settings ask for."""
-    sizes = (settings.embedding_size, settings.hidden, settings.layers)
-    dropouts = build_dropouts(settings)
-    if settings.core == "gru":
-        return GRU(*sizes, dropouts)
-    if settings.core == "rnn":
-        return RNN(*sizes, dropouts)
-    if settings.core == "rhn":
-        return RHN(*sizes, dropouts, settings.depth, settings.coupled_gates, settings.transform_bias)
-    return LSTM(*sizes, dropouts, settings.forget_bias)
+    return CORES[settings.core](settings, build_dropouts(settings))
+
+
+def _sizes(settings: ModelSettings) -> tuple[int, int, int]:
+    return settings.embedding_size, settings.hidden, settings.layers
 
 
 def build_dropouts(settings: ModelSettings) -> Dropouts:
