@@ -79,7 +79,7 @@ def find_benchmarks(files: list[str] | None, may_be_missing: bool) -> list[Bench
 def judge(sets: list[WordVectors], benchmarks: list[Benchmark], seed: int) -> tuple[list[Line], list[Line]]:
     """(a row for each set and benchmark, one for each further set against the first).
 
-    What cannot be ranked has no figures, and is said on stderr. Raises `NothingToRankError` where nothing can be.
+    What cannot be ranked has no figures and is named on stderr. Raises `NothingToRankError` if nothing can be ranked.
     """
     from wordtie.vectors.similarity import NothingToRankError, coverage, difference, similarity
 

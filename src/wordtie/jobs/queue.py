@@ -1,6 +1,6 @@
 """Run many trainings: several side by side, each its own process, one live table of all.
 
-A job is a command that trains in a folder and goes on from what it finds there. The queue starts jobs as places become
+A job is a command that trains in a folder and continues what it finds there. The queue starts jobs as places become
 free, reads their `metrics.jsonl`, and ends when all have. When the time is over it sends SIGTERM, at which a run saves
 where it is and leaves, without measuring what is not finished; Ctrl-C, SIGTERM and SIGHUP (a lost connection) are
 passed on in the same way. A job is told how long it has, too (`--max-time`), so that it ends in time should the queue
@@ -58,7 +58,7 @@ class Job:
 
     @property
     def progress(self) -> JobProgress:
-        """Where it is, in the session that was begun last: trained anew, that is the first again."""
+        """Where it is, in the stage that was started last; if the row is trained again, that is the first."""
         begun = [_begun(folder) for folder, _ in self.sessions]
         stage = begun.index(max(begun))
         folder, epochs = self.sessions[stage]

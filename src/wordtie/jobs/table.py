@@ -40,7 +40,7 @@ class JobProgress:
     valid_perplexity: float | None = None
     best_perplexity: float | None = None
     seconds_left: float | None = None
-    """Until the last epoch, should it come to that; early stopping may end the run sooner."""
+    """Until the last epoch; early stopping may end the run sooner."""
     share: float = 0.0
     """Of the epoch that is being trained, what is done."""
     damaged: bool = False

@@ -100,7 +100,7 @@ def begin_invocation(folder: Path, fresh: bool, device: torch.device, where: dic
 
 
 def end_invocation(folder: Path, how: str) -> None:
-    """Add to the last call how it ended, which is said where nothing more is to be expected. Raises `SaveError`."""
+    """Add to the last invocation how it ended, if the run will not continue. Raises `SaveError`."""
     calls = sessions(folder)
     calls[-1]["ended"] = how
     write_text(folder / SESSIONS, "".join(f"{json.dumps(call)}\n" for call in calls))

@@ -23,8 +23,8 @@ from wordtie.storage.strict_json import conform, parse
 Entry: TypeAlias = dict[str, Any]
 VERSION = 1
 DIVERGED = "later_session_diverged"
-"""Where an entry keeps the changes of a later session that came to nothing."""
-HINT = "take it from a copy, or run the row with --again"
+"""Where an entry keeps the changes of a later stage that diverged."""
+HINT = "restore it from a copy, or run the row with --again"
 
 
 class _Sealed(TypedDict):
