@@ -1,6 +1,6 @@
 """A small tied LSTM with ordinary dropout against the same model on `torch.nn.LSTM` and `cross_entropy`.
 
-Ordinary dropout draws anew at every step, where the papers' variational masks stay for a window; it is what
+Ordinary dropout draws a mask at every step, the papers' variational dropout one per window; it is what
 `torch.nn.LSTM` offers, so that this is the fairest look at the library's own fast path. Both drop the word vectors,
 what goes from layer to layer, and what goes to the softmax (Zaremba et al. 2014).
 """

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 
 def tell(line: str, end: str = "\n") -> None:
-    """Print on stderr. Where nobody reads any more, the terminal or the pipe gone, the work goes on."""
+    """Print on stderr. If nobody reads any more, because the terminal or the pipe is gone, work continues."""
     with suppress(OSError):
         print(line, end=end, file=sys.stderr, flush=True)
 

@@ -93,12 +93,12 @@ def test_a_damaged_model(run: Path, name: str, damage: Callable[[bytes], bytes],
     (run / name).write_bytes(damage(before[name]))
     err = refused(["predict", "run", "w1"], capsys)
     assert "damaged" in err
-    assert "take it from a copy, or have it written anew with --resume" in err
+    assert "restore it from a copy, or write it again with --resume" in err
     assert cli.main([*train("--training.epochs", "1", "--training.checkpoint_every", "50"), "--resume"]) == 0
     assert {each: (run / each).read_bytes() for each in MODEL_FILES} == before
     shutil.rmtree(run / "checkpoints")
     (run / name).write_bytes(damage(before[name]))
-    assert refused(["predict", "run", "w1"], capsys).endswith("take it from a copy\n")
+    assert refused(["predict", "run", "w1"], capsys).endswith("restore it from a copy\n")
     if name != "manifest.json" or damage is not flipped:  # a flipped digest speaks of the file it is of
         assert f"run/{name}: " in err
 

@@ -24,7 +24,7 @@ examples:
   wordtie baseline --config runs/ptb/settings.yaml --split valid --json
 
 Both are counted on the training text and measured on the test text. Text, vocabulary and token counts
-are those of `wordtie train` with the same data settings, so that the perplexities compare. Kneser-Ney is
+are those of `wordtie train` with the same data settings, so perplexities can be compared. Kneser-Ney is
 the modified, interpolated form; its contexts end at the sentence."""
 
 USAGE = "[CORPUS] [--SETTING VALUE ...] [--config RECIPE] [--order 5] [--split test] [--json]"

@@ -16,14 +16,14 @@ from wordtie.commands._shared import Parser, UsageError, whole_number
 HELP = """\
 Measure the claims of speed and memory.
 
-Most claims run ours and its alternative in turn, in one process; start-up, memory and vocabulary are measured in new
-ones, start-up and vocabulary against a fixed goal. Printed are the median ratio (how many times better, for memory
-too), its spread (distance of the quartiles over the median), and measured ÷ floor: the time taken over that of the
-multiply-adds alone, at the rate of a matrix product in the same run; for the memory of the loss, that of the gradients
-alone.
+Most claims run ours and the alternative in turn, in one process. Start-up, memory and vocabulary are measured in new
+processes, start-up and vocabulary against a fixed goal. It prints the median ratio (how many times better, also for
+memory), its spread (distance of the quartiles over the median), and measured ÷ floor: the time relative to that of the
+multiply-adds alone, at the rate of a matrix product in the same run; for the memory of the loss, relative to the
+gradients alone.
 
-It needs a checkout, since the measurements are in its folders benchmarks/ and tests/. What came out is kept in
-results/bench/, that of --quick is not. `growth` is a plot and not a claim: it runs only when it is named.
+It needs a checkout, because the measurements are in benchmarks/ and tests/. Results are kept in results/bench/, except
+those of --quick. `growth` is a plot, not a claim, and runs only if it is named.
 
 examples:
   wordtie bench                           every claim, about half an hour on an idle machine

@@ -29,10 +29,10 @@ KEYS = ("phrase", "rank")
 HELP = """\
 List what models expect after the same phrases, side by side.
 
-For each phrase there is a line a rank, then a line for the word that follows in truth where it is known, then the
-probability that each model gives to <unk> and to the most frequent words together. A phrases file has a phrase a line
-(`-` is stdin), and after a tab, if you like, the word that follows. With --text, the masses before every word of a
-text are listed instead: on average, where other words came, and the share of the text that is really so.
+For each phrase it prints one line per rank, then the word that really follows (if it is known), then the probability
+that each model gives to <unk> and to the most frequent words together. A phrases file has one phrase per line (`-` is
+stdin), optionally with a tab and the word that follows. With --text, it prints these probabilities before every word
+of a text instead: the mean, the mean before other words, and the share of such words in the text.
 
 examples:
   wordtie compare runs/base runs/real --phrase "the minister of industry science and"

@@ -12,14 +12,14 @@ from wordtie.errors import DataError
 HELP = """\
 List the corpora known by name.
 
-A corpus that is not on this machine is downloaded by `wordtie train` where it has a public address.
+`wordtie train` downloads a corpus that is not on this machine, if it has a public address.
 Put your own copies into $WORDTIE_DATA/NAME, under the names of the files that --json lists.
 
 Each corpus is one of:
-  here       its files are there, and are the known ones by their SHA-256
-  download   it is not there, and `wordtie train` would fetch it
-  missing    it is not there, and has no address to fetch it from
-  damaged    a file is there that is not the known one, or cannot be read: no command takes it by this name
+  here       its files are on this machine, with the known SHA-256
+  download   `wordtie train` would download it
+  missing    it is not here, and has no public address
+  damaged    a file has another SHA-256 or cannot be read; no command accepts it by this name
 
 examples:
   wordtie corpora

@@ -19,7 +19,7 @@ HELP = """\
 Measure the perplexity of a text under a trained model.
 
 The text is one stream: every token is predicted once, the first from <eos>, and the state is carried over. Without
-FILE it is a text of the corpus that the model was trained on.
+FILE, the test text of the model's own corpus is measured (--split chooses another).
 
 examples:
   wordtie evaluate runs/ptb

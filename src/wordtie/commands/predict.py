@@ -9,8 +9,8 @@ from wordtie.errors import DataError
 HELP = """\
 List the likeliest next words of a phrase.
 
-The output has a header and one line a word, likeliest first, with tabs between the columns. A phrase starts a sentence;
-a line end within it, or <eos> anywhere, ends one.
+The output has a header and one line per word, likeliest first, with tabs between the columns. A phrase is read as the
+start of a sentence. A line end or <eos> in it ends a sentence.
 
 examples:
   wordtie predict runs/ptb "the federal reserve"

@@ -186,7 +186,7 @@ def _report(argv: list[str]) -> None:
 
 
 def _documents(arguments: Namespace) -> list[Path]:
-    """Those whose tables are kept: what is said in `docs/` is said of the results beside it alone."""
+    """The documents to update: those in `docs/` are about the results beside them."""
     from wordtie.reproduction.render.document import DOCUMENTS
 
     own = arguments.results.resolve() == RESULTS.resolve()
@@ -228,7 +228,7 @@ def _places(threads: int) -> int:
 def _after(rows: list[Row], arguments: Namespace) -> None:
     """Bring the documents up to date, unless a result is damaged, and show how the rows stand now.
 
-    What hinders it is said, and takes nothing from the runs, nor from what one of them may have to say.
+    A failure is reported and does not change the outcome of the runs.
     """
     from wordtie.reproduction.ledger.ledger import read_sound
     from wordtie.reproduction.render.document import update

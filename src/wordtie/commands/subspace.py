@@ -8,10 +8,10 @@ from wordtie.config.paths import path_of
 HELP = """\
 Measure how far apart the spaces of two word matrices are.
 
-The distance is 0 where they span the same space and 1 where these are orthogonal (inan-2017, appendix B).
+The distance is 0 if they span the same space and 1 if the spaces are orthogonal (inan-2017, appendix B).
 SOURCE is a run folder, a side of one (runs/ptb:output), or a vectors file. One run folder alone is an untied model,
-whose input and output matrices are held against each other; the words that two sources have in common are compared.
-Unrelated matrices come to about sqrt(1 - size / words), which is printed beside the distance. It counts all directions
+whose input and output matrices are compared. Two sources are compared on the words that they have in common.
+The distance of unrelated matrices is about sqrt(1 - size / words), which is printed too. It counts all directions
 alike; `outside` is the share of the second matrix, by its norm, that lies outside the space of the first.
 
 examples:
@@ -25,7 +25,7 @@ def main(argv: list[str]) -> None:
     """Print the distance, the ranks and the angles."""
     parser = Parser("subspace", HELP)
     parser.add_argument("first", metavar="SOURCE", help="a run folder, RUN:SIDE, or a vectors file")
-    parser.add_argument("second", metavar="SOURCE", nargs="?", help="what to hold it against")
+    parser.add_argument("second", metavar="SOURCE", nargs="?", help="what to compare it with")
     parser.add_argument("--json", action="store_true", help="print a JSON object, with all angles in degrees")
     arguments = parser.parse_args(argv)
 
@@ -39,7 +39,7 @@ def main(argv: list[str]) -> None:
     elif not (folder := path_of(arguments.first)).is_dir():
         if not folder.exists() and ":" not in folder.name:
             raise UsageError(f"{arguments.first}: no such run folder")
-        raise UsageError(f"{arguments.first}: is one set of vectors: name a second source to hold it against")
+        raise UsageError(f"{arguments.first}: is one set of vectors: name a second source to compare it with")
     elif len(sets := list(sides(folder).values())) < 2:
         raise UsageError(f"{arguments.first}: is tied, so both its matrices are one: name a second source")
     first, second = sets

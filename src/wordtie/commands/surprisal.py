@@ -14,13 +14,13 @@ from wordtie.errors import DataError
 HELP = """\
 Print the surprisal of every word of a text.
 
-The output has a header and one line a word, with tabs between the columns:
-  line, position   where the word stands, both from 1
-  region           which stretch between white space of the line it is in, from 1: add up over it to have one number
-                   for a word and the punctuation that hangs on it
-  word, id, oov    oov is 1 where the model does not know the word and scores <unk> in its place
-  surprisal_bits   -log2 of the probability that the model gave the word
-  entropy_bits     how uncertain the model was before it saw the word
+The output has a header and one line per token, with tabs between the columns:
+  line, position   line of the text and token in the line, both from 1
+  region           stretch between white space, from 1; add up over it to get one number for a word and the
+                   punctuation that touches it
+  word, id, oov    oov is 1 if the word is not in the vocabulary and is scored as <unk>
+  surprisal_bits   -log2 of the probability of the word, given the words before it
+  entropy_bits     uncertainty of the model before it saw the word
 
 examples:
   wordtie surprisal runs/ptb sentences.txt > surprisal.tsv

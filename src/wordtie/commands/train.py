@@ -62,7 +62,7 @@ COMMON = (
 """The settings that `--help` shows."""
 
 TAKEN_AS = {
-    "space": "taken as tokenised already: words are what stands between white space",
+    "space": "taken as tokenised already: words are separated by white space",
     "words": "taken as raw: punctuation marks are words of their own",
 }
 """By `data.tokenisation`."""

@@ -62,5 +62,5 @@ class LossSettings:
 
     @property
     def weight(self) -> float:
-        """`gamma`, or what stands in its place where it is not given."""
+        """`gamma`, or its default if it is not given."""
         return (0.3 if self.kind == "augmented_2016" else 0.65) if self.gamma is None else self.gamma

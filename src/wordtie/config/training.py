@@ -123,9 +123,9 @@ class TrainingSettings:
 
 
 RUNTIME_ONLY = ("max_time", "threads", "checkpoint_every")
-"""Training settings that decide when and where a run computes, not what it comes to."""
+"""Training settings that decide when and where a run computes, not its result."""
 LARGEST_OF_ADAPTIVE = 0.1
-"""A rate of adam or rmsprop; with sgd's a model comes to nothing."""
+"""The largest rate of adam or rmsprop: a model does not learn with a rate for sgd."""
 MAY_CHANGE_ON_RESUME = ("epochs", "patience", *RUNTIME_ONLY)
 """These, and how far it goes."""
 

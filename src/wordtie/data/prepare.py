@@ -25,7 +25,7 @@ def prepare(settings: DataSettings) -> PreparedData:
     corpus = settings.corpus
     where = corpus if corpus in CATALOGUE else str(path_of(corpus).resolve())
     key = hashlib.sha256(json.dumps([plain_values(settings), where]).encode()).hexdigest()[:16]
-    name = os.fsencode(Path(corpus).name.removesuffix(".txt"))[:60].decode(errors="ignore")  # for whoever looks there
+    name = os.fsencode(Path(corpus).name.removesuffix(".txt"))[:60].decode(errors="ignore")  # readable in a listing
     folder = cache_folder() / "prepared" / f"{name}-{key}"
     try:
         with _one_at_a_time(folder):
@@ -36,7 +36,7 @@ def prepare(settings: DataSettings) -> PreparedData:
 
 @contextlib.contextmanager
 def _one_at_a_time(folder: Path) -> Iterator[None]:
-    """Wait for whoever prepares the same text. A cache that cannot be written, or locked, is read without."""
+    """Wait while another process prepares the same text. A cache that cannot be written, or locked, is read without."""
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
             folder.parent.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ _GOES_ON = re.compile(
 
 
 def go_on(line: str) -> bool:
-    """Whether a line seems to hold several sentences, in whatever script. After a mark that hangs on a word no small
+    """Whether a line seems to hold several sentences, in whatever script. After a mark attached to a word no small
     letter begins one, and none after one letter; after a mark that stands alone, in tokenised text, any letter does.
 
     >>> [go_on(line) for line in ("Кот спал. Он ел.", "कुत्ता सोया। बिल्ली गई।", "z. B. hier", "it sat . it ran .")]

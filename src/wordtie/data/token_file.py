@@ -35,7 +35,7 @@ OnProgress: TypeAlias = Callable[[str, int, int], None]
 Counts: TypeAlias = NDArray[np.int64]
 
 VERSION = 4
-"""Of the prepared folder and of how the catalogue splits; one of another version is prepared anew."""
+"""Of the prepared folder and of how the catalogue splits; one of another version is prepared again."""
 _TOKENIZER, _INFO = "tokenizer.json", "data.json"
 _CHUNK = 1 << 20
 """Ids in memory at a time, once the text is read."""
@@ -147,7 +147,7 @@ def open_prepared(folder: Path) -> PreparedData:
                 raise ValueError(f"{split}.ids is not as long as it says")
     except (OSError, ValueError, KeyError, TypeError, tokenize.TokenError) as error:  # the last of .npy headers
         reason = " ".join(str(error).split())
-        raise RunFolderError(f"{folder}: not prepared data, or damaged ({reason}): prepare it anew") from error
+        raise RunFolderError(f"{folder}: not prepared data, or damaged ({reason}): prepare it again") from error
     return PreparedData(train, valid, test, Tokenizer.load(folder / _TOKENIZER), info)
 
 

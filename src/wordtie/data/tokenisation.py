@@ -1,6 +1,6 @@
 """How text becomes words.
 
-`space` is for text that is tokenised already: a word is what stands between white space. `words` is for raw text:
+`space` is for text that is tokenised already: words are separated by white space. `words` is for raw text:
 
 - a word is a run of letters, marks and digits, joined inside by an apostrophe or a hyphen (don't, well-known), or by
   what other languages write within words (col·lecció, o‘zbek, צה״ל, Ինչո՞ւ);
@@ -108,7 +108,7 @@ class Tokenisation:
     pattern: str = ""
     """The regular expression; left empty, that of `kind`."""
     composed: bool | None = None
-    """Compose letters and marks, and take out what is invisible. None: for `words`, as long as nothing else is said."""
+    """Compose letters and marks, and take out what is invisible. None: yes for `words`, no for `space`."""
     replaced: tuple[tuple[str, str], ...] | None = None
     """What is put in the place of what, by regular expressions, once letters and marks are composed. None: `REPLACED`
     where they are, and `DOTTED` where case is folded."""
@@ -126,7 +126,7 @@ class Tokenisation:
 
     @property
     def eos_policy(self) -> str:
-        """In words, what becomes of `<eos>` where a text is measured."""
+        """In words, how `<eos>` is treated when a text is measured."""
         return f"{EOS} closes each {'line' if self.sentences else 'document'}, is predicted and counted"
 
     def words(self, text: str) -> list[str]:
@@ -159,7 +159,7 @@ _ALONE = re.compile(rf"(?<!\S)[,;:?!.{_OTHERS}](?!\S)")
 
 
 def looks_like(sample: str) -> Kind:
-    """`words` where punctuation hangs on the words, `space` where it stands alone or there is none.
+    """`words` if punctuation is attached to words, `space` if it stands alone or there is none.
 
     Hanging marks must be one to a hundred words at least: the full stop of an abbreviation that ends a line is
     no sign of raw text.

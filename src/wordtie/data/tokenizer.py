@@ -38,7 +38,7 @@ class Tokenizer:
         self.vocabulary = vocabulary
 
     def __eq__(self, other: object) -> bool:
-        """Whether every line comes to the same ids: cut by the same rule, into the same words."""
+        """Whether every line gets the same ids: split by the same rule, into the same words."""
         if not isinstance(other, Tokenizer):
             return NotImplemented
         return self.tokenisation == other.tokenisation and self.vocabulary == other.vocabulary
@@ -97,7 +97,7 @@ class Tokenizer:
             _check_same(content, expected)
         except (ValueError, re.error) as error:
             raise RunFolderError(
-                f"{path}: damaged, or not a wordtie tokenizer ({' '.join(str(error).split())}): take it from a copy"
+                f"{path}: damaged, or not a wordtie tokenizer ({' '.join(str(error).split())}): restore it from a copy"
             ) from error
         return cls(tokenisation, vocabulary)
 

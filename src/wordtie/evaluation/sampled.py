@@ -1,7 +1,7 @@
 """Sampling at prediction: the log-likelihood averaged over draws of the noise (Kong et al. 2019, section 5.4).
 
 For comparison only: the paper found it to make things worse. The draws are read side by side, as streams of one and
-the same text, each with its state carried over; a window is as long as in training, because words are drawn anew
+the same text, each with its state carried over; a window is as long as in training, because words are drawn again
 for each.
 
 Shapes: T steps, S samples, N = T * S.

@@ -26,7 +26,7 @@ class Expectation:
     """(word, probability), likeliest first."""
     mass: WordMass
     following: float | None = None
-    """Probability of the word that follows in truth, where it was given; a word not known has that of `<unk>`."""
+    """Probability of the word that really follows, if it is given; an unknown word has that of `<unk>`."""
     rank: int | None = None
     """Its place, 1 for the likeliest."""
     oov: bool | None = None
@@ -49,7 +49,7 @@ def compare_predictions(
     top: int = 10,
     frequent: int = FREQUENT,
 ) -> Comparison:
-    """After a phrase, given with the word that follows in truth or None. Raises `DataError` as `expectation`."""
+    """After a phrase, given with the word that really follows or None. Raises `DataError` as `expectation`."""
     found = {name: expectation(loaded, phrase, following, top, frequent) for name, loaded in models.items()}
     return Comparison(phrase, following, found)
 

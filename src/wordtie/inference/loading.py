@@ -74,7 +74,7 @@ class LoadedModel:
         return predict.predict(self.model, self.tokenizer, text, top, words_only)
 
     def generate(self, prompt: str = "", words: int = 50, temperature: float = 1.0, seed: int | None = None) -> str:
-        """Text that goes on from the prompt, sampled word by word."""
+        """Text that continues the prompt, sampled word by word."""
         return generate.generate(self.model, self.tokenizer, prompt, words, temperature, seed)
 
     def evaluate(self, file: str | Path | IO[Any]) -> EvaluationResult:
@@ -127,7 +127,7 @@ def _network(stored: StoredModel) -> LoadedModel:
     try:
         model.load_state_dict(saved.tensors, assign=True)
     except RuntimeError as error:
-        raise RunFolderError(f"{stored.folder / MODEL}: does not fit config.json: take both from a copy") from error
+        raise RunFolderError(f"{stored.folder / MODEL}: does not fit config.json: restore both from a copy") from error
     model.requires_grad_(False)
     network = Network(model.use(fused=True).eval(), saved.tokenizer.vocabulary)
     return LoadedModel(network, saved.tokenizer, saved.settings, saved.texts, stored.folder)
@@ -146,7 +146,7 @@ def _mixture(stored: StoredModel) -> LoadedModel:
     try:
         model = Mixture([part.model for part in parts], saved.weights_RP)
     except SettingsError as error:
-        raise RunFolderError(f"{stored.folder / MODEL}: {error}: take it from a copy") from error
+        raise RunFolderError(f"{stored.folder / MODEL}: {error}: restore it from a copy") from error
     return LoadedModel(model, stored.tokenizer, parts[0].settings, parts[0].texts, stored.folder)
 
 

@@ -36,7 +36,7 @@ class WordSurprisal:
     """In the line, from 1."""
     region: int
     """Which stretch between white space of the line the word is, or is a part of, from 1: punctuation that is a word of
-    its own shares the region of the word that it hangs on. `<eos>` is one by itself at
+    its own shares the region of the word that it touches. `<eos>` is one by itself at
     the end of a line; within one it has the number of the word after it."""
     word: str
     """As the tokenisation makes it (in lower case, where the model folds case), or `<eos>` at the end of a sentence."""

@@ -23,7 +23,7 @@ def training_corpus(
     model: LoadedModel,
     run: str | Path,
     splits: Sequence[str] = SPLITS,
-    hint: str = "take the text from a copy, or train anew",
+    hint: str = "restore the text from a copy, or train again",
 ) -> PreparedData:
     """The text of the model in the folder `run`; `splits` are those that are going to be read.
 

@@ -96,7 +96,7 @@ class SampledLoss(Loss):
     """Whether the gradient of a word matrix is a sparse tensor of the candidates' rows."""
 
     def forward(self, scoring: Scoring) -> LossSum:
-        """Sum over the N tokens, in nats; the candidates are drawn anew."""
+        """Sum over the N tokens, in nats; the candidates are drawn for each call."""
         targets_M, place_N = scoring.targets_N.unique(return_inverse=True)
         drawn_K, log_weight_K = self.sampler.draw()
         other_K = ~torch.isin(drawn_K, targets_M, assume_unique=True)

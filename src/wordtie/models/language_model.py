@@ -84,7 +84,7 @@ class LanguageModel(TrainableModel):
         return self.forward_vectors(self.embedding(ids_TB), state, ids_TB)
 
     def forward_vectors(self, vectors_TBE: Tensor, state: State, ids_TB: Tensor) -> tuple[Tensor, State]:
-        """`forward` from the word vectors on, for whoever draws them; word dropout needs the words' ids."""
+        """`forward` from given word vectors on; word dropout needs the words' ids."""
         if self.training:
             mask_TB1 = word_mask(ids_TB, self.words, self.settings.word_dropout, vectors_TBE)
             vectors_TBE = vectors_TBE if mask_TB1 is None else vectors_TBE * mask_TB1

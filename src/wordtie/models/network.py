@@ -133,7 +133,7 @@ class Network:
 class LogProbabilities:
     """Log p of every word, some tokens at a time, in memory that the next ones overwrite; without gradients.
 
-    One for a whole text: the memory is taken once. Taken anew for each window, a block of this size came to stand
+    One for a whole text: the memory is taken once. Allocated for each window, a block of this size sometimes stood
     beside the hole of one before, whenever something small had been put into that.
     """
 

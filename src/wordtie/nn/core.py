@@ -1,7 +1,7 @@
 """The seam of every recurrent core: `core(inputs_TBE, state) -> (outputs_TBH, state)`.
 
 A core is a stack of layers. A layer turns its inputs and its carried state into h for each step, masked as it goes up,
-and the state to carry on, unmasked: the next window masks it anew.
+and the state to carry on, unmasked: the next window draws new masks.
 
 Shapes: T steps, B streams, E input size, H units.
 """

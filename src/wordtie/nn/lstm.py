@@ -5,7 +5,7 @@
 
 A layer hands m' * h_t on to whatever stands above it. For `inan` m' is m: one mask per stream, layer and window
 serves both places. Layer 1's input vectors have a mask of their own. d_t drops the candidate (Semeniuta et al. 2016).
-The state that is carried to the next window is the unmasked (h, c); the next window masks it anew.
+The state that is carried to the next window is the unmasked (h, c); the next window draws new masks.
 
 Shapes: T steps, B streams, E input size, H units, 4H gate rows in the order i, f, g, o.
 """

@@ -5,8 +5,8 @@
     zaremba  Zaremba et al. (2014): a new mask at every step, on what goes up alone
 
 Masks of the first two are constant over the steps of a window, one per stream. Beside them, in any of the three:
-the candidate update of the cell is dropped anew at every step (Semeniuta et al. 2016), and single recurrent weights
-for the whole window (weight drop of AWD-LSTM, Merity et al. 2018).
+the candidate update of the cell is dropped with a new mask at every step (Semeniuta et al. 2016), and single recurrent
+weights for the whole window (weight drop of AWD-LSTM, Merity et al. 2018).
 
 Shapes: T steps, B streams, E input size, H units.
 """

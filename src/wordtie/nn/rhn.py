@@ -6,7 +6,7 @@ One step passes through D highway layers; s is what the step before left, and th
     s_l = (d_tl * h) * t + s_{l-1} * c         coupled: c = 1 - t
 
 The last s is the output. m drops what meets a weight, the same at all D (as the paper's code has it); d_tl drops the
-candidate, anew at each step and layer. What c carries over is not dropped. The transform gates start low.
+candidate, with a new mask at each step and layer. What c carries over is not dropped. The transform gates start low.
 
 Shapes: T steps, B streams, E input size, H units, D depth, G * H rows in the order h, t and (not coupled) c.
 """

@@ -57,7 +57,7 @@ class Noise:
     def forward(
         self, model: LanguageModel, inputs_TB: Tensor, targets_TB: Tensor, state: State
     ) -> tuple[Scoring, State]:
-        """A forward pass over the window, with words drawn anew: what the loss takes, and the state to carry on."""
+        """A forward pass over the window, with newly drawn words: what the loss takes, and the state to carry on."""
         inputs_TB, targets_TB = self._noised(inputs_TB, targets_TB, model.training)
         targets_N = targets_TB.flatten()
         rows = self._rows(model, inputs_TB, targets_TB)

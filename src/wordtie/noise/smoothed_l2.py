@@ -4,7 +4,7 @@ The divergence of q from a standard normal prior is, up to a constant, lambda / 
 sum_v theta_v^i ||e_v||^2, where theta_v^i is how much of the mixture of word i lies at v. Collected for each v:
 
     exact     (1 - gamma_v) + K_v sum_i gamma_i      the mixtures of equations 2 and 4, theta_v^i = gamma_i K_v
-    printed   1 + (V - 2 + K_v) gamma_v              the paper's formula, its sign mended; it takes theta_v^i = gamma
+    printed   1 + (V - 2 + K_v) gamma_v              the paper's formula, its sign corrected; it takes theta_v^i = gamma
 
 The exact one grows with how often v is drawn, as the paper's footnote 5 says.
 

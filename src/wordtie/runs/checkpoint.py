@@ -25,7 +25,7 @@ from wordtie.storage.opening import regular_file
 from wordtie.storage.strict_json import conform, parse
 
 VERSION = 1
-HINT = "take it from a copy, or train anew"
+HINT = "restore it from a copy, or train again"
 UNREADABLE = (OSError, SafetensorError, ValueError, KeyError, TypeError, RuntimeError, OverflowError)
 """What safetensors raises for a file, and torch for types and sizes that safetensors leaves to it."""
 
@@ -111,7 +111,7 @@ def wrap_record_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (ValueError, KeyError, TypeError) as error:
-        raise RunFolderError(f"{path}: cannot be gone on from ({error}): update wordtie, or train anew") from error
+        raise RunFolderError(f"{path}: cannot be resumed ({error}): update wordtie, or train again") from error
 
 
 def _text_sha256(text: str) -> str:

@@ -31,7 +31,7 @@ def decisive(settings: Settings) -> dict[str, Any]:
 
 
 def recorded_settings(folder: Path) -> Settings | None:
-    """The settings that a run folder was begun with; None where it holds none.
+    """The settings that a run was started with; None if the folder holds none.
 
     A setting that the run's version did not know yet has what is its default now. Raises `RunFolderError`.
     """
@@ -42,7 +42,7 @@ def recorded_settings(folder: Path) -> Settings | None:
         return from_dict(yaml.safe_load(read_regular(path).decode()))
     except (OSError, ValueError, yaml.YAMLError, SettingsError, RecursionError) as error:
         what = " ".join(str(error).split())
-        raise RunFolderError(f"{path}: cannot be read as settings ({what}): take it from a copy") from error
+        raise RunFolderError(f"{path}: cannot be read as settings ({what}): restore it from a copy") from error
 
 
 def identity(settings: Settings, data: PreparedData) -> dict[str, Any]:

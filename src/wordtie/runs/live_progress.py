@@ -1,4 +1,4 @@
-"""How far into its epochs a run is, for whoever looks on from another process: an epoch may take many minutes.
+"""How far into its epochs a run is, for other processes to read: an epoch may take many minutes.
 
 The file `live_progress` in the run folder has two numbers, epochs and seconds trained so far. It is written about once
 a second while a model trains, and removed when the run ends. The run itself never reads it.

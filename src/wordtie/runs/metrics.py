@@ -99,7 +99,7 @@ def finished_epochs(folder: Path) -> list[dict[str, Any]]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        raise RunFolderError(f"{path}: cannot be read ({error.strerror}): take it from a copy") from error
+        raise RunFolderError(f"{path}: cannot be read ({error.strerror}): restore it from a copy") from error
     lines = []
     for number, line in enumerate(whole.split(b"\n") if whole else (), start=1):
         try:

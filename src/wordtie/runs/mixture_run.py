@@ -79,7 +79,7 @@ def understand_mixture(stored: StoredModel) -> SavedMixture:
             parts.append(open_stored(part, *MIXED))
         weights = load_tensors(bytes(stored.content))["weights"].numpy()
     except OSError as error:
-        raise RunFolderError(f"{part}: a part is missing ({error.strerror}): take it from a copy") from error
+        raise RunFolderError(f"{part}: a part is missing ({error.strerror}): restore it from a copy") from error
     except (KeyError, TypeError) as error:
         raise RunFolderError(f"{stored.folder / CONFIG}: does not say what is mixed: update wordtie") from error
     return SavedMixture(parts, weights)

@@ -49,7 +49,7 @@ def understand_ngrams(stored: StoredModel) -> SavedNgrams:
     try:
         trie = trie_from_bytes(stored.content)
     except (ValueError, KeyError, TypeError) as error:
-        raise RunFolderError(f"{stored.folder / MODEL}: does not fit config.json: take both from a copy") from error
+        raise RunFolderError(f"{stored.folder / MODEL}: does not fit config.json: restore both from a copy") from error
     return SavedNgrams(settings, trie, stored.tokenizer, config.get("texts", {}))
 
 

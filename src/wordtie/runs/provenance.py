@@ -108,7 +108,7 @@ def begin_invocation(folder: Path, fresh: bool, device: torch.device, where: dic
 
 
 def end_invocation(folder: Path, how: str) -> None:
-    """Add to the last call how it ended, which is said where nothing more is to be expected. Raises `SaveError`."""
+    """Note how the last invocation ended, if nothing more is to be expected of the run. Raises `SaveError`."""
     calls = invocations(folder)
     calls[-1]["ended"] = how
     write_text(folder / INVOCATIONS, "".join(f"{json.dumps(call)}\n" for call in calls))

@@ -73,7 +73,7 @@ def read_result(folder: Path) -> TrainingResult | None:
         return _result(parse(read_regular(path)), folder)
     except (OSError, ValueError) as error:
         raise RunFolderError(
-            f"{path}: damaged ({error}): remove it, and the run goes on from its checkpoint"
+            f"{path}: damaged ({error}): remove it, and the run resumes from its checkpoint"
         ) from error
 
 

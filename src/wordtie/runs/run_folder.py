@@ -122,7 +122,7 @@ def check_fits(folder: Path, tensors: Mapping[str, Tensor], expected: Callable[[
     try:
         check_tensors(tensors, expected())
     except ValueError as error:
-        raise RunFolderError(f"{folder / MODEL}: does not fit {CONFIG} ({error}): take both from a copy") from error
+        raise RunFolderError(f"{folder / MODEL}: does not fit {CONFIG} ({error}): restore both from a copy") from error
     with sound(folder / MODEL):
         check_numbers(tensors)
 
@@ -193,7 +193,7 @@ def sound(path: Path) -> Iterator[None]:
     except NewerFormatError as error:
         raise RunFolderError(f"{path}: {error}: update wordtie") from error
     except ValueError as error:
-        raise RunFolderError(f"{path}: damaged ({error}): take it from a copy") from error
+        raise RunFolderError(f"{path}: damaged ({error}): restore it from a copy") from error
 
 
 def read_settings(config: Mapping[str, Any], folder: Path) -> Settings:
@@ -201,7 +201,7 @@ def read_settings(config: Mapping[str, Any], folder: Path) -> Settings:
     try:
         return from_dict(config["settings"])
     except SettingsError as error:
-        hint = "update wordtie" if str(error).startswith("unknown") else "take it from a copy"
+        hint = "update wordtie" if str(error).startswith("unknown") else "restore it from a copy"
         raise RunFolderError(f"{folder / CONFIG}: {error}: {hint}") from error
 
 
@@ -305,5 +305,5 @@ def check_free(folder: Path, mode: Mode, can_resume: bool = True) -> None:
         raise RunFolderError(f"{folder}: {what}: {again}--overwrite replaces it")
     if CHECKPOINT not in there:  # the first that a run writes
         raise RunFolderError(
-            f"{folder}: has a {there[0]}, but no {CHECKPOINT} to resume from: take it from a copy, or give --overwrite"
+            f"{folder}: has a {there[0]}, but no {CHECKPOINT} to resume from: restore it, or give --overwrite"
         )

@@ -10,7 +10,7 @@ rename, and then takes its place file by file:
 
 A reader that finds no whole model in the folder therefore looks in `.next`, and then again, for as long as files
 change. It takes no lock. A process that is killed in step 3 leaves a `.next` to read from, and whoever locks the folder
-next goes on with that step. A run folder at rest has no `.next`.
+next completes that step. A run folder at rest has no `.next`.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _read(place: Path, folder: Path) -> dict[str, mmap.mmap | bytes]:
     if not folder.is_dir():
         raise RunFolderError(f"{folder}: no such run folder; `wordtie train` makes one")
     has_checkpoint = (folder / CHECKPOINT).exists()
-    hint = f"take it from a copy{', or have it written anew with --resume' if has_checkpoint else ''}"
+    hint = f"restore it from a copy{', or write it again with --resume' if has_checkpoint else ''}"
     with ExitStack() as stack:
         try:
             seal = stack.enter_context(_opened(place / MANIFEST))

@@ -1,6 +1,6 @@
 """The mean of the weights over steps (Polyak & Juditsky 1992; NT-ASGD of Merity, Keskar & Socher 2018).
 
-Training goes on with the weights themselves; the mean is what is measured and exported.
+Training continues with the weights themselves; the mean is measured and exported.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
 _MOST_KEPT = 2**31 - 1
 """The most that glibc takes, 2 GB."""
 _USUAL_BLOCKS, _USUALLY_KEPT = 65_536, 64 << 20
-"""What glibc would have come to by itself."""
+"""The limit that glibc would reach by itself."""
 
 _ONE_AT_A_TIME = threading.Lock()
 """torch has one stream of random numbers for the process: of two trainings each would draw what the other should."""

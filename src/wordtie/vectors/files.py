@@ -167,7 +167,7 @@ def _read_binary(path: Path, file: BinaryIO, words: int, size: int) -> tuple[lis
         matrix_VE[row] = np.frombuffer(data, "<f4")
         names.append(name.decode("utf-8", "replace").lstrip("\n"))
     if file.read().strip():
-        raise DataError(f"{path}: goes on after the {words} words of {size} numbers that its header promises")
+        raise DataError(f"{path}: has more than the {words} words of {size} numbers that its header announces")
     return names, matrix_VE
 
 

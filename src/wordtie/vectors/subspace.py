@@ -5,7 +5,7 @@ With U and V orthonormal bases of the column spaces of X and Y, and C columns in
     d^2 = 1/C * |V - U U^T V|^2 = 1/C * (C - |U^T V|^2) = 1/C * sum_i sin^2(theta_i)
 
 where theta_i are the principal angles (Björck & Golub 1973). d is 0 where the spaces are one and 1 where they are
-orthogonal; unrelated matrices of E columns over V words come to about sqrt(1 - E / V).
+orthogonal; for unrelated matrices of E columns over V words it is about sqrt(1 - E / V).
 
 The paper takes both ranks to be the same. Here the columns that depend on others are left out, and C is the larger of
 the two ranks, so that d is symmetric, and 0 for equal spaces alone, whatever the ranks. The residual is formed, not
@@ -30,7 +30,7 @@ Doubles: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Subspaces:
-    """Two column spaces held against each other."""
+    """Two column spaces compared."""
 
     distance: float
     """d, in [0, 1]."""

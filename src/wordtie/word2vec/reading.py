@@ -24,7 +24,7 @@ def read_word2vec(folder: Path) -> tuple[dict[str, Tensor], Tokenizer]:
     check_fits(folder, tensors, lambda: _shapes(settings, config["words"]))
     counts_V = tensors["counts"]
     if int(counts_V.min()) < 0 or int((counts_V > 0).sum()) < 2:
-        raise RunFolderError(f"{folder / MODEL}: damaged (counts are not those of a text): take it from a copy")
+        raise RunFolderError(f"{folder / MODEL}: damaged (counts are not those of a text): restore it from a copy")
     return tensors, tokenizer
 
 
@@ -34,7 +34,7 @@ def _settings(values: Mapping[str, Any], path: Path) -> Word2VecSettings:
     except TypeError as error:  # a name that this version does not know
         raise RunFolderError(f"{path}: word2vec: {error}: update wordtie") from error
     except SettingsError as error:
-        raise RunFolderError(f"{path}: {error}: take it from a copy") from error
+        raise RunFolderError(f"{path}: {error}: restore it from a copy") from error
 
 
 def _shapes(settings: Word2VecSettings, words: int) -> dict[str, Shape]:

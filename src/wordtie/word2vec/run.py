@@ -36,7 +36,7 @@ KIND = run_folder.WORD2VEC
 
 @dataclass(frozen=True)
 class Word2VecResult(RunResult):
-    """What a run of word2vec came to."""
+    """The result of a run of word2vec."""
 
     losses: Sequence[float]
     """Nats a prediction, each epoch: the exact negative-sampling loss, while the vectors moved."""

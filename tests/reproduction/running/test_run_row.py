@@ -161,7 +161,7 @@ def test_a_damaged_run_is_replaced_only_when_told(row: Row, place: Place) -> Non
     assert run_row.run_row(row, 1, place) == "done", "a finished run needs no checkpoint"
     (place.results / f"{row.name}.seed-1.json").unlink()
     (place.folder(row, 1) / "sessions.jsonl").unlink()
-    with pytest.raises(RunFolderError, match="what trained the run is not known: take it from a copy"):
+    with pytest.raises(RunFolderError, match="what trained it is unknown: restore it from a copy"):
         run_row.run_row(row, 1, place)
 
 

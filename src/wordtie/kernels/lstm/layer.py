@@ -5,7 +5,7 @@ of all T steps, one each makes the gradients of both weights; only the small rec
 inside the loop over time. The backward pass is written out by hand. With `precision=torch.bfloat16`
 the large products run in bf16; the recurrent one, the gates and the state stay in the parameters' dtype.
 The loop over time is numba's where numba serves (see `wordtie.kernels.backend`), else torch's. m * h recurs; the
-outputs are h itself, for whoever stands above to mask.
+outputs are h itself; the next layer or the head masks them.
 
 Shapes: T steps, B streams, E input size, H units, gate rows i, f, g, o.
 """

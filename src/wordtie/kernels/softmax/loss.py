@@ -45,7 +45,7 @@ class Pull:
     form: Literal["kl", "cross_entropy"] = "kl"
     """The divergence, or the cross-entropy between similar words and prediction."""
     biased: bool = False
-    """Whether the output bias is part of the prediction that is held against the similar words."""
+    """Whether the output bias is part of the prediction that is compared with the similar words."""
 
 
 def _rows_for(operand: Tensor, precision: torch.dtype) -> Any:

@@ -2,8 +2,8 @@
 
     python -m wordtie.reproduction.analyses.trials RUN [RUN ...] > results/search/NAME.tsv
 
-The first run is the one that the others are held against. The test text has no part in it. `--subspace` is for runs
-that learn a text by heart (inan-2017, Figure 1): what is searched for there is not a low validation perplexity.
+The first run is the one that the others are compared with. The test text has no part in it. `--subspace` is for runs
+that overfit on purpose (inan-2017, Figure 1): what is searched for there is not a low validation perplexity.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("run", nargs="+", type=Path, help="run folders; the first is what the others are held against")
+    parser.add_argument("run", nargs="+", type=Path, help="run folders; the first is what the others are compared with")
     parser.add_argument(
         "--subspace", action="store_true", help="instead: how the run ended, and how far its spaces are apart"
     )
@@ -73,7 +73,7 @@ def _curve(folder: Path) -> dict[str, str]:
 
 
 def _ending(folder: Path) -> dict[str, str]:
-    """What the last epoch came to."""
+    """The perplexity of the last epoch."""
     lines, found = _finished(folder), spaces(folder)
     return {
         "epochs": str(len(lines)),

@@ -1,4 +1,4 @@
-r"""The evidence on word vectors: press-wolf-2017 tables 2 to 4 and gulordava-2018 table 3, on the text at hand.
+r"""The evidence on word vectors: press-wolf-2017 tables 2 to 4 and gulordava-2018 table 3, on an available text.
 
     python -m wordtie.reproduction.analyses.word_vectors                             word2vec on IMDB, six runs
     python -m wordtie.reproduction.analyses.word_vectors --untied RUN --tied RUN     and a language model's vectors
@@ -7,7 +7,7 @@ r"""The evidence on word vectors: press-wolf-2017 tables 2 to 4 and gulordava-20
         --runs try/runs --results try
 
 Each run writes results/word-vectors/NAME.json; a run whose result is there, of the same settings and text (as far as
-the result says which; older ones do not), is not repeated, so that the same command goes on after a stop, which loses
+the result says which; older ones do not), is not repeated, so that the same command continues after a stop, which loses
 the run it comes in. The table at the end is Spearman's rho of every such result. IMDB stands in for text8 and
 Wikipedia; the published numbers are there to compare the shape.
 """

@@ -25,10 +25,10 @@ from wordtie.runs.run_progress import hundredths
 from wordtie.storage.lock import is_locked
 
 Status: TypeAlias = Literal["reached", "not reached", "run", "running", "stopped", "diverged", "not run"]
-"""`run`: there is no published number to hold it against, or it is of another text. `stopped`: begun, and to be gone on
+"""`run`: there is no published number to compare with, or it is of another text. `stopped`: started, and to be resumed
 with; `diverged`: it would end in the same way again."""
 SEED_AND_STAGE = re.compile(rf"\.seed-(\d+)(?:{re.escape(STAGE_SUFFIX)}(\d+))?$")
-"""What the name of a run folder ends in, unless it was moved away; a later stage goes on from the one before it."""
+"""What the name of a run folder ends in, unless it was moved away; a later stage continues the one before it."""
 TOLERANCE = 0.02
 """Within so much of the published number, or better, is reached: as a share of it, or, below 1, as a difference.
 Correlations and distances are below 1. They are printed to two decimals, and 2 % of 0.13 is less than half of the last
@@ -139,7 +139,7 @@ def _begun_state(row: Row, runs: Path, found: Sequence[Entry]) -> tuple[Status, 
     if folder is None:
         return None
     if other := _begun_otherwise(folder, row):
-        return "not run", f"{folder} was begun with other {other}: --again trains it anew"
+        return "not run", f"{folder} was started with other {other}: --again trains it again"
     progress = _progress(folder)
     if is_locked(folder):
         return "running", progress
@@ -215,7 +215,7 @@ def _begun(row: Row, runs: Path, entered: Collection[int]) -> Path | None:
 
 
 def _begun_otherwise(folder: Path, row: Row) -> str:
-    """Which settings a run folder has that are not the row's; empty where it can be gone on with."""
+    """Which settings a run folder has that are not the row's; empty if it can be resumed."""
     try:
         begun = recorded_settings(folder)
     except RunFolderError as error:

@@ -1,7 +1,7 @@
 """What each idea buys at small scale: one change a row, at 200 units on Penn Treebank, with the same budget for all.
 
 These are no paper's rows and have no published numbers. All are trained for eight epochs, the rate halved at each from
-the fifth on (the schedule of Zaremba's small model), so that every run comes to rest within the budget. A dropout's
+the fifth on (the schedule of Zaremba's small model), so that every run settles within the budget. A dropout's
 share is 0.3 and a noise's gamma 0.2 wherever the method does not ask for another.
 """
 

@@ -11,7 +11,7 @@ from wordtie.reproduction.ledger.status import Mean, RowState
 from wordtie.reproduction.render.formats import count, number, percent, printed_count
 
 SHOWN_ELSEWHERE = {"inan-2017/table-4": "on the HTML page", "inan-2017/figure-2": "in the figure"}
-"""Tables whose rows come to no number, by paper/table; where there is something to see."""
+"""Tables whose rows have no number, by paper/table, and where their content is shown."""
 TRAINED_AGAIN = "before"
 """How the numbers that a result replaced are introduced."""
 PERPLEXITY = ("valid_perplexity", "test_perplexity")

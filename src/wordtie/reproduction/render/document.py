@@ -1,4 +1,4 @@
-"""The documents' tables and figures: what stands between the markers is made from `results/`, and checked.
+"""The documents' tables and figures: what is between the markers is made from `results/`, and checked.
 
 A document says by its markers which sections it holds: `results`, the papers' tables and figures
 (`docs/reproduction.md`), or `methods`, the comparison of the methods (`docs/methods.md`).
@@ -46,7 +46,7 @@ SECTIONS: dict[str, Callable[[Sequence[RowState]], str]] = {"results": of_the_pa
 
 
 def update(document: Path, results: Path) -> bool:
-    """Write what belongs to the document anew; False where there is no such document with markers."""
+    """Rewrite the generated part of the document; False if there is no such document with markers."""
     found = [section for section in SECTIONS if generated_blocks.parts(document, *markers(section))]
     entries = read_all(results) if found else []
     for section in found:
@@ -66,7 +66,7 @@ def check(documents: Sequence[Path], results: Path) -> list[str]:
     problems += word_vectors_table.damage(results / word_vectors_table.RESULTS)
     problems += _beside_another(entries) + _of_another_text(entries)
     if problems:
-        return problems  # the documents are not to be held against what is not sound
+        return problems  # documents are not compared with damaged results
     for document in documents:
         found = {
             section: parts for section in SECTIONS if (parts := generated_blocks.parts(document, *markers(section)))
@@ -154,4 +154,4 @@ def _problem(entry: Entry) -> str:
     name = f"{entry['row']}.seed-{entry['seed']}"
     if entry["row"] not in ROWS:
         return f"{name}: no such row"
-    return f"{name}: of other settings than the row has now: run it anew" if is_stale(entry, ROWS[entry["row"]]) else ""
+    return f"{name}: of other settings than the row's: run it again" if is_stale(entry, ROWS[entry["row"]]) else ""

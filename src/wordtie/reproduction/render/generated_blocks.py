@@ -1,4 +1,4 @@
-"""Documents that are made in part: what stands between two markers."""
+"""Documents that are generated in part, between two markers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def parts(document: Path, begin: str, end: str) -> tuple[str, str, str] | None:
     try:
         text = document.read_text(encoding="utf-8") if document.exists() else ""
     except UnicodeDecodeError as error:
-        raise DataError(f"{document}: not UTF-8 text: take it from a copy") from error
+        raise DataError(f"{document}: not UTF-8 text: restore it from a copy") from error
     before, begins, rest = text.partition(begin)
     between, ends, after = rest.partition(end)
     return (before, between, after) if begins and ends else None
 
 
 def replace(document: Path, begin: str, end: str, content: str) -> bool:
-    """Write what stands between the markers anew, on lines of its own; False where there are none."""
+    """Replace what is between the markers, on lines of its own; False if there are none."""
     if found := parts(document, begin, end):
         write_text(document, f"{found[0]}{begin}\n{content}{end}{found[2]}")
     return bool(found)

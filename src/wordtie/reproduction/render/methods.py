@@ -1,6 +1,6 @@
-"""The table of `docs/methods.md`: what each method comes to at one size and budget, held against the tied model.
+"""The table of `docs/methods.md`: each method at one size and budget, compared with the tied model.
 
-The same numbers lie as tab-separated values in `results/`, for whoever wants to sort or draw them.
+The same numbers are in `results/` as tab-separated values, for sorting and drawing.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Overview:
     """It belongs to no table."""
     short_title: str = "all rows"
     beside: str = "ours  (published)"
-    """What stands above the numbers."""
+    """The heading above the numbers."""
 
     @property
     def title(self) -> str:

@@ -81,7 +81,7 @@ def validation_curves(rows: Sequence[RowState], size: str, prefix: str, title: s
 
 
 def subspace_curve(rows: Sequence[RowState], name: str, prefix: str, x: str, title: str) -> Figure:
-    """The distance that each setting came to, the mean over its seeds; beside it what the paper tells."""
+    """The final distance of each setting, the mean over its seeds; beside it the paper's."""
     of_panel = [state for state in rows if state.row.name.startswith(prefix)]
     found = [(_setting(state, prefix), mean.mean) for state in of_panel for mean in state.values().values()]
     lines = _line("ours", found)
@@ -102,7 +102,7 @@ def _line(label: str, points: Sequence[tuple[float, float]], fewest: int = 2) ->
 
 
 def gamma_curve(rows: Sequence[RowState], name: str, prefix: str, tied: str, title: str) -> Figure:
-    """The validation perplexity that each gamma came to, and at 0 that of the tied model, which has no noise."""
+    """The final validation perplexity of each gamma, and at 0 that of the tied model, which has no noise."""
     found = [(state, mean.mean) for state in rows if (mean := state.ours("valid"))]
     lines = _line("ours", [(_setting(state, prefix), y) for state, y in found if state.row.name.startswith(prefix)])
     if lines:

@@ -1,4 +1,4 @@
-"""What stands below a table: what to know of some rows, training perplexities, and how the runs went."""
+"""The notes below a table: what to know about some rows, training perplexities, and how the runs went."""
 
 from __future__ import annotations
 

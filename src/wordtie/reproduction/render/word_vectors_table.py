@@ -1,4 +1,4 @@
-"""The tables of `docs/word-vectors.md`: what stands between the markers is made from `results/word-vectors/`.
+"""The tables of `docs/word-vectors.md`: what is between the markers is made from `results/word-vectors/`.
 
 `wordtie.reproduction.analyses.word_vectors` writes both, and `wordtie reproduce check` holds that they say the same.
 """
@@ -18,7 +18,7 @@ from wordtie.reproduction.render.tables import table_line
 DOCUMENT = Path("docs", "word-vectors.md")
 BEGIN = "<!-- word vectors: begin (made by `python -m wordtie.reproduction.analyses.word_vectors`; do not edit) -->"
 END = "<!-- word vectors: end -->"
-HINT = "take it from a copy, or remove it and run `python -m wordtie.reproduction.analyses.word_vectors`"
+HINT = "restore it from a copy, or remove it and run `python -m wordtie.reproduction.analyses.word_vectors`"
 RESULTS = "word-vectors"
 """The folder of these results, in that of the ledger."""
 OF_GULORDAVA = ("SimLex-999", "Rare-Word", "MEN")
@@ -28,7 +28,7 @@ COMPARED, LANGUAGE_MODEL = "compared-", "language-model"
 
 
 def update(document: Path, results: Path) -> None:
-    """Write the tables anew, where there is such a document."""
+    """Rewrite the tables, if there is such a document."""
     generated_blocks.replace(document, BEGIN, END, tables(results))
 
 

@@ -21,13 +21,13 @@ def find_reusable_result(
 ) -> TrainingResult | None:
     """The finished run in the folder; None where the run has not begun, or has more to do.
 
-    `started_from` is the SHA-256 of the weights that a later stage must have been begun from. Raises
+    `started_from` is the SHA-256 of the weights that a later stage must have started from. Raises
     `RunFolderError` where the run cannot be gone on with: it is damaged, or was begun with other settings.
     """
     _check_begun_alike(folder, settings, data, started_from)
     result = _finished_result(folder, settings, data)
     if result is None and (folder / layout.MANIFEST).exists() and not (folder / layout.CHECKPOINT).exists():
-        raise RunFolderError(f"{folder}: has a model, but no {layout.CHECKPOINT}: take it from a copy")
+        raise RunFolderError(f"{folder}: has a model, but no {layout.CHECKPOINT}: restore it from a copy")
     return result
 
 
@@ -40,9 +40,9 @@ def _check_begun_alike(folder: Path, settings: Settings, data: PreparedData, sta
         position, before = read_record(record)
         other = difference(before, identity(settings, data))
     if other:
-        raise RunFolderError(f"{folder}: was begun with other {other}: move it away")
+        raise RunFolderError(f"{folder}: was started with other {other}: move it away")
     if position.started_from not in ("", started_from):
-        raise RunFolderError(f"{folder}: was begun from other weights than those of the stage before: move it away")
+        raise RunFolderError(f"{folder}: started from other weights than those of the stage before: move it away")
     trained, training = position.epoch - 1, settings.training
     if trained > training.epochs:
         raise RunFolderError(f"{folder}: has {trained} epochs, not {training.epochs}: move it away")
@@ -52,7 +52,7 @@ def _check_begun_alike(folder: Path, settings: Settings, data: PreparedData, sta
 
 
 def _finished_result(folder: Path, settings: Settings, data: PreparedData) -> TrainingResult | None:
-    """What the run came to; None where it is not finished, or is another one."""
+    """The result of the run; None if it is not finished, or is another one."""
     result = read_result(folder)
     if result is None or result.stopped == "max_time":
         return None

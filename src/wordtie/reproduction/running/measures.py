@@ -43,7 +43,7 @@ def subspace(folder: Path) -> dict[str, float]:
 
 
 def spaces(folder: Path) -> Subspaces:
-    """Input and output vectors after the last epoch, held against each other.
+    """Input and output vectors after the last epoch, compared.
 
     Not of the exported model: that is the best on the validation text, and this experiment fits the training text.
     Raises `RunFolderError` for a model of one matrix.

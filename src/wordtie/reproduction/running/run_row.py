@@ -36,7 +36,7 @@ from wordtie.runs.result import TrainingResult
 from wordtie.training.train import train
 
 Outcome: TypeAlias = Literal["done", "already", "stopped"]
-"""Finished and entered; entered before; out of time, to be gone on with."""
+"""Finished and entered; entered before; out of time, to be resumed."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Place:
     threads: int = 1
     max_seconds: float = math.inf
     again: bool = False
-    """Train anew what another version of the code has trained, or with other settings."""
+    """Train again what was trained by another version of the code, or with other settings."""
 
     def folder(self, row: Row, seed: int, stage: int = 1) -> Path:
         """The run folder of a row; a later stage has its own beside it."""
@@ -178,7 +178,7 @@ def trained(settings: Settings, data: PreparedData, folder: Path, place: Place, 
         overwrite = place.again and bool(result or earlier) and by != {versions()["code_version"]}
     except RunFolderError as error:
         if not place.again:
-            raise RunFolderError(f"{error}; --again trains it anew") from error
+            raise RunFolderError(f"{error}; --again trains it again") from error
         overwrite = True
     if result is not None and not overwrite:
         return result
@@ -204,7 +204,7 @@ def epochs_of(folder: Path, result: TrainingResult | None) -> int:
 
 
 def _as_begun(settings: Settings, folder: Path) -> Settings:
-    """What a later stage was begun from goes by the name that it then had: the folders may lie elsewhere by now."""
+    """Settings with the start folder under the name it had when the stage started: it may have moved since."""
     begun = recorded_settings(folder)
     name = (settings.training.start_from and begun and begun.training.start_from) or settings.training.start_from
     return dataclasses.replace(settings, training=dataclasses.replace(settings.training, start_from=name))
