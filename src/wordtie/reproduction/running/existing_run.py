@@ -22,7 +22,7 @@ def find_reusable_result(
     """The finished run in the folder; None where the run has not begun, or has more to do.
 
     `started_from` is the SHA-256 of the weights that a later stage must have started from. Raises
-    `RunFolderError` where the run cannot be gone on with: it is damaged, or was begun with other settings.
+    `RunFolderError` if the run cannot be resumed: it is damaged, or has other settings.
     """
     _check_begun_alike(folder, settings, data, started_from)
     result = _finished_result(folder, settings, data)
