@@ -152,7 +152,8 @@ def row_settings(name: str) -> dict[str, Any]:
         raise UsageError(
             f"--like {name}: no such row{did_you_mean(name, trained)} (`wordtie reproduce list` shows all)"
         )
-    sections = to_dict(ROWS[name].settings())
+    settings = ROWS[name].settings()
+    sections = {section: vars(getattr(settings, section)) for section in SECTIONS}
     return {f"{section}.{key}": value for section, values in sections.items() for key, value in values.items()}
 
 
