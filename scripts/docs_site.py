@@ -30,7 +30,8 @@ LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 
 MODULES = {
     "Train and use a model": [
-        "wordtie.training.trainer.train",
+        "wordtie.training.train.train",
+        "wordtie.training.plan",
         "wordtie.inference.loading.load",
         "wordtie.inference.loading.LoadedModel",
         "wordtie.runs.result.TrainingResult",

@@ -165,3 +165,10 @@ def test_help_of_each_command_starts_with_its_line(capsys: pytest.CaptureFixture
     for name, line in COMMANDS.items():
         assert main([name, "--help"]) == 0
         assert line.lower() in capsys.readouterr().out.lower()
+
+
+def test_names_of_the_api_reference_exist() -> None:
+    names = re.findall(r'"(wordtie(?:\.\w+)+)"', (ROOT / "scripts" / "docs_site.py").read_text(encoding="utf-8"))
+    assert len(names) > 20
+    for name in names:
+        pkgutil.resolve_name(name)
