@@ -108,7 +108,7 @@ def begin_invocation(folder: Path, fresh: bool, device: torch.device, where: dic
 
 
 def end_invocation(folder: Path, how: str) -> None:
-    """Note how the last invocation ended, if nothing more is to be expected of the run. Raises `SaveError`."""
+    """Add to the last invocation how it ended, if the run will not continue. Raises `SaveError`."""
     calls = invocations(folder)
     calls[-1]["ended"] = how
     write_text(folder / INVOCATIONS, "".join(f"{json.dumps(call)}\n" for call in calls))

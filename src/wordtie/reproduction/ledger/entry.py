@@ -47,9 +47,7 @@ def stage_entry(result: TrainingResult, folder: Path) -> Stage:
     """
     calls = invocations(folder)
     if not calls:
-        raise RunFolderError(
-            f"{folder / INVOCATIONS}: missing, so what trained the run is not known: take it from a copy"
-        )
+        raise RunFolderError(f"{folder / INVOCATIONS}: missing, so what trained it is unknown: restore it from a copy")
     used = sorted({call["code_version"] for call in calls})
     machines = list({json.dumps(call["machine"]): call["machine"] for call in calls}.values())
     stage = {

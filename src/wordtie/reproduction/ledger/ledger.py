@@ -22,7 +22,7 @@ from wordtie.storage.atomic import write_text
 from wordtie.storage.strict_json import conform, parse
 
 VERSION = 1
-HINT = "take it from a copy, or run the row with --again"
+HINT = "restore it from a copy, or run the row with --again"
 
 
 class _Sealed(TypedDict):

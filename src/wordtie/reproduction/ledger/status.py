@@ -28,7 +28,7 @@ Status: TypeAlias = Literal["reached", "not reached", "run", "running", "stopped
 """`run`: there is no published number to compare with, or it is of another text. `stopped`: started, and to be resumed
 with; `diverged`: it would end in the same way again."""
 SEED_AND_STAGE = re.compile(rf"\.seed-(\d+)(?:{re.escape(STAGE_SUFFIX)}(\d+))?$")
-"""What the name of a run folder ends in, unless it was moved away; a later stage continues the one before it."""
+"""What the name of a run folder ends in, unless it was moved away; a later stage starts from the one before it."""
 TOLERANCE = 0.02
 """Within so much of the published number, or better, is reached: as a share of it, or, below 1, as a difference.
 Correlations and distances are below 1. They are printed to two decimals, and 2 % of 0.13 is less than half of the last

@@ -48,7 +48,7 @@ class Row:
     not_run: str = ""
     """Why nothing here could run it: another paper's number, a text that is not public, a part not built yet."""
     later_stages: tuple[Changes, ...] = ()
-    """What changes where the row is trained once more from its result, with the schedule from its start, because that
+    """What changes if the row is trained once more from its result, with the schedule from its beginning, because that
     fell short of the published validation perplexity (inan-2017, footnote 4); and once more from there. There are no
     more than these, even if the last one falls short. The best of all on validation stands. Empty: one stage is
     all."""

@@ -24,10 +24,10 @@ HOW_TO_READ = """
 and ± the standard deviation over seeds.</li>
 <li>The difference is that of the test text where the paper has it; below zero is better than published.</li>
 <li><b>Reached</b>: within 2 % of the published number, or better; of a correlation, within 0.02. <b>Run</b>:
-there is none to compare it with, or one of another text.</li>
+there is none to compare with, or only one of another text.</li>
 <li><b>Stages</b>: one that came out above the published validation perplexity was followed by another, which trained
-its model once more, the rate at its start again (inan-2017, footnote 4, but for base, where it changed nothing there).
-The best on the validation text stands.</li>
+its model once more, the rate restarted (inan-2017, footnote 4, but for base, where it changed nothing there). The
+best on the validation text stands.</li>
 </ul>"""
 WITH_WORDS = "inan-2017/table-4"
 """The table that the section of next words belongs to."""

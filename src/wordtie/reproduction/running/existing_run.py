@@ -22,7 +22,7 @@ def find_reusable_result(
     """The finished run in the folder; None where the run has not begun, or has more to do.
 
     `started_from` is the SHA-256 of the weights that a later stage must have started from. Raises
-    `RunFolderError` if the run cannot be resumed: it is damaged, or has other settings.
+    `RunFolderError` if the run cannot be resumed: it is damaged, or was started with other settings.
     """
     _check_begun_alike(folder, settings, data, started_from)
     result = _finished_result(folder, settings, data)
@@ -42,7 +42,7 @@ def _check_begun_alike(folder: Path, settings: Settings, data: PreparedData, sta
     if other:
         raise RunFolderError(f"{folder}: was started with other {other}: move it away")
     if position.started_from not in ("", started_from):
-        raise RunFolderError(f"{folder}: started from other weights than those of the stage before: move it away")
+        raise RunFolderError(f"{folder}: was started from other weights than those of the stage before: move it away")
     trained, training = position.epoch - 1, settings.training
     if trained > training.epochs:
         raise RunFolderError(f"{folder}: has {trained} epochs, not {training.epochs}: move it away")

@@ -204,7 +204,7 @@ def epochs_of(folder: Path, result: TrainingResult | None) -> int:
 
 
 def _as_begun(settings: Settings, folder: Path) -> Settings:
-    """Settings with the start folder under the name it had when the stage started: it may have moved since."""
+    """With the folder of the stage before named as it was then: folders may have moved since."""
     begun = recorded_settings(folder)
     name = (settings.training.start_from and begun and begun.training.start_from) or settings.training.start_from
     return dataclasses.replace(settings, training=dataclasses.replace(settings.training, start_from=name))
