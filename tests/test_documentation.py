@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import itertools
+import pkgutil
 import re
 import shlex
 from collections.abc import Iterator
