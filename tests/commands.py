@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiny_run import AS_IN_PAPERS
 from wordtie import cli
 
 Capture = pytest.CaptureFixture[str]
 SMALL = [
+    *AS_IN_PAPERS,
     *("--model.hidden", "6", "--training.epochs", "2", "--training.streams", "2", "--training.steps", "5"),
     *("--training.threads", "1"),
 ]

@@ -144,7 +144,8 @@ def test_a_recipe_leaves_open_what_was_left_out(tmp_path: Path, capsys: Capture)
     recipe = tmp_path / "recipe.yaml"
     assert cli.main(["train", "--print-config"]) == 0
     recipe.write_text(capsys.readouterr().out)
-    assert cli.main(["train", "--config", str(recipe), "--loss.kind", "augmented_2016", "--print-config"]) == 0
+    of_2016 = ["--loss.kind", "augmented_2016", "--loss.softmax", "full"]
+    assert cli.main(["train", "--config", str(recipe), *of_2016, "--print-config"]) == 0
     printed = capsys.readouterr().out
     assert from_dict(yaml.safe_load(printed)).loss.weight == 0.3
 

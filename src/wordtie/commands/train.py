@@ -14,7 +14,6 @@ from wordtie.commands._shared import UsageError, print_json
 from wordtie.config import SECTIONS, Settings, parse_time, to_dict
 from wordtie.config.ngram import LONGEST
 from wordtie.config.options import SettingsParser
-from wordtie.config.paths import path_of
 from wordtie.config.recommended import BUDGET, RECOMMENDED, recommended
 from wordtie.console import say, tell
 from wordtie.errors import did_you_mean
@@ -105,8 +104,10 @@ def main(argv: list[str]) -> None:
 
 
 def folder_of(parsed: Namespace, settings: Settings) -> Path:
-    """The run folder."""
-    return default_folder(settings.data.corpus) if parsed.out is None else path_of(parsed.out)
+    """The run folder. Raises `RunFolderError` for one without a name."""
+    from wordtie.runs.run_folder import named
+
+    return named(default_folder(settings.data.corpus) if parsed.out is None else parsed.out)
 
 
 def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[Settings, int | None]:
