@@ -36,7 +36,7 @@ def test_train_again_needs_to_be_told_how(run: Path, capsys: Capture) -> None:
     resumed = json.loads(output([*again, "--resume", "--json"], capsys))
     assert (resumed["epochs"], resumed["stopped"], resumed["test_tokens"]) == (2, "finished", 28)
     summary = output([*again, "--overwrite"], capsys)
-    assert f"test perplexity        {resumed['test_perplexity']:.2f} over 28 tokens, 0 of them out of" in summary
+    assert f"test perplexity        {resumed['test_perplexity']:.2f}   over 28 tokens, 0 of them out of" in summary
 
 
 def test_evaluate_says_what_it_counted(run: Path, capsys: Capture) -> None:

@@ -93,11 +93,15 @@ def test_a_tensor_of_another_make(run: Path, change: Callable[[Tensor], Tensor],
         ("kind", ["language_model"], "config.json: damaged (kind must be a text, got ['language_model'])"),
         ("texts", {"train": 1}, "config.json: damaged (texts.train must be a text, got 1)"),
         ("settings", [], "config.json: damaged (settings must be an object, got [])"),
-        ("settings", {"model": {"hidden": "8"}}, "config.json: model.hidden must be a whole number, got '8': take it"),
+        (
+            "settings",
+            {"model": {"hidden": "8"}},
+            "config.json: model.hidden must be a whole number, got '8': restore it",
+        ),
         (
             "settings",
             {"model": {"layers": 10**9}},
-            "config.json: model.layers must be at most 1000, got 1000000000: take it",
+            "config.json: model.layers must be at most 1000, got 1000000000: restore it",
         ),
         ("settings", {"model": {"hidden": 2**62}}, "describe a model that is too large to build"),
     ],
@@ -222,7 +226,7 @@ RESUME = ["train", "text", "--out", "run", *TINY, *ADAM, "--training.epochs", "3
 def test_an_edited_position(run: Path, position: dict[str, Any], says: str, capsys: Capture) -> None:
     edited(run, **position)
     err = refused(RESUME, capsys)
-    assert f"run/{CHECKPOINT}: cannot be gone on from ({says}" in err
+    assert f"run/{CHECKPOINT}: cannot be resumed ({says}" in err
 
 
 def test_a_perplexity_that_is_no_number(run: Path, capsys: Capture) -> None:
@@ -259,6 +263,6 @@ def test_an_edited_tensor(
     edited(run, {name: change(tensors.get(name))})
     before = (run / "model.safetensors").read_bytes()
     err = refused(RESUME, capsys)
-    assert f"run/{CHECKPOINT}: cannot be gone on from ({name} " in err
+    assert f"run/{CHECKPOINT}: cannot be resumed ({name} " in err
     assert says in err
     assert (run / "model.safetensors").read_bytes() == before

@@ -216,7 +216,16 @@ def test_checkpoint(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         else:
             assert "\n" not in found, name
     assert cases - len(accepted) > 300
-    free = {"nats", "seconds", "measuring_seconds", "started_from", "precisions", "metrics_length"}
+    free = {
+        "nats",
+        "seconds",
+        "measuring_seconds",
+        "started_from",
+        "precisions",
+        "metrics_length",
+        "recent_nats",
+        "recent_tokens",
+    }
     for name, position in accepted.items():
         other = {key for key, value in position.items() if value != before[key]}
         assert other <= free, name

@@ -27,7 +27,7 @@ HELP = """\
 Train a language model on a text.
 
 examples:
-  wordtie train novel.txt --time 10m                the best model of your text in ten minutes, all included
+  wordtie train novel.txt --time 10m                the best model of your text in ten minutes
   wordtie train ptb --hidden 650 --out runs/large   a larger model, until validation stops improving
   wordtie train ptb --like inan-2017/table-1/ptb-small-real     the settings of a paper's row
   wordtie train ptb --head untied --print-config > recipe.yaml
@@ -37,7 +37,7 @@ CORPUS is a name from `wordtie corpora`, a folder with train.txt, valid.txt and 
 text file. The run folder that comes out is the model: `wordtie evaluate` and the others open it.
 Settings that are not given have the values that --print-config prints, not the papers' [defaults]."""
 
-USAGE = "[CORPUS] [--time 10m] [--SETTING VALUE ...] [--config RECIPE] [--out RUN]"
+USAGE = "[CORPUS] [--time 10m] [--SETTING VALUE ...] [--out RUN]"
 NGRAM_ORDER = 5
 """Of the n-gram model that is mixed in."""
 
@@ -172,13 +172,17 @@ def order_of(parsed: Namespace) -> int | None:
 def warnings(result: TrainingResult, settings: Settings) -> list[str]:
     """A note if a model that knows no context would do better, or none at all."""
     from wordtie.data.prepare import prepare
+    from wordtie.errors import WordtieError
     from wordtie.evaluation.format_perplexity import format_perplexity
     from wordtie.ngrams.unigram import Unigram
 
     best = min(result.valid_perplexity, (result.mixture or {}).get("valid_perplexity", math.inf))
     if best > (result.text or {})["vocabulary_size"]:
         return ["the model is worse than guessing: --lr is too high, or the training text is too short"]
-    data = prepare(settings.data)
+    try:
+        data = prepare(settings.data)
+    except WordtieError:  # the text was moved or changed since: the result stands all the same
+        return []
     log_p_N = Unigram.fit(data.train, len(data.vocabulary)).log_probabilities(data.valid)
     unigram = math.exp(-float(log_p_N.mean()))
     if best <= unigram:

@@ -56,10 +56,10 @@ def test_a_text_that_has_changed_since_training_is_refused(
     assert main(["train", str(text), "--out", str(run), *TINY]) == 0
     (text / f"{split}.txt").write_text("w1 other w3 other\n" + (text / f"{split}.txt").read_text())
     capsys.readouterr()
-    changed = r"run: .*text, or how it is cut into words, has changed since training; take the text from a copy"
+    changed = r"run: .*text, or how it is cut into words, has changed since training; restore the text from a copy"
     with pytest.raises(RunFolderError, match=changed):
         augmented_pull.main([str(run)])
     assert capsys.readouterr().out == ""
     (text / f"{split}.txt").unlink()
-    with pytest.raises(DataError, match="was trained on it: take the text from a copy"):
+    with pytest.raises(DataError, match="was trained on it: restore the text from a copy"):
         augmented_pull.main([str(run)])

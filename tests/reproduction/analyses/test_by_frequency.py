@@ -56,7 +56,7 @@ def test_a_text_that_has_changed_since_training_is_refused(split: str, tmp_path:
     run = trained(text, tmp_path / "one")
     lines = (text / f"{split}.txt").read_text().splitlines(keepends=True)
     (text / f"{split}.txt").write_text("".join(reversed(lines)))  # of the same words and counts
-    changed = r"one: .*text, or how it is cut into words, has changed since training; take the text from a copy"
+    changed = r"one: .*text, or how it is cut into words, has changed since training; restore the text from a copy"
     with pytest.raises(RunFolderError, match=changed):
         by_frequency.main([str(run)])
     later = trained(text, tmp_path / "later")

@@ -63,7 +63,7 @@ def test_it_is_not_trained_twice(row: Row, place: Place, monkeypatch: pytest.Mon
 def test_other_settings_or_another_text_are_another_run(row: Row, place: Place) -> None:
     run_row.run_row(row, 1, place)
     wider = dataclasses.replace(row, changes={**row.changes, "model.hidden": 7})
-    with pytest.raises(RunFolderError, match=r"model\.hidden \(6, now 7\).*--again trains it anew"):
+    with pytest.raises(RunFolderError, match=r"model\.hidden \(6, now 7\).*--again trains it again"):
         run_row.run_row(wider, 1, place)
     assert run_row.run_row(wider, 1, dataclasses.replace(place, again=True)) == "done"
     assert entry_of(row, place)["configuration"]["model"]["hidden"] == 7
@@ -152,7 +152,7 @@ def test_a_damaged_run_is_replaced_only_when_told(row: Row, place: Place) -> Non
         run_row.run_row(row, 1, again)
         (place.results / f"{row.name}.seed-1.json").unlink()
         (place.folder(row, 1) / name).write_bytes(b"{\n")
-        with pytest.raises(RunFolderError, match=f"{Path(name).name}.*--again trains it anew"):
+        with pytest.raises(RunFolderError, match=f"{Path(name).name}.*--again trains it again"):
             run_row.run_row(row, 1, place)
         assert run_row.run_row(row, 1, again) == "done"
     (place.folder(row, 1) / "checkpoints/last.safetensors").unlink()
@@ -338,7 +338,7 @@ def test_a_second_stage_that_diverges_leaves_the_first(row: Row, place: Place) -
     assert str(runs([state])[0]).startswith("seed 1, 2 epochs (best 2), a later stage diverged")
     assert run_row.run_row(twice, 1, place) == "already"
     tamer = dataclasses.replace(twice, later_stages=({"training.epochs": 3},))
-    with pytest.raises(RunFolderError, match="--again trains it anew"):
+    with pytest.raises(RunFolderError, match="--again trains it again"):
         run_row.run_row(tamer, 1, place)
     assert run_row.run_row(tamer, 1, dataclasses.replace(place, again=True)) == "done"
     assert len(entry_of(row, place)["sessions"]) == 2
@@ -349,7 +349,7 @@ def test_a_curve_that_is_not_whole_is_refused(row: Row, place: Place) -> None:
     (place.results / f"{row.name}.seed-1.json").unlink()
     metrics = place.folder(row, 1) / "metrics.jsonl"
     metrics.write_text(metrics.read_text().partition("\n")[2])
-    with pytest.raises(RunFolderError, match=r"has no line for each of the 2 epochs.*--again trains it anew"):
+    with pytest.raises(RunFolderError, match=r"has no line for each of the 2 epochs.*--again trains it again"):
         run_row.run_row(row, 1, place)
     assert run_row.run_row(row, 1, dataclasses.replace(place, again=True)) == "done"
 

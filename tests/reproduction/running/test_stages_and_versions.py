@@ -65,7 +65,7 @@ def test_a_result_of_other_weights_is_not_taken_over(row: Row, place: Place) -> 
     (place.results / f"{row.name}.seed-1.json").unlink()
     path = place.folder(row, 1) / "result.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "weights_sha256": "0" * 64}))
-    with pytest.raises(RunFolderError, match=r"result\.json: measured on other weights than .*--again trains it anew"):
+    with pytest.raises(RunFolderError, match=r"result\.json: measured on other weights than .*--again trains it again"):
         run_row.run_row(row, 1, place)
 
 
