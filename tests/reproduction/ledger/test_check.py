@@ -35,7 +35,7 @@ def test_a_result_of_settings_that_the_row_no_longer_has(
     changed = dataclasses.replace(row, changes={**row.changes, "model.hidden": 9})
     monkeypatch.setitem(ROWS, row.name, changed)
     assert document.check([page], place.results) == [
-        f"{row.name}.seed-1: of other settings than the row has now: run it again"
+        f"{row.name}.seed-1: of other settings than the row's: run it again"
     ]
     monkeypatch.delitem(ROWS, row.name)
     assert document.check([page], place.results) == [f"{row.name}.seed-1: no such row"]

@@ -14,6 +14,7 @@ import pytest
 import torch
 import yaml
 
+from tests.tiny_run import AS_IN_PAPERS
 from wordtie import cli
 from wordtie.errors import DivergedError, RunFolderError
 from wordtie.reproduction.ledger.ledger import LedgerError, is_stale, read_entry
@@ -170,7 +171,7 @@ def test_a_run_of_wordtie_train_is_taken_over(row: Row, place: Place, monkeypatc
         train_text.write("<unk>\n")  # by which the text decides on a least count of 1, that of the row
     options = [f"--{name}={value}" for name, value in row.changes.items()]
     folder = place.folder(row, 1)
-    assert cli.main(["train", *options, "--training.threads", "1", "--out", str(folder)]) == 0
+    assert cli.main(["train", *AS_IN_PAPERS, *options, "--training.threads", "1", "--out", str(folder)]) == 0
     monkeypatch.setattr(run_row, "train", lambda *arguments, **options: pytest.fail("trained again"))
     assert run_row.run_row(row, 1, place) == "done"
     assert entry_of(row, place)["machine"] == provenance.machine()
