@@ -116,7 +116,7 @@ def test_python_on_the_pages_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     page = ROOT / "docs" / "how-to" / "python.md"
     code = "\n".join(blocks(page, "python")).replace('"novel.txt"', '"text"').replace("hidden=400", "**small")
     pairs = zip(SMALL[::2], SMALL[1::2], strict=True)
-    small = {name.removeprefix("--"): ast.literal_eval(value) for name, value in pairs}
+    small = {name.removeprefix("--"): setting(value) for name, value in pairs}
     exec(compile(code, str(page), "exec"), {"small": small})
 
 
@@ -130,6 +130,14 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert target.exists(), link
         if anchor:
             assert anchor in anchors(target), link
+
+
+def setting(text: str) -> object:
+    """A value of the command line as Python has it: a number, or a word."""
+    try:
+        return ast.literal_eval(text)
+    except ValueError:
+        return None if text == "none" else text
 
 
 def anchors(page: Path) -> set[str]:

@@ -20,7 +20,7 @@ from tests.commands import SMALL, Capture, output, small_text
 from wordtie import cli
 from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, WordtieError
 from wordtie.inference.loading import load
-from wordtie.ngrams import kneser_ney
+from wordtie.ngrams import baselines
 from wordtie.runs import layout, run_folder, sealed
 from wordtie.storage.atomic import saving
 from wordtie.vectors.files import write_vectors
@@ -334,7 +334,7 @@ def test_a_command_that_is_stopped_leaves_no_files(tmp_path: Path, monkeypatch: 
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    monkeypatch.setattr(kneser_ney, "fit_kneser_ney", lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM))
+    monkeypatch.setattr(baselines, "fit_kneser_ney", lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM))
     try:
         assert cli.main(["baseline", "novel"]) == 128 + signal.SIGTERM
     finally:

@@ -28,7 +28,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
         patch.chdir(folder)
         for head in ("tied", "untied"):
             kind = ["--model.head", head, "--loss.kind", "cross_entropy"]
-            assert cli.main(["train", "text", "--out", head, *kind, *SMALL]) == 0
+            assert cli.main(["train", "text", "--out", head, *SMALL, *kind]) == 0
         yield "untied", "tied"
 
 
