@@ -30,6 +30,7 @@ examples:
   wordtie train novel.txt --time 10m                the best model of your text in ten minutes
   wordtie train ptb --hidden 650 --out runs/large   a larger model, until validation stops improving
   wordtie train ptb --like inan-2017/table-1/ptb-small-real     the settings of a paper's row
+  wordtie train more.txt --start-from runs/novel --extend-vocabulary --time 5m     adapt a model to another text
   wordtie train ptb --head untied --print-config > recipe.yaml
   wordtie train --config recipe.yaml --seed 2 --out runs/seed-2
 
@@ -74,6 +75,9 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--time", metavar="TIME", help="Plan for this long, all included: 80s, 10m, 1h30m.")
     parser.add_argument("--like", metavar="ROW", help="Take the settings of a paper's row, and mix in no n-grams.")
     parser.add_argument("--ngram", metavar="ORDER", help="Mix in an n-gram model of this order (5), or none.")
+    parser.add_argument(
+        "--extend-vocabulary", action="store_true", help="With --start-from RUN: add the new words of CORPUS to RUN's."
+    )
     parser.add_argument("--out", metavar="RUN", help="The run folder; runs/CORPUS if not given.")
     parser.add_argument("--resume", action="store_true", help="Continue from the run folder's last checkpoint.")
     parser.add_argument("--overwrite", action="store_true", help="Replace a run; its model stays until the next.")
@@ -118,20 +122,38 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     ngram = order_of(parsed)
     if parsed.like:
         return parser.with_place(Settings, **parser.made(row_settings(parsed.like))), ngram
-    given = parser.with_place(Settings, **parser.made())
+    recipe = {} if parser.has_recipe else recommended(parser.given)  # a recipe means the same in each version
+    kept = adapted(parser, parsed)
+    given = parser.with_place(Settings, **parser.made({**recipe, **kept}))
     if parsed.resume and (recorded := planned_before(folder_of(parsed, given))):
-        return parser.with_place(Settings, **parser.made(recorded)), ngram
+        return parser.with_place(Settings, **parser.made({**recorded, **kept})), ngram
     if not parsed.time:
-        recipe = {} if parser.has_recipe else recommended(parser.given)  # a recipe means the same in each version
-        return parser.with_place(Settings, **parser.made(recipe)), ngram
+        return given, ngram
     seconds = parse_time(parsed.time, "--time")
 
     from wordtie.training.plan import make_plan
 
-    plan = make_plan(given, parser.given, seconds, ngram=ngram, spent=time.monotonic() - started)
+    of_model = {name: value for name, value in recipe.items() if name.startswith("model.")}
+    given = parser.with_place(Settings, **parser.made({**of_model, **kept}))
+    plan = make_plan(given, {*parser.given, *kept}, seconds, ngram=ngram, spent=time.monotonic() - started)
     for line in plan.reasons:
         tell(line)
     return plan.settings, plan.ngram
+
+
+def adapted(parser: SettingsParser, parsed: Namespace) -> dict[str, Any]:
+    """What a run that extends the vocabulary of another takes from it: the model, and how text is cut into words.
+
+    Raises `UsageError` if it starts from none, `RunFolderError` if that is no run of a language model.
+    """
+    if not parsed.extend_vocabulary:
+        return {}
+    if "training.start_from" not in parser.given:
+        raise UsageError("--extend-vocabulary adds words to an earlier run's: name it with --start-from")
+
+    from wordtie.training.rehearsal import settings_to_extend
+
+    return settings_to_extend(parser.given["training.start_from"].value)
 
 
 def planned_before(folder: Path) -> dict[str, Any]:

@@ -18,9 +18,8 @@ import torch
 from torch import Tensor
 
 from wordtie.config.ngram import NgramSettings
-from wordtie.data.token_file import PreparedData
 from wordtie.models.language_model import LanguageModel
-from wordtie.models.mixture import Classes, best_mixture, log_p_of_text, log_probabilities
+from wordtie.models.mixture import Classes, Mixture, best_mixture, log_p_of_text, log_probabilities
 from wordtie.models.network import Network
 from wordtie.models.next_word import Nats
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
@@ -29,21 +28,23 @@ from wordtie.runs.layout import MIXTURE_FOLDER, MODEL, NGRAMS
 from wordtie.runs.mixture_run import write_mixture
 from wordtie.runs.ngram_run import SavedNgrams, write_ngrams
 from wordtie.runs.result import TrainingResult
+from wordtie.training.rehearsal import Texts
 
 
 def mix_with_ngrams(
     result: TrainingResult,
     settings: NgramSettings,
-    data: PreparedData,
+    all_texts: Texts,
     model: LanguageModel,
     log_p: Mapping[str, Sequence[Tensor]],
 ) -> TrainingResult:
     """Fit n-grams to the training text and weights to the validation text; write both beside the network.
 
     `log_p`: of each token of a split under the network, in pieces, if it is known. Returns the result with the figures
-    of the n-gram model and of the mixture, which is saved.
+    of the n-gram model and of the mixture, which is saved. A run that extends another counts the earlier texts, too.
     """
     started = time.monotonic()
+    data = all_texts.for_counting()
     folder, tokenizer = result.folder, data.tokenizer
     eos_id = data.vocabulary.eos_id if tokenizer.sentences else None
     minimum_counts = settings.minimum_of_each_order
@@ -66,9 +67,17 @@ def mix_with_ngrams(
         result,
         ngram=ngram | _figures(texts, alone_RP),
         mixture={"weights": mixture.weights_RP.tolist()} | _figures(texts, mixture.weights_RP),
+        earlier=[each.figures | _of_earlier(parts, each.data.test, mixture) for each in all_texts.earlier] or None,
     )
     result.save()
     return result
+
+
+def _of_earlier(parts: tuple[Network, NgramModel], ids: Any, mixture: Mixture) -> dict[str, float]:
+    """Perplexities of network and mixture on the test text of an earlier run."""
+    read = {"test": _Read.of(parts, ids, ())}
+    weights = {"network": np.array([[1.0, 0.0]]), "mixture": mixture.weights_RP}
+    return {name: _figures(read, weights_RP)["test_perplexity"] for name, weights_RP in weights.items()}
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from wordtie.config.ngram import NgramSettings
 from wordtie.config.unused_settings import unused_settings
 from wordtie.console import say
 from wordtie.data.input_warnings import training_text_warnings
-from wordtie.data.prepare import prepare
 from wordtie.models.memory import check_size
+from wordtie.models.network import Network
 from wordtie.runs import run_folder
 from wordtie.runs.result import Position, TrainingResult
 from wordtie.runs.run_folder import Mode, folder_for_training
@@ -23,6 +23,7 @@ from wordtie.training.mixing import mix_with_ngrams
 from wordtie.training.optim import build_optimiser, parameter_groups
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
+from wordtie.training.rehearsal import read_texts, with_earlier_texts
 from wordtie.training.run_state import RunState
 from wordtie.training.run_writer import RunWriter, read_resumable
 from wordtie.training.trainer import Trainer
@@ -56,10 +57,11 @@ def train(
     with exclusive_training(settings.training.threads, device), folder_for_training(out, mode) as folder:
         resumable = read_resumable(folder, settings) if mode == "resume" else None
         start = None if resumable else read_start(settings)
-        data = prepare(settings.data)
+        texts = read_texts(settings)
+        data = texts.for_training(settings.training.rehearsal)
         if not resumable:  # of a resumed run they have been said
             say([f"{folder}: no run to resume, so a new one starts"] if mode == "resume" else [])
-            say([*unused_settings(settings), *training_text_warnings(data)])
+            say([*unused_settings(settings), *training_text_warnings(texts.own), *texts.missing])
         check_size(settings, len(data.vocabulary), device)
         torch.manual_seed(settings.training.seed)
         task = LanguageModelling(settings, data, device, precision)
@@ -70,5 +72,5 @@ def train(
         result = Trainer(task, settings.training, state, writer, str(precision).removeprefix("torch.")).run()
         if ngrams is None:
             run_folder.remove_mixture(folder)
-            return result
-        return mix_with_ngrams(result, ngrams, data, task.model, task.log_p)
+            return with_earlier_texts(result, texts, Network(task.model, data.vocabulary))
+        return mix_with_ngrams(result, ngrams, texts, task.model, task.log_p)
