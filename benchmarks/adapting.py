@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import wordtie
-from wordtie.config import Settings, TrainingSettings
 from wordtie.config.keywords import settings_from
 from wordtie.config.recommended import RECOMMENDED
 from wordtie.training.rehearsal import settings_to_extend

@@ -15,7 +15,7 @@ from wordtie.config import SECTIONS, Settings, parse_time, to_dict
 from wordtie.config.ngram import LONGEST
 from wordtie.config.options import SettingsParser
 from wordtie.config.recommended import BUDGET, RECOMMENDED, recommended
-from wordtie.console import say, tell
+from wordtie.console import say, tell, waiting
 from wordtie.errors import did_you_mean
 from wordtie.word2vec.settings import Word2VecSettings
 
@@ -135,7 +135,8 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
 
     of_model = {name: value for name, value in recipe.items() if name.startswith("model.")}
     given = parser.with_place(Settings, **parser.made({**of_model, **kept}))
-    plan = make_plan(given, {*parser.given, *kept}, seconds, ngram=ngram, spent=time.monotonic() - started)
+    with waiting("timing this machine"):
+        plan = make_plan(given, {*parser.given, *kept}, seconds, ngram=ngram, spent=time.monotonic() - started)
     for line in plan.reasons:
         tell(line)
     return plan.settings, plan.ngram

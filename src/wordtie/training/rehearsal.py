@@ -122,9 +122,7 @@ def with_earlier_texts(result: TrainingResult, texts: Texts, model: NextWordMode
     """
     if not texts.earlier:
         return result
-    found = [
-        each.figures | {"network": evaluate_blocks(model, [each.data.test]).perplexity} for each in texts.earlier
-    ]
+    found = [each.figures | {"network": evaluate_blocks(model, [each.data.test]).perplexity} for each in texts.earlier]
     result = replace(result, earlier=found)
     result.save()
     return result

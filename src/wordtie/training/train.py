@@ -11,7 +11,7 @@ from wordtie.config import Settings
 from wordtie.config.keywords import settings_from
 from wordtie.config.ngram import NgramSettings
 from wordtie.config.unused_settings import unused_settings
-from wordtie.console import say
+from wordtie.console import say, waiting
 from wordtie.data.input_warnings import training_text_warnings
 from wordtie.models.memory import check_size
 from wordtie.models.network import Network
@@ -73,4 +73,5 @@ def train(
         if ngrams is None:
             run_folder.remove_mixture(folder)
             return with_earlier_texts(result, texts, Network(task.model, data.vocabulary))
-        return mix_with_ngrams(result, ngrams, texts, task.model, task.log_p)
+        with waiting("counting n-grams and mixing them in"):
+            return mix_with_ngrams(result, ngrams, texts, task.model, task.log_p)

@@ -30,9 +30,7 @@ SHORTEST, LONGEST = 3, 6
 """Characters of an n-gram, the marks of the word's ends included."""
 
 
-def extend(
-    tensors: dict[str, Tensor], words: Sequence[str], count_V: Tensor, how: NewWords
-) -> dict[str, Tensor]:
+def extend(tensors: dict[str, Tensor], words: Sequence[str], count_V: Tensor, how: NewWords) -> dict[str, Tensor]:
     """The parameters of a model over `words`, from those of one over the first of them.
 
     `count_V`: how often the new text has each word.
