@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import wordtie
+from wordtie.commands.train import ADAPTING_RATE
 from wordtie.config.keywords import settings_from
 from wordtie.config.recommended import RECOMMENDED
 from wordtie.training.rehearsal import settings_to_extend
@@ -50,12 +51,12 @@ def main(first: str, second: str, trials: Sequence[str]) -> None:
 def rows(base: Path, second: str, trials: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """The rows of one earlier run."""
     extended = settings_to_extend(str(base))
+    started = {"training.start_from": str(base), "training.lr": ADAPTING_RATE}
     for name in trials:
         out = base.parent / name.replace(" ", "-")
-        result = train(second, out, **{**extended, "training.start_from": str(base), **TRIALS[name]}, tokens=TOKENS)
+        result = train(second, out, **{**extended, **started, **TRIALS[name]}, tokens=TOKENS)
         yield row(name, result, base)
-    scratch = {name: value for name, value in extended.items() if name != "training.lr"}
-    result = train(second, base.parent / "anew", **scratch, rehearsal=0.0, tokens=TOKENS)
+    result = train(second, base.parent / "anew", **extended, rehearsal=0.0, tokens=TOKENS)
     yield row("anew", result, base)
 
 

@@ -18,9 +18,7 @@ IDS = np.random.default_rng(3).zipf(1.5, 3000) % len(VOCABULARY)
 
 
 def models() -> list[NgramModel]:
-    return [
-        NgramModel(VOCABULARY, fit_kneser_ney(IDS[:1000], len(VOCABULARY), order, eos_id=1)) for order in (1, 2)
-    ]
+    return [NgramModel(VOCABULARY, fit_kneser_ney(IDS[:1000], len(VOCABULARY), order, eos_id=1)) for order in (1, 2)]
 
 
 @pytest.mark.parametrize("eos_id", [1, None], ids=["lines", "running text"])

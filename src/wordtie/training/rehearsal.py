@@ -22,7 +22,7 @@ from wordtie.config.unused_settings import AT_THE_START
 from wordtie.data.encoding import Ids
 from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
-from wordtie.errors import DataError, RunFolderError
+from wordtie.errors import DataError, RunFolderError, require
 from wordtie.evaluation.perplexity import evaluate_blocks
 from wordtie.models.next_word import NextWordModel
 from wordtie.runs.result import TrainingResult, read_result
@@ -83,8 +83,6 @@ class Texts:
         return replace(data, test=np.concatenate(test)) if self.earlier else data
 
 
-LR = 0.001
-"""Of Adam, for a model that is adapted."""
 PIECES = 32
 """Of an earlier text that is not rehearsed whole: as many as there are streams, as a rule."""
 
@@ -128,12 +126,14 @@ def with_earlier_texts(result: TrainingResult, texts: Texts, model: NextWordMode
     return result
 
 
-def settings_to_extend(run: str) -> dict[str, Any]:
-    """What a run has in common with the one whose words it extends, by full name: the model but for its dropout, how
-    text is cut into words, and a rate that leaves most of what was learnt as it is.
+def settings_to_extend(run: str | None) -> dict[str, Any]:
+    """What a run has in common with the one whose words it extends, by full name: the model but for its dropout, and
+    how text is cut into words.
 
-    Raises `RunFolderError` for what is no run of a language model.
+    Raises `SettingsError` for none, `RunFolderError` for what is no run of a language model.
     """
+    require(run is not None, "extend_vocabulary adds words to an earlier run's: name it as start_from")
+    assert run is not None
     saved = read_language_model(path_of(run))
     model = {f"model.{name}": value for name, value in plain_values(saved.settings.model).items()}
     rule = saved.tokenizer.tokenisation
@@ -142,7 +142,6 @@ def settings_to_extend(run: str) -> dict[str, Any]:
         "data.extends": run,
         **{f"data.{name}": value for name, value in cut.items()},
         **{name: value for name, value in model.items() if "dropout" not in name and name not in AT_THE_START},
-        "training.lr": LR,
     }
 
 

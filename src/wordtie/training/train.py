@@ -23,7 +23,7 @@ from wordtie.training.mixing import mix_with_ngrams
 from wordtie.training.optim import build_optimiser, parameter_groups
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
-from wordtie.training.rehearsal import read_texts, with_earlier_texts
+from wordtie.training.rehearsal import read_texts, settings_to_extend, with_earlier_texts
 from wordtie.training.run_state import RunState
 from wordtie.training.run_writer import RunWriter, read_resumable
 from wordtie.training.trainer import Trainer
@@ -31,7 +31,13 @@ from wordtie.training.warm_start import load_start, read_start
 
 
 def train(
-    settings: Settings | str | Path, out: str | Path, mode: Mode = "new", *, ngram: int | None = None, **named: Any
+    settings: Settings | str | Path,
+    out: str | Path,
+    mode: Mode = "new",
+    *,
+    ngram: int | None = None,
+    extend_vocabulary: bool = False,
+    **named: Any,
 ) -> TrainingResult:
     """Train a language model in the folder `out`.
 
@@ -40,6 +46,9 @@ def train(
 
     `ngram`: fit an n-gram model of this order to the same text, too, and mix the two with weights fitted to the
     validation text. Whoever opens the run folder then gets the mixture, unless they ask for the network.
+
+    `extend_vocabulary`: with `start_from="runs/old"`, continue that run's model on this text, which adds its new words.
+    Part of the training text is then that of the old run, so that the model keeps it (`rehearsal`).
 
     `mode` says what to do with a run that is there: `new` refuses, `resume` continues it, `overwrite` replaces it. Only
     one training runs in a process at a time. While it lasts, other threads must not draw torch's random numbers, or the
@@ -50,6 +59,8 @@ def train(
     `SaveError` if something cannot be written. Ctrl-C, SIGTERM and SIGHUP save a checkpoint, then raise
     `KeyboardInterrupt`, `SystemExit(143)` and `SystemExit(129)`.
     """
+    if extend_vocabulary:
+        named = settings_to_extend(named.get("start_from") or named.get("training.start_from")) | named
     settings = settings_from(settings, **named)
     ngrams = None if ngram is None else NgramSettings(settings.data, ngram)
     device = resolve_device(settings.training.device)
