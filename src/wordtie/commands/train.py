@@ -245,8 +245,9 @@ def summary(result: TrainingResult) -> str:
             f"trained                {result.epochs_trained:.3g} epochs, {result.tokens_seen:,} tokens, in "
             f"{result.seconds - measuring:.0f} s, and {measuring:.0f} s of measuring ({result.stopped})",
             *(
-                f"{name:22} {'   '.join(perplexities(result, split))}   over {tokens:,} tokens, "
-                f"{text[f'{split}_oov']:,} of them out of the vocabulary"
+                f"{name:22} {'   '.join(perplexities(result, split))}   over "
+                f"{measured(tokens, text.get(f'{split}_length', tokens))}, {text[f'{split}_oov']:,} of them out of the "
+                "vocabulary"
                 for name, split, tokens in (
                     ("test perplexity", "test", result.test_tokens),
                     ("validation perplexity", "valid", result.valid_tokens),
@@ -268,6 +269,12 @@ def earlier_line(figures: Mapping[str, Any]) -> str:
             change = "" if before is None else f" ({100 * (figures[part] / before - 1):+.1f} %)"
             parts.append(f"{part} {figures[part]:.2f}{change}")
     return f"{'earlier test text':22} {'   '.join(parts)}   over {figures['tokens']:,} tokens of {figures['corpus']}"
+
+
+def measured(tokens: int, length: int) -> str:
+    """Which tokens of a text a figure is over."""
+    whole = f"{length:,} tokens"
+    return whole if tokens == length else f"the first {tokens:,} of {whole} (`wordtie evaluate` reads all)"
 
 
 def perplexities(result: TrainingResult, split: str) -> list[str]:

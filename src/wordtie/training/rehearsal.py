@@ -37,11 +37,17 @@ class EarlierText:
     data: PreparedData
 
     @property
+    def test(self) -> Ids:
+        """The test text, or as much of it as the run was measured on."""
+        result = read_result(path_of(self.run))
+        return self.data.test[: None if result is None else result.test_tokens]
+
+    @property
     def figures(self) -> dict[str, Any]:
         """The run's own perplexities on its test text, as far as its folder has them."""
         result = read_result(path_of(self.run))
-        found = {"run": self.run, "corpus": self.data.info.corpus, "tokens": len(self.data.test)}
-        if result is None or result.test_tokens != len(self.data.test):
+        found = {"run": self.run, "corpus": self.data.info.corpus, "tokens": len(self.test)}
+        if result is None:
             return found
         mixed = {} if result.mixture is None else {"mixture_before": result.mixture["test_perplexity"]}
         return found | {"network_before": result.test_perplexity} | mixed
@@ -79,7 +85,7 @@ class Texts:
     def for_planning(self, rehearsal: float) -> PreparedData:
         """As `for_training`, with the test texts of all, which are measured in the end."""
         data = self.for_training(rehearsal)
-        test = [data.test, *(each.data.test for each in self.earlier)]
+        test = [data.test, *(each.test for each in self.earlier)]
         return replace(data, test=np.concatenate(test)) if self.earlier else data
 
 
@@ -120,7 +126,7 @@ def with_earlier_texts(result: TrainingResult, texts: Texts, model: NextWordMode
     """
     if not texts.earlier:
         return result
-    found = [each.figures | {"network": evaluate_blocks(model, [each.data.test]).perplexity} for each in texts.earlier]
+    found = [each.figures | {"network": evaluate_blocks(model, [each.test]).perplexity} for each in texts.earlier]
     result = replace(result, earlier=found)
     result.save()
     return result

@@ -85,4 +85,4 @@ def train(
             run_folder.remove_mixture(folder)
             return with_earlier_texts(result, texts, Network(task.model, data.vocabulary))
         with waiting("counting n-grams and mixing them in"):
-            return mix_with_ngrams(result, ngrams, texts, task.model, task.log_p)
+            return mix_with_ngrams(result, ngrams, texts, task)
