@@ -2,10 +2,11 @@
 
     python -m benchmarks.adapting sotu bbc > results/bench/adapting.tsv
 
-A model of the first text is trained on 1.5 million tokens of it, with its 10,000 most frequent words. Each row then
-adapts it to the second text, on 800,000 tokens, with all words that this has twice or more. Perplexities are of the
-network and, with `mixed`, of its mixture with 5-grams, on validation text. Those of the first text are over its own
-tokens, with its ids. `anew` is a model of the second text alone, on as many tokens and over the same words.
+A model of the first text is trained on a million tokens of it, with its 10,000 most frequent words. Each row then
+adapts it to the second text, on 400,000 tokens, with all words that this has twice or more. Perplexities are of the
+network and, with `mixed`, of its mixture with 5-grams, on validation texts. Those of the first text are over its own
+tokens and words, before and after. `alone` is a model of the second text alone, on as many tokens and over the same
+words.
 """
 
 from __future__ import annotations
@@ -20,18 +21,22 @@ import wordtie
 from wordtie.commands.train import ADAPTING_RATE
 from wordtie.config.keywords import settings_from
 from wordtie.config.recommended import RECOMMENDED
+from wordtie.data.prepare import prepare
+from wordtie.evaluation.earlier_words import evaluate_earlier_words
+from wordtie.inference.loading import Part, load
+from wordtie.runs.result import read_result
+from wordtie.runs.run_folder import read_language_model
 from wordtie.training.rehearsal import settings_to_extend
 
-FIRST_TOKENS, TOKENS, WORDS = 1_500_000, 800_000, 10_000
+FIRST_TOKENS, TOKENS, WORDS = 1_000_000, 400_000, 10_000
 SIZE = {"model.hidden": 192, "model.embedding": 96, "model.input_dropout": 0.0, "model.hidden_dropout": 0.0}
 PLAN = {"training.schedule": "cosine", "training.patience": 0, "training.validations": 4}
 TRIALS: dict[str, dict[str, Any]] = {
     "default": {},
     "no rehearsal": {"training.rehearsal": 0.0},
+    "rehearsal 0.25": {"training.rehearsal": 0.25},
     "new words from the mean": {"training.new_words": "mean"},
     "rate 0.003": {"training.lr": 0.003},
-    "rehearsal 0.5": {"training.rehearsal": 0.5},
-    "rate 0.0003": {"training.lr": 0.0003},
 }
 """What differs from the defaults of `--extend-vocabulary`, by the name of the row."""
 COLUMNS = ("trial", "tokens", "new words", "first before", "first", "loss %", "second", "first mixed before",
@@ -56,8 +61,8 @@ def rows(base: Path, second: str, trials: Sequence[str]) -> Iterator[tuple[str, 
         out = base.parent / name.replace(" ", "-")
         result = train(second, out, **{**extended, **started, **TRIALS[name]}, tokens=TOKENS)
         yield row(name, result, base)
-    result = train(second, base.parent / "anew", **extended, rehearsal=0.0, tokens=TOKENS)
-    yield row("anew", result, base)
+    result = train(second, base.parent / "alone", **extended, rehearsal=0.0, tokens=TOKENS)
+    yield row("alone", result, base)
 
 
 def train(corpus: str, out: Path, **settings: Any) -> wordtie.TrainingResult:
@@ -70,13 +75,20 @@ def train(corpus: str, out: Path, **settings: Any) -> wordtie.TrainingResult:
 
 def row(name: str, result: wordtie.TrainingResult, base: Path) -> tuple[str, ...]:
     """The figures of a trial."""
-    [earlier] = result.earlier or [{}]
+    before = read_result(base)
     assert result.mixture is not None
+    assert before is not None
+    assert before.mixture is not None
     words = (result.text or {})["vocabulary_size"] - WORDS
+    data = prepare(read_language_model(base).settings.data)
     found = [name, f"{result.tokens_seen}", f"{words}"]
-    for part, second in (("network", result.valid_perplexity), ("mixture", result.mixture["valid_perplexity"])):
-        before, now = earlier[f"{part}_before"], earlier[part]
-        found += [f"{before:.2f}", f"{now:.2f}", f"{100 * (now / before - 1):+.1f}", f"{second:.2f}"]
+    parts: tuple[tuple[Part | None, float, float], ...] = (
+        ("network", before.valid_perplexity, result.valid_perplexity),
+        (None, before.mixture["valid_perplexity"], result.mixture["valid_perplexity"]),
+    )
+    for part, first, second in parts:
+        now = evaluate_earlier_words(load(result.folder, part=part).model, data.valid, WORDS).perplexity
+        found += [f"{first:.2f}", f"{now:.2f}", f"{100 * (now / first - 1):+.1f}", f"{second:.2f}"]
     return tuple(found)
 
 

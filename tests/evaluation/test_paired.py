@@ -40,7 +40,8 @@ def test_units_are_lines_or_stretches(eos_id: int | None, monkeypatch: pytest.Mo
 def test_the_interval_is_that_of_a_literal_bootstrap() -> None:
     generator = np.random.default_rng(7)
     tokens = generator.integers(1, 30, 60)
-    first, second = tokens * 5.0, tokens * 5.1 + generator.normal(0, 3, 60)
+    first = np.asarray(tokens * 5.0, np.float64)
+    second = np.asarray(tokens * 5.1 + generator.normal(0, 3, 60), np.float64)
     found = paired_bootstrap(first, second, tokens)
     drawn = [generator.integers(60, size=60) for _ in range(4000)]
     means = sorted((second - first)[each].sum() / tokens[each].sum() / math.log(2) for each in drawn)
@@ -55,7 +56,7 @@ def test_the_interval_is_that_of_a_literal_bootstrap() -> None:
 def test_the_interval_holds_the_true_difference_as_often_as_it_says() -> None:
     generator, held = np.random.default_rng(2), 0
     for _ in range(100):
-        difference = generator.normal(0.0, 1.0, 80)
+        difference = np.asarray(generator.normal(0.0, 1.0, 80), np.float64)
         low, high = paired_bootstrap(np.zeros(80), difference, np.ones(80, np.int64)).bits_interval
         held += low <= 0 <= high
     assert 88 <= held <= 99
@@ -64,7 +65,7 @@ def test_the_interval_holds_the_true_difference_as_often_as_it_says() -> None:
 def test_a_long_text_is_resampled_in_blocks_of_neighbours() -> None:
     units = 2 * MOST_BLOCKS + 7
     tokens = np.ones(units, np.int64)
-    found = paired_bootstrap(np.zeros(units), np.arange(units) % 2.0, tokens)
+    found = paired_bootstrap(np.zeros(units), np.asarray(np.arange(units) % 2, np.float64), tokens)
     assert found.blocks == MOST_BLOCKS
     low, high = found.bits_interval
     assert high - low < 0.01  # neighbours are one 0 and one 1: alone they would differ by more

@@ -53,7 +53,7 @@ class TrainingSettings:
     vocabulary must be the same, dropout may differ; the schedule starts from the beginning."""
     new_words: Literal["spelling", "mean"] = "spelling"
     """What rows of words start from that `data.extends` adds: old words of like `spelling`, or the `mean` of all."""
-    rehearsal: float = 0.25
+    rehearsal: float = 0.5
     """Share of the training tokens that are of the earlier text, where `data.extends` adds words to a run's."""
     epochs: int = 50
     """At most this many passes over the training text."""

@@ -28,7 +28,7 @@ from wordtie.runs.mixture_run import write_mixture
 from wordtie.runs.ngram_run import SavedNgrams, write_ngrams
 from wordtie.runs.result import TrainingResult
 from wordtie.training.language_modelling import LanguageModelling
-from wordtie.training.rehearsal import Texts
+from wordtie.training.rehearsal import EarlierText, Texts
 
 
 def mix_with_ngrams(
@@ -69,17 +69,15 @@ def mix_with_ngrams(
         result,
         ngram=ngram | _figures(read, alone_RP),
         mixture={"weights": mixture.weights_RP.tolist()} | _figures(read, mixture.weights_RP),
-        earlier=[each.figures | _of_earlier(parts, each.test, mixture) for each in texts.earlier] or None,
+        earlier=[each.figures | _of_earlier(each, parts[0], mixture) for each in texts.earlier] or None,
     )
     result.save()
     return result
 
 
-def _of_earlier(parts: tuple[Network, NgramModel], ids: Any, mixture: Mixture) -> dict[str, float]:
+def _of_earlier(text: EarlierText, network: Network, mixture: Mixture) -> dict[str, float]:
     """Perplexities of network and mixture on the test text of an earlier run."""
-    read = {"test": _Read.of(parts, ids, ())}
-    weights = {"network": np.array([[1.0, 0.0]]), "mixture": mixture.weights_RP}
-    return {name: _figures(read, weights_RP)["test_perplexity"] for name, weights_RP in weights.items()}
+    return {"network": text.perplexity(network), "mixture": text.perplexity(mixture)}
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from wordtie.data.encoding import Ids
 from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import DataError, RunFolderError, require
-from wordtie.evaluation.perplexity import evaluate_blocks
+from wordtie.evaluation.earlier_words import evaluate_earlier_words
 from wordtie.models.next_word import NextWordModel
 from wordtie.runs.result import TrainingResult, read_result
 from wordtie.runs.run_folder import SavedModel, read_language_model
@@ -41,6 +41,10 @@ class EarlierText:
         """The test text, or as much of it as the run was measured on."""
         result = read_result(path_of(self.run))
         return self.data.test[: None if result is None else result.test_tokens]
+
+    def perplexity(self, model: NextWordModel[Any]) -> float:
+        """Of the test text under a model that has this run's words and more, as if it had no more."""
+        return evaluate_earlier_words(model, self.test, len(self.data.vocabulary)).perplexity
 
     @property
     def figures(self) -> dict[str, Any]:
@@ -122,11 +126,11 @@ def read_texts(settings: Settings) -> Texts:
 def with_earlier_texts(result: TrainingResult, texts: Texts, model: NextWordModel[Any]) -> TrainingResult:
     """The result with the perplexities of the earlier test texts before and after, which is saved.
 
-    The ids are those of the run before, so the tokens are the same: a word that it did not know is `<unk>` still.
+    The tokens are those of the run before: a word that it did not know is `<unk>` still.
     """
     if not texts.earlier:
         return result
-    found = [each.figures | {"network": evaluate_blocks(model, [each.test]).perplexity} for each in texts.earlier]
+    found = [each.figures | {"network": each.perplexity(model)} for each in texts.earlier]
     result = replace(result, earlier=found)
     result.save()
     return result

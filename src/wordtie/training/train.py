@@ -23,7 +23,7 @@ from wordtie.training.mixing import mix_with_ngrams
 from wordtie.training.optim import build_optimiser, parameter_groups
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
-from wordtie.training.rehearsal import read_texts, settings_to_extend, with_earlier_texts
+from wordtie.training.rehearsal import Texts, read_texts, settings_to_extend, with_earlier_texts
 from wordtie.training.run_state import RunState
 from wordtie.training.run_writer import RunWriter, read_resumable
 from wordtie.training.trainer import Trainer
@@ -47,8 +47,7 @@ def train(
     `ngram`: fit an n-gram model of this order to the same text, too, and mix the two with weights fitted to the
     validation text. Whoever opens the run folder then gets the mixture, unless they ask for the network.
 
-    `extend_vocabulary`: with `start_from="runs/old"`, continue that run's model on this text, which adds its new words.
-    Part of the training text is then that of the old run, so that the model keeps it (`rehearsal`).
+    `extend_vocabulary`: add the new words of this text to the model of the run that `start_from` names.
 
     `mode` says what to do with a run that is there: `new` refuses, `resume` continues it, `overwrite` replaces it. Only
     one training runs in a process at a time. While it lasts, other threads must not draw torch's random numbers, or the
@@ -62,7 +61,6 @@ def train(
     if extend_vocabulary:
         named = settings_to_extend(named.get("start_from") or named.get("training.start_from")) | named
     settings = settings_from(settings, **named)
-    ngrams = None if ngram is None else NgramSettings(settings.data, ngram)
     device = resolve_device(settings.training.device)
     precision = precision_of(settings, device)
     with exclusive_training(settings.training.threads, device), folder_for_training(out, mode) as folder:
@@ -71,8 +69,8 @@ def train(
         texts = read_texts(settings)
         data = texts.for_training(settings.training.rehearsal)
         if not resumable:  # of a resumed run they have been said
-            say([f"{folder}: no run to resume, so a new one starts"] if mode == "resume" else [])
-            say([*unused_settings(settings), *training_text_warnings(texts.own), *texts.missing])
+            new = [f"{folder}: no run to resume, so a new one starts"] if mode == "resume" else []
+            say([*new, *unused_settings(settings), *training_text_warnings(texts.own), *texts.missing])
         check_size(settings, len(data.vocabulary), device)
         torch.manual_seed(settings.training.seed)
         task = LanguageModelling(settings, data, device, precision)
@@ -81,8 +79,13 @@ def train(
         state = RunState(task.model, optimiser, task.initial_state(), Position(started_from=started_from))
         writer = RunWriter(folder, settings, data, mode, resumable)
         result = Trainer(task, settings.training, state, writer, str(precision).removeprefix("torch.")).run()
-        if ngrams is None:
-            run_folder.remove_mixture(folder)
-            return with_earlier_texts(result, texts, Network(task.model, data.vocabulary))
-        with waiting("counting n-grams and mixing them in"):
-            return mix_with_ngrams(result, ngrams, texts, task)
+        return finish(result, ngram, texts, task)
+
+
+def finish(result: TrainingResult, ngram: int | None, texts: Texts, task: LanguageModelling) -> TrainingResult:
+    """Mix n-grams in, if there are to be any, and measure the texts of earlier runs."""
+    if ngram is None:
+        run_folder.remove_mixture(result.folder)
+        return with_earlier_texts(result, texts, Network(task.model, texts.own.vocabulary))
+    with waiting("counting n-grams and mixing them in"):
+        return mix_with_ngrams(result, NgramSettings(task.settings.data, ngram), texts, task)
