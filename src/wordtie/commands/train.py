@@ -31,7 +31,6 @@ examples:
   wordtie train novel.txt --time 10m                the best model of your text in ten minutes
   wordtie train ptb --hidden 650 --out runs/large   a larger model, until validation stops improving
   wordtie train ptb --like inan-2017/table-1/ptb-small-real     the settings of a paper's row
-  wordtie train more.txt --start-from runs/novel --extend-vocabulary --time 5m     adapt a model to another text
   wordtie train ptb --head untied --print-config > recipe.yaml
   wordtie train --config recipe.yaml --seed 2 --out runs/seed-2
 
@@ -81,9 +80,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--time", metavar="TIME", help="Plan for this long, all included: 80s, 10m, 1h30m.")
     parser.add_argument("--like", metavar="ROW", help="Take the settings of a paper's row, and mix in no n-grams.")
     parser.add_argument("--ngram", metavar="ORDER", help="Mix in an n-gram model of this order (5), or none.")
-    parser.add_argument(
-        "--extend-vocabulary", action="store_true", help="With --start-from RUN: add the new words of CORPUS to RUN's."
-    )
+    parser.add_argument("--extend-vocabulary", action="store_true", help="With --start-from: add the text's new words.")
     parser.add_argument("--out", metavar="RUN", help="The run folder; runs/CORPUS if not given.")
     parser.add_argument("--resume", action="store_true", help="Continue from the run folder's last checkpoint.")
     parser.add_argument("--overwrite", action="store_true", help="Replace a run; its model stays until the next.")

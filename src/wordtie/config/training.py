@@ -52,7 +52,8 @@ class TrainingSettings:
     """Run folder whose weights this run starts from. The small models of inan-2017 did so (footnote 4). Parameters and
     vocabulary must be the same, dropout may differ; the schedule starts from the beginning."""
     new_words: Literal["spelling", "mean"] = "spelling"
-    """What rows of words start from that `data.extends` adds: old words of like `spelling`, or the `mean` of all."""
+    """What the rows of added words start from: `spelling` or `mean`. The rows of old words that are spelt alike, or of
+    all. `data.extends` adds words."""
     rehearsal: float = 0.5
     """Share of the training tokens that are of the earlier text, where `data.extends` adds words to a run's."""
     epochs: int = 50
