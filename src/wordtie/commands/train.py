@@ -43,7 +43,7 @@ NGRAM_ORDER = 5
 """Of the n-gram model that is mixed in."""
 
 ADAPTING_RATE = 0.001
-"""Of Adam, for a model that extends another: the recipe's rate unlearns more (benchmarks/adapting.py)."""
+"""Of Adam, for a model that extends another; benchmarks/adapting.py compares it with the recipe's."""
 LOSS = 0.05
 """Of the perplexity of an earlier text: what adapting to another may cost without a note."""
 
