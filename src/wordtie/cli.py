@@ -21,7 +21,7 @@ COMMANDS: dict[str, str] = {
     "train": "train a language model on a text",
     "ngram": "train an n-gram model of a text, in seconds",
     "mix": "mix trained models into one",
-    "evaluate": "measure the perplexity of a text under a trained model",
+    "evaluate": "measure the perplexity of a text under trained models",
     "surprisal": "print the surprisal of every word of a text",
     "predict": "list the likeliest next words of a phrase",
     "generate": "write text, one sampled word after another",

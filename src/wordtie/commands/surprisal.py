@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Iterator
 from itertools import chain, islice, repeat
 
 from wordtie.commands._shared import Parser, UsageError, add_part, print_json_list, print_tsv, read_lines, text_name
-from wordtie.console import say
+from wordtie.console import StageProgress, say
 from wordtie.data.table import column, sentences
 from wordtie.errors import DataError
 
@@ -68,7 +69,7 @@ def main(argv: list[str]) -> None:
     from wordtie.inference.surprisal import surprisal
 
     model = load(arguments.run, part=arguments.part)
-    lines = lines_with_words(arguments.file, arguments.column, arguments.sentence)
+    lines = counted(lines_with_words(arguments.file, arguments.column, arguments.sentence))
     first = list(islice(lines, SAMPLE))
     if arguments.column and not arguments.sentence:
         refuse_single_words(model.tokenizer, first, text_name(arguments.file), arguments.column)
@@ -80,6 +81,15 @@ def main(argv: list[str]) -> None:
         print_json_list(rows)
     else:
         print_tsv(COLUMNS, rows)
+
+
+def counted(lines: Iterator[str]) -> Iterator[str]:
+    """The lines, with progress on stderr if the rows are not printed on a terminal, where they show it."""
+    progress = StageProgress("lines", 1)
+    for done, line in enumerate(lines):
+        if done % 100 == 0 and not sys.stdout.isatty():
+            progress("scored", done, 0)
+        yield line
 
 
 def lines_with_words(path: str, name: str | None = None, sentence: str | None = None) -> Iterator[str]:

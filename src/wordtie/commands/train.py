@@ -6,6 +6,7 @@ import math
 import sys
 import time
 from argparse import Namespace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from wordtie.config import SECTIONS, Settings, parse_time, to_dict
 from wordtie.config.ngram import LONGEST
 from wordtie.config.options import SettingsParser
 from wordtie.config.recommended import BUDGET, RECOMMENDED, recommended
-from wordtie.console import say, tell
+from wordtie.console import say, tell, waiting
 from wordtie.errors import did_you_mean
 from wordtie.word2vec.settings import Word2VecSettings
 
@@ -40,6 +41,11 @@ Settings that are not given have the values that --print-config prints, not the 
 USAGE = "[CORPUS] [--time 10m] [--SETTING VALUE ...] [--out RUN]"
 NGRAM_ORDER = 5
 """Of the n-gram model that is mixed in."""
+
+ADAPTING_RATE = 0.001
+"""Of Adam, for a model that extends another; benchmarks/adapting.py compares it with the recipe's."""
+LOSS = 0.05
+"""Of the perplexity of an earlier text: what adapting to another may cost without a note."""
 
 COMMON = (
     "vocabulary_size",
@@ -74,6 +80,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--time", metavar="TIME", help="Plan for this long, all included: 80s, 10m, 1h30m.")
     parser.add_argument("--like", metavar="ROW", help="Take the settings of a paper's row, and mix in no n-grams.")
     parser.add_argument("--ngram", metavar="ORDER", help="Mix in an n-gram model of this order (5), or none.")
+    parser.add_argument("--extend-vocabulary", action="store_true", help="With --start-from: add the text's new words.")
     parser.add_argument("--out", metavar="RUN", help="The run folder; runs/CORPUS if not given.")
     parser.add_argument("--resume", action="store_true", help="Continue from the run folder's last checkpoint.")
     parser.add_argument("--overwrite", action="store_true", help="Replace a run; its model stays until the next.")
@@ -118,20 +125,42 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     ngram = order_of(parsed)
     if parsed.like:
         return parser.with_place(Settings, **parser.made(row_settings(parsed.like))), ngram
-    given = parser.with_place(Settings, **parser.made())
+    recipe = {} if parser.has_recipe else recommended(parser.given)  # a recipe means the same in each version
+    kept = adapted(parser, parsed)
+    given = parser.with_place(Settings, **parser.made({**recipe, **kept}))
     if parsed.resume and (recorded := planned_before(folder_of(parsed, given))):
-        return parser.with_place(Settings, **parser.made(recorded)), ngram
+        return parser.with_place(Settings, **parser.made({**recorded, **kept})), ngram
     if not parsed.time:
-        recipe = {} if parser.has_recipe else recommended(parser.given)  # a recipe means the same in each version
-        return parser.with_place(Settings, **parser.made(recipe)), ngram
+        return given, ngram
     seconds = parse_time(parsed.time, "--time")
 
     from wordtie.training.plan import make_plan
 
-    plan = make_plan(given, parser.given, seconds, ngram=ngram, spent=time.monotonic() - started)
+    of_model = {name: value for name, value in recipe.items() if name.startswith("model.")}
+    given = parser.with_place(Settings, **parser.made({**of_model, **kept}))
+    with waiting("timing this machine"):
+        plan = make_plan(given, {*parser.given, *kept}, seconds, ngram=ngram, spent=time.monotonic() - started)
     for line in plan.reasons:
         tell(line)
     return plan.settings, plan.ngram
+
+
+def adapted(parser: SettingsParser, parsed: Namespace) -> dict[str, Any]:
+    """What a run that extends the vocabulary of another takes from it, the model and how text is cut into words; and
+    the rate.
+
+    Raises `UsageError` if it starts from none, `RunFolderError` if that is no run of a language model.
+    """
+    if not parsed.extend_vocabulary:
+        return {}
+    if "training.start_from" not in parser.given:
+        raise UsageError("--extend-vocabulary adds words to an earlier run's: name it with --start-from")
+
+    from wordtie.training.rehearsal import settings_to_extend
+
+    adam = "training.optimiser" not in parser.given and not parser.has_recipe
+    rate = {"training.lr": ADAPTING_RATE} if adam else {}
+    return {**settings_to_extend(parser.given["training.start_from"].value), **rate}
 
 
 def planned_before(folder: Path) -> dict[str, Any]:
@@ -170,25 +199,34 @@ def order_of(parsed: Namespace) -> int | None:
 
 
 def warnings(result: TrainingResult, settings: Settings) -> list[str]:
-    """A note if a model that knows no context would do better, or none at all."""
+    """A note if a model that knows no context would do better, or none at all, or if an earlier text was unlearnt."""
     from wordtie.data.prepare import prepare
     from wordtie.errors import WordtieError
     from wordtie.evaluation.format_perplexity import format_perplexity
     from wordtie.ngrams.unigram import Unigram
 
+    lost = [f"{each['run']}: its text is predicted more than {100 * LOSS:.0f} % worse: raise --rehearsal, or lower --lr"
+            for each in result.earlier or [] if is_unlearnt(each)]  # fmt: skip
     best = min(result.valid_perplexity, (result.mixture or {}).get("valid_perplexity", math.inf))
     if best > (result.text or {})["vocabulary_size"]:
-        return ["the model is worse than guessing: --lr is too high, or the training text is too short"]
+        return [*lost, "the model is worse than guessing: --lr is too high, or the training text is too short"]
     try:
         data = prepare(settings.data)
     except WordtieError:  # the text was moved or changed since: the result stands all the same
-        return []
+        return lost
     log_p_N = Unigram.fit(data.train, len(data.vocabulary)).log_probabilities(data.valid)
     unigram = math.exp(-float(log_p_N.mean()))
     if best <= unigram:
-        return []
+        return lost
     what = f"perplexity {format_perplexity(unigram)} on the validation text"
-    return [f"the model is worse than word frequencies alone ({what}): train longer, or on a longer text"]
+    return [*lost, f"the model is worse than word frequencies alone ({what}): train longer, or on a longer text"]
+
+
+def is_unlearnt(earlier: Mapping[str, Any]) -> bool:
+    """Whether what people use by default, the mixture or else the network, lost more than `LOSS`."""
+    part = "mixture" if "mixture_before" in earlier and "mixture" in earlier else "network"
+    before = earlier.get(f"{part}_before")
+    return before is not None and earlier[part] > before * (1 + LOSS)
 
 
 def summary(result: TrainingResult) -> str:
@@ -212,10 +250,22 @@ def summary(result: TrainingResult) -> str:
                     ("validation perplexity", "valid", result.valid_tokens),
                 )
             ),
+            *map(earlier_line, result.earlier or []),
             f"<unk>: {text['unk']}",
             f"<eos>: {text['eos']}",
         ]
     )
+
+
+def earlier_line(figures: Mapping[str, Any]) -> str:
+    """What became of the perplexity of an earlier run's test text."""
+    parts = []
+    for part in ("network", "mixture"):
+        if part in figures:
+            before = figures.get(f"{part}_before")
+            change = "" if before is None else f" ({100 * (figures[part] / before - 1):+.1f} %)"
+            parts.append(f"{part} {figures[part]:.2f}{change}")
+    return f"{'earlier test text':22} {'   '.join(parts)}   over {figures['tokens']:,} tokens of {figures['corpus']}"
 
 
 def measured(tokens: int, length: int) -> str:

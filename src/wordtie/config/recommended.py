@@ -54,7 +54,7 @@ _TOGETHER: dict[str, Collection[str]] = {
     "loss.kind": ("loss.softmax", "loss.samples"),
     "training.schedule": ("training.decay", "training.patience", "training.warmup"),
     "training.tokens": ("training.schedule", "training.decay", "training.patience"),
-    "training.start_from": ("model.bias_init",),
+    "training.start_from": ("model.bias_init", "model.forget_bias"),
 }
 """Whoever sets the one chooses the others, too: the recipe's values were chosen with its own."""
 

@@ -51,6 +51,11 @@ class TrainingSettings:
     start_from: str | None = None
     """Run folder whose weights this run starts from. The small models of inan-2017 did so (footnote 4). Parameters and
     vocabulary must be the same, dropout may differ; the schedule starts from the beginning."""
+    new_words: Literal["spelling", "mean"] = "spelling"
+    """What the rows of added words start from: `spelling` or `mean`. The rows of old words that are spelt alike, or of
+    all. `data.extends` adds words."""
+    rehearsal: float = 0.5
+    """Share of the training tokens that are of the earlier text, where `data.extends` adds words to a run's."""
     epochs: int = 50
     """At most this many passes over the training text."""
     tokens: int | None = None
@@ -104,6 +109,7 @@ class TrainingSettings:
             "itself: set training.lr to about 0.001",
         )
         require(self.word_rate > 0, f"training.word_rate must be positive, got {self.word_rate}")
+        require(0 <= self.rehearsal < 1, f"training.rehearsal is a share and must be in [0, 1), got {self.rehearsal}")
         require(0 < self.decay <= 1, f"training.decay must be in (0, 1], got {self.decay}")
         for name in ("tokens", "validations", "measured_tokens"):
             value = getattr(self, name)

@@ -77,9 +77,10 @@ class LoadedModel:
         """Text that continues the prompt, sampled word by word."""
         return generate.generate(self.model, self.tokenizer, prompt, words, temperature, seed)
 
-    def evaluate(self, file: str | Path | IO[Any]) -> EvaluationResult:
-        """Perplexity of a text file, given by its path or open, every token predicted once."""
-        return evaluate_file(self.model, self.tokenizer, file)
+    def evaluate(self, file: str | Path | IO[Any], hits: Sequence[int] = ()) -> EvaluationResult:
+        """Perplexity of a text file, given by its path or open, every token predicted once; `hits`: for these k, how
+        often the next word is among the k likeliest."""
+        return evaluate_file(self.model, self.tokenizer, file, hits)
 
 
 def _about(model: NextWordModel[Any]) -> str:

@@ -24,7 +24,6 @@ from wordtie.config import SECTIONS, Settings, to_dict
 from wordtie.config.keywords import settings_from
 from wordtie.config.names import Names
 from wordtie.config.recommended import BUDGET, RECOMMENDED, recommended
-from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import require
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
@@ -32,6 +31,7 @@ from wordtie.training.language_modelling import LanguageModelling
 from wordtie.training.optim import build_optimiser, parameter_groups
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
+from wordtie.training.rehearsal import read_texts
 from wordtie.training.run_state import RunState
 from wordtie.training.step import train_step
 
@@ -118,7 +118,7 @@ def make_plan(
     """As `plan`. `given`: full names of the settings that are kept. `spent`: seconds of the time that are over."""
     started = time.monotonic() - spent
     require(seconds > 0, f"the time to plan for must be positive, got {seconds}")
-    data = prepare(settings.data)
+    data = read_texts(settings).for_planning(settings.training.rehearsal)
     with exclusive_training(settings.training.threads, resolve_device(settings.training.device)):
         counting = seconds_to_count(data, ngram) if ngram else 0.0
         if counting > SHARE_OF_NGRAMS * seconds:
