@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -152,3 +153,28 @@ def test_a_part_of_the_texts_is_measured(
     assert f"the first 30 of {length} tokens" in printed
     assert cli.main(["evaluate", "run", str(text / "test.txt"), "--json", "--part", "network"]) == 0
     assert json.loads(capsys.readouterr().out)["tokens"] == length
+
+
+def test_a_slow_machine_is_timed_once(text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A vocabulary so large that one timing takes more than planning may."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    asked = []
+
+    def slow(*arguments: object) -> Timings:
+        asked.append(arguments)
+        time.sleep(0.5)
+        return FAST
+
+    monkeypatch.setattr(planning, "time_model", slow)
+    plan = make_plan(Settings(data=wordtie.DataSettings(corpus=str(text))), [], 3)
+    assert len(asked) == 1
+    assert plan.settings.model.hidden == planning.REFERENCE, "of another size the speed is not known"
+
+
+def test_a_model_that_takes_long_to_write_is_validated_less_often() -> None:
+    quick, slow = (choose(Settings(), [], LENGTHS, 600, 60, replace(FAST, saving=each)) for each in (0.0, 60.0))
+    assert quick.training.validations == 10
+    assert slow.training.validations == 1
+    assert quick.training.tokens
+    assert slow.training.tokens
+    assert slow.training.tokens * FAST.window / 1024 < 600 - 60

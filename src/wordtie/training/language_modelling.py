@@ -34,8 +34,8 @@ from wordtie.training.task import Batch, Tensors, Validation
 
 VALIDATION_STREAMS = 10
 """Streams while choosing between epochs."""
-SAMPLE_WORDS = 2_000
-"""Words read to estimate how long a measurement takes."""
+SAMPLE_WORDS, FEWEST_SAMPLE_WORDS, SAMPLE_SCORES = 2_000, 100, 20_000_000
+"""Words read to estimate how long a measurement takes, and how many scores they may have over a large vocabulary."""
 
 
 def window(inputs_TB: Tensor, targets_TB: Tensor) -> Batch:
@@ -151,7 +151,8 @@ class LanguageModelling:
     def seconds_per_token(self) -> tuple[float, float]:
         """(Of a validation, of measuring over one stream), by the time a few words take."""
         self.model.use(self.settings.training.fused)
-        sample, found = self.valid[:SAMPLE_WORDS], []
+        words = min(SAMPLE_WORDS, max(FEWEST_SAMPLE_WORDS, SAMPLE_SCORES // self.model.words))
+        sample, found = self.valid[:words], []
         for streams in (VALIDATION_STREAMS, 1):
             started = time.monotonic()
             self._score(sample, streams)

@@ -52,12 +52,16 @@ FEWEST_MEASURED = 5_000
 """Tokens of each text that are measured however little time there is."""
 SHARE_OF_NGRAMS = 0.25
 """Of the time that counting n-grams may take; they are left out if it would take longer."""
+SHARE_OF_PLANNING = 0.15
+"""Of the time, that timing models may take; then the plan is made of what is known."""
 MARGIN = 0.05
 """Of the time, left for what was not foreseen."""
 SECONDS_TO_END = 2.0
 """To write the model and to end."""
 NGRAM_SAMPLE = 50_000
 """Tokens counted to estimate how long counting all takes."""
+WRITTEN, BYTES_PER_SECOND = 5, 200e6
+"""Copies of the parameters that a validation writes: two checkpoints, with the optimiser's state, and the model."""
 FIRST_STEPS, TIMED_STEPS = 2, 50
 """Steps that are not timed, and the most that are."""
 Reasons: TypeAlias = tuple[str, str, str]
@@ -73,6 +77,8 @@ class Timings:
     """One token of a validation."""
     measuring: float
     """One token of the texts that the finished model is measured on."""
+    saving: float = 0.0
+    """To write what one validation writes."""
 
 
 @dataclass(frozen=True)
@@ -132,14 +138,23 @@ def make_plan(
             left = seconds - counting - SECONDS_TO_END - (time.monotonic() - started)
             return choose(settings, given, lengths, left, SHARE_OF_MEASURING * seconds, timings, hidden)
 
+        def has_time() -> bool:
+            """For another timing, which takes as long as the first."""
+            return time.monotonic() - begun + first <= SHARE_OF_PLANNING * seconds
+
         lengths = Lengths(len(data.train), len(data.valid), len(data.test))
+        begun = time.monotonic()
         timings = timed(REFERENCE)
-        if "training.threads" not in given:
+        first = time.monotonic() - begun
+        if "training.threads" not in given and has_time():
             threads, timings = with_fewer_threads(timings, lambda: timed(REFERENCE))
             settings = settings_from(settings, **{"training.threads": threads})
         chosen = chosen_by(timings)
         if (hidden := chosen.model.hidden) != REFERENCE:
-            timings = timed(hidden)
+            if has_time():
+                timings = timed(hidden)
+            else:
+                hidden = REFERENCE
             chosen = chosen_by(timings, hidden)
     return Plan(chosen, ngram, reasons(chosen, data, seconds, timings, ngram))
 
@@ -165,9 +180,10 @@ def choose(
     if "training.measured_tokens" not in given:
         training = replace(training, measured_tokens=measured_tokens(lengths, measuring, timings))
     once, at_the_end = measuring_seconds(lengths, training.measured_tokens, timings)
+    once += timings.saving
     more = int((measuring - at_the_end) / max(once, 1e-9))
     validations = 1 + max(0, min(more, MOST_VALIDATIONS - 1))
-    left = max(0.0, seconds * (1 - MARGIN) - at_the_end - (validations - 1) * once)
+    left = max(0.0, seconds * (1 - MARGIN) - at_the_end - timings.saving - (validations - 1) * once)
     windows = max(FEWEST_WINDOWS, int(left / timings.window))
     tokens = min(windows * window, MOST_EPOCHS * words)
     if "training.epochs" in given:
@@ -273,7 +289,8 @@ def time_model(settings: Settings, data: PreparedData, seconds: float) -> Timing
             break
     window = (time.monotonic() - started) / max(1, steps)
     validation, measuring = task.seconds_per_token()
-    return Timings(window, validation, measuring)
+    saving = WRITTEN * 4 * task.model.parameter_count() / BYTES_PER_SECOND
+    return Timings(window, validation, measuring, saving)
 
 
 def seconds_to_count(data: PreparedData, order: int) -> float:
