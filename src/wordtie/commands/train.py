@@ -204,8 +204,9 @@ def summary(result: TrainingResult) -> str:
             f"trained                {result.epochs_trained:.3g} epochs, {result.tokens_seen:,} tokens, in "
             f"{result.seconds - measuring:.0f} s, and {measuring:.0f} s of measuring ({result.stopped})",
             *(
-                f"{name:22} {'   '.join(perplexities(result, split))}   over {tokens:,} tokens, "
-                f"{text[f'{split}_oov']:,} of them out of the vocabulary"
+                f"{name:22} {'   '.join(perplexities(result, split))}   over "
+                f"{measured(tokens, text.get(f'{split}_length', tokens))}, {text[f'{split}_oov']:,} of them out of the "
+                "vocabulary"
                 for name, split, tokens in (
                     ("test perplexity", "test", result.test_tokens),
                     ("validation perplexity", "valid", result.valid_tokens),
@@ -215,6 +216,12 @@ def summary(result: TrainingResult) -> str:
             f"<eos>: {text['eos']}",
         ]
     )
+
+
+def measured(tokens: int, length: int) -> str:
+    """Which tokens of a text a figure is over."""
+    whole = f"{length:,} tokens"
+    return whole if tokens == length else f"the first {tokens:,} of {whole} (`wordtie evaluate` reads all)"
 
 
 def perplexities(result: TrainingResult, split: str) -> list[str]:

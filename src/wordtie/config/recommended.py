@@ -43,7 +43,7 @@ RECOMMENDED: dict[str, Any] = {
 }
 """`section.name` to value; without a time, training stops when validation no longer improves."""
 
-BUDGET = ("training.tokens", "training.validations")
+BUDGET = ("training.tokens", "training.validations", "training.measured_tokens", "training.threads")
 """What a plan for a time sets beside them."""
 _TOGETHER: dict[str, Collection[str]] = {
     "training.optimiser": _ADAM,

@@ -57,6 +57,8 @@ class TrainingSettings:
     """Train on this many tokens, instead of `epochs`. The last pass over the text may end before the text does."""
     validations: int | None = None
     """Validate this often, evenly spread over `tokens` and at their end. None: after each epoch, and at the end."""
+    measured_tokens: int | None = None
+    """Validate and measure on so many tokens from the beginning of each text, if it is longer. None: on all of it."""
     patience: int = 5
     """Stop after this many validations (epochs) without a better perplexity (0: never)."""
     keep: Literal["best", "last"] = "best"
@@ -103,7 +105,7 @@ class TrainingSettings:
         )
         require(self.word_rate > 0, f"training.word_rate must be positive, got {self.word_rate}")
         require(0 < self.decay <= 1, f"training.decay must be in (0, 1], got {self.decay}")
-        for name in ("tokens", "validations"):
+        for name in ("tokens", "validations", "measured_tokens"):
             value = getattr(self, name)
             require(value is None or value >= 1, f"training.{name} must be at least 1, got {value}")
         require(

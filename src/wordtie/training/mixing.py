@@ -19,7 +19,6 @@ from torch import Tensor
 
 from wordtie.config.ngram import NgramSettings
 from wordtie.data.token_file import PreparedData
-from wordtie.models.language_model import LanguageModel
 from wordtie.models.mixture import Classes, best_mixture, log_p_of_text, log_probabilities
 from wordtie.models.network import Network
 from wordtie.models.next_word import Nats
@@ -29,19 +28,19 @@ from wordtie.runs.layout import MIXTURE_FOLDER, MODEL, NGRAMS
 from wordtie.runs.mixture_run import write_mixture
 from wordtie.runs.ngram_run import SavedNgrams, write_ngrams
 from wordtie.runs.result import TrainingResult
+from wordtie.training.language_modelling import LanguageModelling
 
 
 def mix_with_ngrams(
     result: TrainingResult,
     settings: NgramSettings,
     data: PreparedData,
-    model: LanguageModel,
-    log_p: Mapping[str, Sequence[Tensor]],
+    task: LanguageModelling,
 ) -> TrainingResult:
     """Fit n-grams to the training text and weights to the validation text; write both beside the network.
 
-    `log_p`: of each token of a split under the network, in pieces, if it is known. Returns the result with the figures
-    of the n-gram model and of the mixture, which is saved.
+    `task`: the one that the network was trained and measured on. Returns the result with the figures of the n-gram
+    model and of the mixture, over the same tokens; it is saved.
     """
     started = time.monotonic()
     folder, tokenizer = result.folder, data.tokenizer
@@ -51,8 +50,11 @@ def mix_with_ngrams(
         data.train, len(data.vocabulary), settings.order, eos_id=eos_id, minimum_counts=minimum_counts
     )
     write_ngrams(folder / NGRAMS, SavedNgrams(settings, trie, tokenizer, data.texts))
-    parts = (Network(model, data.vocabulary), NgramModel(data.vocabulary, trie))
-    texts = {split: _Read.of(parts, getattr(data, split), log_p.get(split, ())) for split in ("valid", "test")}
+    parts = (Network(task.model, data.vocabulary), NgramModel(data.vocabulary, trie))
+    texts = {
+        split: _Read.of(parts, ids, task.log_p.get(split, ()))
+        for split, ids in (("valid", task.valid), ("test", task.test))
+    }
     mixture = best_mixture(parts, texts["valid"].log_p_NP, texts["valid"].class_N)
     write_mixture(folder / MIXTURE_FOLDER, [folder, folder / NGRAMS], mixture.weights_RP, tokenizer, link=True)
     ngram = {

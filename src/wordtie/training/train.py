@@ -71,4 +71,4 @@ def train(
         if ngrams is None:
             run_folder.remove_mixture(folder)
             return result
-        return mix_with_ngrams(result, ngrams, data, task.model, task.log_p)
+        return mix_with_ngrams(result, ngrams, data, task)
