@@ -184,7 +184,7 @@ def test_names_of_the_api_reference_exist() -> None:
 
 
 def named_in_sentences(pattern: str) -> list[tuple[str, str]]:
-    """The page and what matches in its inline code. The changelog may name what is gone; methods.md has its own test."""
+    """The page and what matches in its inline code. The changelog may name what is gone; methods.md has a test."""
     found = []
     for page in PAGES:
         if page.name not in ("CHANGELOG.md", "methods.md"):

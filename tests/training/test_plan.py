@@ -152,3 +152,13 @@ def test_a_part_of_the_texts_is_measured(
     assert f"the first 30 of {length} tokens" in printed
     assert cli.main(["evaluate", "run", str(text / "test.txt"), "--json", "--part", "network"]) == 0
     assert json.loads(capsys.readouterr().out)["tokens"] == length
+
+
+def test_a_run_that_is_there_is_refused_before_planning(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "manifest.json").write_text("{}")
+    assert cli.main(["train", str(text), "--time", "1h", "--out", "run"]) == 4
+    assert capsys.readouterr().err == "wordtie: error: run: holds a run already: --overwrite replaces it\n"

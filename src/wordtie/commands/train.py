@@ -92,8 +92,7 @@ def main(argv: list[str]) -> None:
     from wordtie.training.train import train
 
     say(another_of_its_name(settings.data.corpus))
-    mode: Mode = "resume" if parsed.resume else "overwrite" if parsed.overwrite else "new"
-    result = train(settings, folder_of(parsed, settings), mode=mode, ngram=ngram)
+    result = train(settings, folder_of(parsed, settings), mode=mode_of(parsed), ngram=ngram)
     if result.stopped == "max_time":
         print("stopped by --max-time; the same command with --resume continues", file=sys.stderr)
     if parsed.json:
@@ -110,6 +109,11 @@ def folder_of(parsed: Namespace, settings: Settings) -> Path:
     return named(default_folder(settings.data.corpus) if parsed.out is None else parsed.out)
 
 
+def mode_of(parsed: Namespace) -> Mode:
+    """What happens to a run that is in the folder already."""
+    return "resume" if parsed.resume else "overwrite" if parsed.overwrite else "new"
+
+
 def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[Settings, int | None]:
     """The settings, and the order of the n-gram model if one is mixed in.
 
@@ -119,6 +123,8 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     if parsed.like:
         return parser.with_place(Settings, **parser.made(row_settings(parsed.like))), ngram
     given = parser.with_place(Settings, **parser.made())
+    if not parsed.print_config:
+        parser.require_text()
     if parsed.resume and (recorded := planned_before(folder_of(parsed, given))):
         return parser.with_place(Settings, **parser.made(recorded)), ngram
     if not parsed.time:
@@ -126,8 +132,11 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
         return parser.with_place(Settings, **parser.made(recipe)), ngram
     seconds = parse_time(parsed.time, "--time")
 
+    from wordtie.runs.run_folder import check_free
     from wordtie.training.plan import make_plan
 
+    if not parsed.print_config:
+        check_free(folder_of(parsed, given), mode_of(parsed))  # before the plan, which takes its share of the time
     plan = make_plan(given, parser.given, seconds, ngram=ngram, spent=time.monotonic() - started)
     for line in plan.reasons:
         tell(line)
