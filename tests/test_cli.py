@@ -79,6 +79,17 @@ def test_an_unknown_command_suggests_the_nearest(capsys: Capture) -> None:
     assert "`wordtie --help` lists" in capsys.readouterr().err
 
 
+def test_an_option_that_does_not_exist_leads_to_one_that_does(capsys: Capture) -> None:
+    assert cli.main(["--versoin"]) == 2
+    assert capsys.readouterr().err == "wordtie: error: no option `--versoin`; did you mean `wordtie --version`?\n"
+
+
+@pytest.mark.parametrize("command", ["train", "ngram", "baseline", "word2vec"])
+def test_nothing_is_trained_before_a_text_is_named(command: str, capsys: Capture) -> None:
+    assert cli.main([command]) == 2
+    assert f"name a text: `wordtie {command} novel.txt`, or a corpus" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [

@@ -63,6 +63,7 @@ def usage() -> str:
     )
 
 
+OPTIONS = ("--help", "--version", "--debug")
 SPINS = "2000"
 """How often torch's threads look for more work before they sleep: by default they hold a core for milliseconds after
 each product, which the kernels' own threads wait for. Read when torch is loaded."""
@@ -92,6 +93,7 @@ def _run(arguments: list[str]) -> None:
         with leaving_by_signals():
             importlib.import_module(f"wordtie.commands.{name}").main(rest)
     else:
-        near = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
+        what, known = ("option", OPTIONS) if name.startswith("-") else ("command", COMMANDS)
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f"did you mean `wordtie {near[0]}`?" if near else "`wordtie --help` lists what there is"
-        raise WordtieError(f"no command `{name}`; {hint}")
+        raise WordtieError(f"no {what} `{name}`; {hint}")

@@ -132,7 +132,7 @@ def test_a_name_is_that_of_the_commands_own_setting(options: str, full: str, val
         ("--lr nan", "--lr: training.lr must be a number (3.4e+38 at most), got nan"),
         (
             "--head tied --emsize 100",
-            "--emsize: a tied head needs model.embedding = model.hidden, got 100 and 200: set model.head",
+            "--emsize: a tied head needs model.embedding = model.hidden, got 100 and 320: set model.head",
         ),
         ("x --optimiser adam", "training.lr 1 is a rate for sgd; adam moves"),
         (

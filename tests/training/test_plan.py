@@ -178,3 +178,13 @@ def test_a_model_that_takes_long_to_write_is_validated_less_often() -> None:
     assert quick.training.tokens
     assert slow.training.tokens
     assert slow.training.tokens * FAST.window / 1024 < 600 - 60
+
+
+def test_a_run_that_is_there_is_refused_before_planning(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "manifest.json").write_text("{}")
+    assert cli.main(["train", str(text), "--time", "1h", "--out", "run"]) == 4
+    assert capsys.readouterr().err == "wordtie: error: run: holds a run already: --overwrite replaces it\n"

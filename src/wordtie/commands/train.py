@@ -31,8 +31,7 @@ examples:
   wordtie train novel.txt --time 10m                the best model of your text in ten minutes
   wordtie train ptb --hidden 650 --out runs/large   a larger model, until validation stops improving
   wordtie train ptb --like inan-2017/table-1/ptb-small-real     the settings of a paper's row
-  wordtie train ptb --head untied --print-config > recipe.yaml
-  wordtie train --config recipe.yaml --seed 2 --out runs/seed-2
+  wordtie train --config recipe.yaml --seed 2 --out runs/seed-2   (--print-config > recipe.yaml)
 
 CORPUS is a name from `wordtie corpora`, a folder with train.txt, valid.txt and test.txt, or one
 text file. The run folder that comes out is the model: `wordtie evaluate` and the others open it.
@@ -78,7 +77,7 @@ def main(argv: list[str]) -> None:
     started = time.monotonic()
     parser = SettingsParser("train", HELP, USAGE, SECTIONS, COMMON, {"word2vec": Word2VecSettings})
     parser.add_argument("--time", metavar="TIME", help="Plan for this long, all included: 80s, 10m, 1h30m.")
-    parser.add_argument("--like", metavar="ROW", help="Take the settings of a paper's row, and mix in no n-grams.")
+    parser.add_argument("--like", metavar="ROW", help="Take the settings of a paper's row, without n-grams.")
     parser.add_argument("--ngram", metavar="ORDER", help="Mix in an n-gram model of this order (5), or none.")
     parser.add_argument("--extend-vocabulary", action="store_true", help="With --start-from: add the text's new words.")
     parser.add_argument("--out", metavar="RUN", help="The run folder; runs/CORPUS if not given.")
@@ -99,8 +98,7 @@ def main(argv: list[str]) -> None:
     from wordtie.training.train import train
 
     say(another_of_its_name(settings.data.corpus))
-    mode: Mode = "resume" if parsed.resume else "overwrite" if parsed.overwrite else "new"
-    result = train(settings, folder_of(parsed, settings), mode=mode, ngram=ngram)
+    result = train(settings, folder_of(parsed, settings), mode=mode_of(parsed), ngram=ngram)
     if result.stopped == "max_time":
         print("stopped by --max-time; the same command with --resume continues", file=sys.stderr)
     if parsed.json:
@@ -117,6 +115,11 @@ def folder_of(parsed: Namespace, settings: Settings) -> Path:
     return named(default_folder(settings.data.corpus) if parsed.out is None else parsed.out)
 
 
+def mode_of(parsed: Namespace) -> Mode:
+    """What happens to a run that is in the folder already."""
+    return "resume" if parsed.resume else "overwrite" if parsed.overwrite else "new"
+
+
 def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[Settings, int | None]:
     """The settings, and the order of the n-gram model if one is mixed in.
 
@@ -128,14 +131,19 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     recipe = {} if parser.has_recipe else recommended(parser.given)  # a recipe means the same in each version
     kept = adapted(parser, parsed)
     given = parser.with_place(Settings, **parser.made({**recipe, **kept}))
+    if not parsed.print_config:
+        parser.require_text()
     if parsed.resume and (recorded := planned_before(folder_of(parsed, given))):
         return parser.with_place(Settings, **parser.made({**recorded, **kept})), ngram
     if not parsed.time:
         return given, ngram
     seconds = parse_time(parsed.time, "--time")
 
+    from wordtie.runs.run_folder import check_free
     from wordtie.training.plan import make_plan
 
+    if not parsed.print_config:
+        check_free(folder_of(parsed, given), mode_of(parsed))  # before the plan, which takes its share of the time
     of_model = {name: value for name, value in recipe.items() if name.startswith("model.")}
     given = parser.with_place(Settings, **parser.made({**of_model, **kept}))
     with waiting("timing this machine"):

@@ -55,7 +55,7 @@ class TrainingSettings:
     """What the rows of added words start from: `spelling` or `mean`. The rows of old words that are spelt alike, or of
     all. `data.extends` adds words."""
     rehearsal: float = 0.5
-    """Share of the training tokens that are of the earlier text, where `data.extends` adds words to a run's."""
+    """With `data.extends`: share of the training tokens that are of the earlier text."""
     epochs: int = 50
     """At most this many passes over the training text."""
     tokens: int | None = None

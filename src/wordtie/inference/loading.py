@@ -102,18 +102,21 @@ def load(run: str | Path, kinds: Sequence[str] = (), part: Part | None = None) -
     """Open a run folder, of one of these kinds or of any.
 
     A language model that was mixed with n-grams is opened as the mixture, if this is one of the kinds and no `part` is
-    named. Raises `RunFolderError` where it is incomplete, damaged, from a newer version or of another kind.
+    named. Raises `RunFolderError` if it is incomplete, damaged, from a newer version or of another kind.
     """
     folder = path_of(run)
     mixture = folder / MIXTURE_FOLDER
     if part == "ngram":
         if not is_mixture_of(mixture, folder):
-            raise RunFolderError(f"{folder}: has no n-gram model: train it with --ngram 5")
+            raise RunFolderError(f"{folder}: has no n-gram model mixed in: leave out --part, or train with --ngram 5")
         loaded = _loaded(open_stored(folder / NGRAMS, NGRAM))
     elif part is None and MIXTURE in (kinds or _LOADERS) and is_mixture_of(mixture, folder):
         loaded = _loaded(open_stored(mixture, MIXTURE))
     else:
-        return _loaded(open_stored(folder, *((LANGUAGE_MODEL,) if part else kinds or _LOADERS)))
+        stored = open_stored(folder, *(kinds or _LOADERS))
+        if part and stored.kind != LANGUAGE_MODEL:
+            raise RunFolderError(f"{folder}: is not a network with n-grams mixed in: leave out --part")
+        return _loaded(stored)
     return replace(loaded, folder=folder)
 
 
