@@ -45,6 +45,7 @@ SETTINGS = (
     "alpha",
     "beta",
     "unigram_bias",
+    "word_rate",
 )
 
 
@@ -64,7 +65,11 @@ class AwdLstm(RecurrentRecipe):
         self.alpha, self.beta = settings.get("alpha", 2.0), settings.get("beta", 1.0)
         self.adam = None
         if settings.get("optimiser", "asgd") == "adam":
-            self.adam = torch.optim.Adam(self.model.parameters(), self.rate, fused=True)
+            words = self.model.embedding.weight
+            others = [each for each in self.model.parameters() if each is not words]
+            factor = settings.get("word_rate", 1.0)
+            groups = [{"params": [words], "factor": factor}, {"params": others, "factor": 1.0}]
+            self.adam = torch.optim.Adam(groups, self.rate, fused=True)
         self.random = random.Random(torch.initial_seed())
         self.history: list[float] = []
         self.average: Tensors | None = None
@@ -100,7 +105,8 @@ class AwdLstm(RecurrentRecipe):
         length = len(batch.inputs) / self.length
         if self.adam is not None:
             nn.utils.clip_grad_norm_(parameters, ADAM_CLIP)
-            self.adam.param_groups[0]["lr"] = self.rate * cosine(share, WARMUP) * min(1.0, length)
+            for group in self.adam.param_groups:
+                group["lr"] = self.rate * group["factor"] * cosine(share, WARMUP) * min(1.0, length)
             self.adam.step()
             self.adam.zero_grad()
             return

@@ -26,7 +26,7 @@ WARMUP, LOWEST = 0.05, 0.02
 HEAD_SIZE = 32
 WINDOWS_AT_ONCE = 16
 """Of a text that is scored."""
-SETTINGS = ("size", "layers", "dropout", "lr", "context", "batch", "unigram_bias")
+SETTINGS = ("size", "layers", "dropout", "lr", "context", "batch", "unigram_bias", "word_rate")
 
 
 class Block(nn.Module):
@@ -87,10 +87,13 @@ class Gpt(Recipe):
         self.model = Transformer(words, size, settings.get("layers", 2), self.context)
         self.bias, self.unigram_bias = self.model.bias, settings.get("unigram_bias", True)
         self.planned, self.dropout = settings.get("dropout") is None, settings.get("dropout") or 0.0
-        self.rate = settings.get("lr", 0.002)
-        matrices = [each for each in self.model.parameters() if each.dim() > 1]
+        self.rate, self.word_rate = settings.get("lr", 0.002), settings.get("word_rate", 1.0)
+        words_VD = self.model.embedding.weight
+        matrices = [each for each in self.model.parameters() if each.dim() > 1 and each is not words_VD]
         others = [each for each in self.model.parameters() if each.dim() == 1]
-        groups = [{"params": matrices, "weight_decay": WEIGHT_DECAY}, {"params": others, "weight_decay": 0.0}]
+        groups = [{"params": [words_VD], "weight_decay": WEIGHT_DECAY / self.word_rate, "factor": self.word_rate},
+                  {"params": matrices, "weight_decay": WEIGHT_DECAY, "factor": 1.0},
+                  {"params": others, "weight_decay": 0.0, "factor": 1.0}]  # fmt: skip
         self.optimiser = torch.optim.AdamW(groups, self.rate, BETAS, fused=True)
         self.random = np.random.default_rng(torch.initial_seed())
 
@@ -113,7 +116,7 @@ class Gpt(Recipe):
         torch.autograd.backward(self.loss(batch))
         nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)
         for group in self.optimiser.param_groups:
-            group["lr"] = self.rate * cosine(share, WARMUP, LOWEST)
+            group["lr"] = self.rate * group["factor"] * cosine(share, WARMUP, LOWEST)
         self.optimiser.step()
         self.optimiser.zero_grad()
 
