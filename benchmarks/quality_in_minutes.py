@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.quality import page
+from benchmarks.quality.budget import Clock
 from benchmarks.quality.choices import TRIAL_MINUTES, choose
 from benchmarks.quality.contenders import CONTENDERS, OTHERS
 from benchmarks.quality.goals import value
@@ -53,15 +54,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--clock", choices=["wall", "cpu"], default="wall")
+    parser.add_argument("--most", type=int, default=sys.maxsize, help="stop after so many measurements")
     parser.add_argument("--rows", type=Path, default=ROWS, help="another file of rows; table and figure are not of it")
     given = parser.parse_args(argv)
+    left = given.most
     try:
         if given.what in (None, "trials"):
-            measure(_trials(given), given.rows)
+            left -= measure(_trials(given), given.rows, left)
         if given.what in (None, "run"):
             for text, minutes in PLAN:
                 if text in (given.texts or TEXTS) and minutes in (given.minutes or {minutes}):
-                    measure(_turns(given, text, minutes), given.rows)
+                    left -= measure(_turns(given, text, minutes), given.rows, left)
         if given.what in (None, "figure"):
             print("written:", *page.write(read(given.rows)), file=sys.stderr)
     except WordtieError as error:
@@ -70,12 +73,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def measure(turns: Iterator[Turn], path: Path = ROWS) -> None:
-    """Take the turns that have no row yet; a contender that fails does not stop the others."""
-    done = {key_of(row) for row in read(path)}
+def measure(turns: Iterator[Turn], path: Path = ROWS, most: int = sys.maxsize) -> int:
+    """Take the turns that have no row yet, and return how many; a contender that fails does not stop the others."""
+    done, taken = {key_of(row) for row in read(path)}, 0
     for turn in turns:
         if key_of(turn.key()) in done:
             continue
+        if taken == most:
+            break
+        taken += 1
         try:
             row = take(turn)
         except FailedError as error:
@@ -87,6 +93,7 @@ def measure(turns: Iterator[Turn], path: Path = ROWS) -> None:
             f"test {row['test']:7.2f}  mixed {row['mixed_test']:7.2f}  {dict(turn.settings)}",
             flush=True,
         )
+    return taken
 
 
 def _trials(given: argparse.Namespace) -> Iterator[Turn]:
@@ -111,7 +118,9 @@ def _turns(given: argparse.Namespace, text: str, minutes: float) -> Iterator[Tur
     for name in names:
         if name not in given.contenders:
             continue
-        clock = given.clock if CONTENDERS[name].kind != "command" else "wall"  # its time is no one else's to count
+        clock: Clock = (
+            given.clock if CONTENDERS[name].kind != "command" else "wall"
+        )  # its time is no one else's to count
         yield Turn(name, text, data, minutes, choose(rows, name), given.seed, given.threads, clock)
 
 
@@ -131,10 +140,10 @@ def _data(text: str) -> DataSettings | None:
         return None
 
 
-def _names(known: object) -> object:
+def _names(known: Collection[str]) -> Callable[[str], list[str]]:
     def names(given: str) -> list[str]:
         found = given.split(",")
-        if unknown := set(found) - set(known):  # type: ignore[call-overload]
+        if unknown := set(found) - set(known):
             raise argparse.ArgumentTypeError(f"unknown: {', '.join(sorted(unknown))}")
         return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +72,9 @@ def test_each_recipe_learns(name: str, tmp_path: Path, monkeypatch: pytest.Monke
 
 @each_recipe
 def test_training_ends_in_time(name: str, tmp_path: Path) -> None:
-    budget = Budget.from_now(2.0, "cpu")
+    budget = Budget.from_now(1.5, "cpu")
     Training(made(name), chain(5000, 1), chain(2000, 2), budget, tmp_path / "model.pt").run()
-    assert 1.0 < budget.spent() <= 2.0
+    assert 0.5 < budget.spent() <= 1.5
     assert (tmp_path / "model.pt").exists()
 
 
@@ -197,7 +198,7 @@ def test_a_turn_is_measured_and_not_repeated(contender: str, own_folder: Path) -
     settings = {"size": 32, "layers": 1} if contender == "gpt" else {}
     clock = "cpu" if contender == "gpt" else "wall"
     data = DataSettings(corpus=str(write_text(own_folder / "text")))
-    turn = Turn(contender, "tiny", data, 0.1, settings, threads=1, clock=clock)  # type: ignore[arg-type]
+    turn = Turn(contender, "tiny", data, 0.1 if contender == "gpt" else 0.05, settings, threads=1, clock=clock)  # type: ignore[arg-type]
     path = own_folder / "rows.jsonl"
     quality_in_minutes.measure(iter([turn]), path)
     (row,) = rows.read(path)
@@ -207,15 +208,13 @@ def test_a_turn_is_measured_and_not_repeated(contender: str, own_folder: Path) -
     assert {"tokens", "parameters", "wall_seconds", "cpu_seconds", "load_before", "machine", "code_version"} <= set(row)
     if contender == "gpt":
         assert row["seconds"] <= 6.0
+    if contender in ("ours", "former-default"):
+        assert row["own_network_test"] == pytest.approx(row["test"], rel=1e-3)
+    if contender == "ours":
+        assert row["own_ngram_test"] == pytest.approx(take(replace(turn, contender="kneser-ney"))["test"], rel=1e-3)
     written = path.stat().st_mtime_ns
     quality_in_minutes.measure(iter([turn]), path)
     assert path.stat().st_mtime_ns == written
-
-
-def test_the_network_of_a_run_has_the_perplexity_that_the_run_tells(own_folder: Path) -> None:
-    data = DataSettings(corpus=str(write_text(own_folder / "text")))
-    row = take(Turn("ours", "tiny", data, 0.1, {}, threads=1))
-    assert row["own_ngram_test"] == pytest.approx(take(Turn("kneser-ney", "tiny", data, 0.1, {}))["test"], rel=1e-4)
 
 
 def test_a_torn_line_is_no_row(tmp_path: Path) -> None:

@@ -65,10 +65,10 @@ class AwdLstm(RecurrentRecipe):
         self.alpha, self.beta = settings.get("alpha", 2.0), settings.get("beta", 1.0)
         self.adam = None
         if settings.get("optimiser", "asgd") == "adam":
-            words = self.model.embedding.weight
-            others = [each for each in self.model.parameters() if each is not words]
-            factor = settings.get("word_rate", 1.0)
-            groups = [{"params": [words], "factor": factor}, {"params": others, "factor": 1.0}]
+            word_matrix = self.model.embedding.weight
+            others = [each for each in self.model.parameters() if each is not word_matrix]
+            groups = [{"params": [word_matrix], "factor": settings.get("word_rate", 1.0)},
+                      {"params": others, "factor": 1.0}]  # fmt: skip
             self.adam = torch.optim.Adam(groups, self.rate, fused=True)
         self.random = random.Random(torch.initial_seed())
         self.history: list[float] = []
@@ -97,7 +97,9 @@ class AwdLstm(RecurrentRecipe):
         self.state = after
         logits = F.linear(dropped.flatten(0, 1), model.embedding.weight, model.bias)
         total = F.cross_entropy(logits, batch.targets.flatten()) + self.alpha * dropped.pow(2).mean()
-        return total + self.beta * (raw[1:] - raw[:-1]).pow(2).mean() if len(raw) > 1 else total
+        if len(raw) > 1:
+            total = total + self.beta * (raw[1:] - raw[:-1]).pow(2).mean()
+        return total
 
     def step(self, batch: Batch, share: float) -> None:
         parameters = list(self.model.parameters())
@@ -150,9 +152,10 @@ class AwdLstm(RecurrentRecipe):
         assert isinstance(layer, nn.LSTM)
         streams = inputs.shape[1]
         h, c = state or (torch.zeros(1, streams, layer.hidden_size), torch.zeros(1, streams, layer.hidden_size))
-        weights = [layer.weight_ih_l0, F.dropout(layer.weight_hh_l0, self._share("weights"))]
-        weights += [layer.bias_ih_l0, layer.bias_hh_l0]
-        output, h, c = torch.lstm(inputs, (h, c), weights, True, 1, 0.0, True, False, False)
+        weights = dict(layer.named_parameters())
+        recurrent = F.dropout(weights["weight_hh_l0"], self._share("weights"))
+        flat = [weights["weight_ih_l0"], recurrent, weights["bias_ih_l0"], weights["bias_hh_l0"]]
+        output, h, c = torch.lstm(inputs, (h, c), flat, True, 1, 0.0, True, False, False)
         return output, (h, c)
 
 

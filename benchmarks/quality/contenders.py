@@ -1,9 +1,9 @@
 """Who takes part, and the settings that each may choose from.
 
-The tables were written before the trials, after a first run of each recipe that looked for mistakes. A contender has six
-settings at most, each tried on two texts; the choice is by validation perplexity. Sizes are for two minutes and grow
-with the time (`recipe.units_for`). `dropout` None leaves it to the plan, by how often the text will be read. The others
-may have what helps `wordtie train` most in little time: `unigram_bias`, and `word_rate`, by which the rate of the word
+The tables were written before the trials, after a first run of each recipe that looked for mistakes. A contender has
+six settings at most, each tried on two texts; the choice is by validation perplexity. Sizes are for two minutes and
+grow with the time (`recipe.units_for`). `dropout` None leaves it to the plan, by how often the text will be read. What
+helps `wordtie train` most in little time is open to all: `unigram_bias`, and `word_rate`, by which the rate of the word
 matrix is larger.
 """
 

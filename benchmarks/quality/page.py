@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import page
-from benchmarks.quality.choices import TRIAL_TEXTS, trials
+from benchmarks.quality.choices import trials
 from benchmarks.quality.contenders import CONTENDERS
-from benchmarks.quality.goals import GOAL_TEXTS, WHAT, is_late, value, verdicts
+from benchmarks.quality.goals import WHAT, is_late, value, verdicts
 from benchmarks.quality.rows import Row
-from benchmarks.quality.texts import TEXTS
+from benchmarks.quality.texts import GOAL_TEXTS, TEXTS, TRIAL_TEXTS
 from wordtie.errors import DataError
 from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.reproduction.render import generated_blocks

@@ -45,8 +45,8 @@ def _german() -> DataSettings:
         raise DataError("tatoeba-deu: put deu.txt.gz of https://www.manythings.org/anki into "
                         "$WORDTIE_DATA/tatoeba-deu-eng")  # fmt: skip
     with gzip.open(path, "rt", encoding="utf-8") as file:
-        pairs = dict(reversed(line.split("\t")[:2]) for line in file)
-    by_digest = sorted((hashlib.sha256(english.encode()).digest(), german) for german, english in pairs.items())
+        english_of = {german: english for english, german, *_ in (line.split("\t") for line in file)}
+    by_digest = sorted((hashlib.sha256(english.encode()).digest(), german) for german, english in english_of.items())
     splits = {
         split: "".join(f"{german.strip()}\n" for digest, german in by_digest if digest[-1] % 20 in rests)
         for split, rests in SHARES.items()

@@ -214,9 +214,9 @@ def _trained(folder: Path, kind: str) -> Row:
         return told
     result = json.loads((folder / "run" / RESULT).read_text())
     told = {"tokens": result["tokens_seen"], "parameters": result["parameters"], "stopped": result["stopped"]}
-    for part in ("ngram", "mixture"):
-        if result[part]:
-            told |= {f"own_{part}_{split}": result[part][f"{split}_perplexity"] for split in SPLITS}
+    for part, figures_of in (("network", result), ("ngram", result["ngram"]), ("mixture", result["mixture"])):
+        if figures_of:
+            told |= {f"own_{part}_{split}": figures_of[f"{split}_perplexity"] for split in SPLITS}
     return told
 
 

@@ -31,7 +31,7 @@ class WordLanguageModel(RecurrentRecipe):
         only(SETTINGS, settings)
         super().__init__(eos_id, settings.get("streams", 20))
         size = units_for(settings.get("size", 200), minutes)
-        self.length, self.rate = settings.get("steps", 35), settings.get("lr", 20.0)
+        self.length, self.rate = int(settings.get("steps", 35)), float(settings.get("lr", 20.0))
         self.planned, self.dropout = settings.get("dropout", 0.2) is None, settings.get("dropout", 0.2) or 0.0
         self.model = RecurrentModel(words, [size] * (1 + settings.get("layers", 2)))
         self.bias, self.unigram_bias = self.model.bias, settings.get("unigram_bias", False)
