@@ -20,8 +20,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.quality import page
-from benchmarks.quality.budget import Clock
-from benchmarks.quality.choices import TRIAL_MINUTES, choose
+from benchmarks.quality.choices import TRIAL_MINUTES, Way, choose, way_of_trials, with_chosen_settings
 from benchmarks.quality.contenders import CONTENDERS, OTHERS
 from benchmarks.quality.goals import value
 from benchmarks.quality.rows import ROWS, Row, append, key_of, read
@@ -51,9 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--texts", type=_names(TEXTS), help=f"some of {','.join(TEXTS)}")
     parser.add_argument("--minutes", type=_numbers, help="of the planned times, which")
     parser.add_argument("--contenders", type=_names(CONTENDERS), default=list(CONTENDERS))
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--clock", choices=["wall", "cpu"], default="wall")
+    parser.add_argument("--seed", type=int, help="1 if not given, or as the trials began")
+    parser.add_argument("--threads", type=int, help="2 if not given, or as the trials began")
+    parser.add_argument("--clock", choices=["wall", "cpu"], help="wall if not given, or as the trials began")
     parser.add_argument("--most", type=int, default=sys.maxsize, help="stop after so many measurements")
     parser.add_argument("--rows", type=Path, default=ROWS, help="another file of rows; table and figure are not of it")
     given = parser.parse_args(argv)
@@ -106,7 +105,8 @@ def _trials(given: argparse.Namespace) -> Iterator[Turn]:
             for name in given.contenders:
                 every = CONTENDERS[name].settings
                 if 1 < len(every) > number:
-                    yield Turn(name, text, data, TRIAL_MINUTES, every[number], given.seed, given.threads, given.clock)
+                    way = _way(given, way_of_trials(read(given.rows), name))
+                    yield Turn(name, text, data, TRIAL_MINUTES, every[number], *way)
 
 
 def _turns(given: argparse.Namespace, text: str, minutes: float) -> Iterator[Turn]:
@@ -118,14 +118,21 @@ def _turns(given: argparse.Namespace, text: str, minutes: float) -> Iterator[Tur
     for name in names:
         if name not in given.contenders:
             continue
-        clock: Clock = (
-            given.clock if CONTENDERS[name].kind != "command" else "wall"
-        )  # its time is no one else's to count
-        yield Turn(name, text, data, minutes, choose(rows, name), given.seed, given.threads, clock)
+        seed, threads, clock = _way(given)
+        if CONTENDERS[name].kind == "command":  # the seconds of its process cannot be planned for
+            clock = "wall"
+        yield Turn(name, text, data, minutes, choose(rows, name), seed, threads, clock)
+
+
+def _way(given: argparse.Namespace, begun: Way | None = None) -> Way:
+    """Seed, threads and clock: those given, those that were begun with, or the usual ones."""
+    seed, threads, clock = begun or (1, 2, "wall")
+    return given.seed or seed, given.threads or threads, given.clock or clock
 
 
 def best_others(rows: Sequence[Row], text: str) -> list[str]:
     """The others that were best on the validation text in less time, mixed; what is counted does not get better."""
+    rows = with_chosen_settings(rows)
     found = {name: value(rows, name, text, LONG_BEFORE, "mixed_valid") for name in OTHERS if name != "kneser-ney"}
     known = {name: each for name, each in found.items() if each is not None}
     return sorted(known, key=lambda name: known[name])[:LONG_OTHERS]

@@ -17,7 +17,7 @@ from benchmarks import quality_in_minutes
 from benchmarks.quality import page, rows, training
 from benchmarks.quality.awd_lstm import AwdLstm, locked
 from benchmarks.quality.budget import Budget
-from benchmarks.quality.choices import UntriedError, choose
+from benchmarks.quality.choices import UntriedError, choose, way_of_trials
 from benchmarks.quality.contenders import CONTENDERS, MOST_SETTINGS, OTHERS, digest_of
 from benchmarks.quality.goals import LIMITS, is_late, value, verdicts
 from benchmarks.quality.gpt import Gpt, sliding
@@ -267,7 +267,8 @@ def measured(network: float, mixture: float, ours: float, **other: Any) -> list[
         for minutes in (2.0, 10.0):
             row = {"text": text, "minutes": minutes, "clock": "wall", "threads": 2, "settings": {}, "parameters": 7,
                    "wall_seconds": 60 * minutes, "tokens": 9, "code": ""}  # fmt: skip
-            found += [{**row, "contender": name, "test": 100.0, "mixed_test": 100.0} for name in OTHERS]
+            found += [{**row, "contender": name, "test": 100.0, "mixed_test": 100.0,
+                       "settings": dict(CONTENDERS[name].settings[0])} for name in OTHERS]  # fmt: skip
             found += [{**row, "contender": "ours", "test": 100 * network, "own_mixture_test": 100 * mixture,
                        "mixed_test": 100 * ours, **other}]  # fmt: skip
     return found
@@ -316,21 +317,31 @@ def test_the_page_has_goals_results_and_trials(tmp_path: Path) -> None:
     page.write([trial("gpt", 0, "ptb", 100.0)], to, figure)
     assert not figure.exists()
     assert "not measured" in to.read_text()
-    page.write([*measured(0.82, 0.69, 0.8), trial("gpt", 0, "ptb", 100.0)], to, figure)
+    tried = [trial(name, 0, text, 100.0) for name in OTHERS for text in ("ptb", "sotu")]
+    another = {**measured(0.5, 0.5, 0.5)[2], "settings": {"size": 7}, "test": 7.0}
+    page.write([*measured(0.82, 0.69, 0.8), *tried, trial("gpt", 1, "ptb", 110.0), another], to, figure)
     written = to.read_text()
     assert "| our network ÷ Kneser-Ney 5-gram | 2 | ≤ 0.82 | 0.820 | 0.820 | 0.820 | yes |" in written
     assert "| our mixture ÷ Kneser-Ney 5-gram | 2 | ≤ 0.68 | 0.690 | 0.690 | 0.690 | **no** |" in written
-    assert (
-        "| word-level GPT | size 128, layers 2, lr 0.003, context 64, batch 16 | 100.0 | - | - | 1 thread, cpu clock |"
-    )
+    assert "| word-level GPT | size 128, layers 2, lr 0.003, context 64, batch 16 | 100.0 | 100.0 | 100.0 |" in written
+    assert "| 110.0 | - | - | 1 thread, cpu clock |" in written
+    assert " 7.00 " not in written
     assert written.endswith("the end\n")
     assert "word-level GPT" in figure.read_text()
 
 
+def test_trials_go_on_in_the_way_in_which_they_began() -> None:
+    found = [trial("gpt", 0, "ptb", 100.0, seed=3), trial("awd-lstm", 0, "ptb", 9.0, code="another")]
+    assert way_of_trials(found, "gpt") == (3, 1, "cpu")
+    assert way_of_trials(found, "awd-lstm") is None
+
+
 def test_best_others_are_those_with_the_best_mixture() -> None:
-    found = [{**trial("gpt", 0, "ptb", 100.0), "contender": name, "minutes": 10.0, "mixed_valid": mixed}
-             for name, mixed in (("gpt", 90.0), ("awd-lstm", 80.0), ("pytorch-word-lm", 95.0), ("kneser-ney", 1.0),
-                                 ("ours", 2.0))]  # fmt: skip
+    mixed = {"gpt": 90.0, "awd-lstm": 80.0, "pytorch-word-lm": 95.0, "kneser-ney": 1.0, "ours": 2.0}
+    found = [trial(name, 0, text, 100.0) for name in OTHERS for text in ("ptb", "sotu")]
+    found += [
+        trial(name, 0, "ptb", 100.0, minutes=10.0, mixed_valid=each, wall_seconds=600.0) for name, each in mixed.items()
+    ]
     assert quality_in_minutes.best_others(found, "ptb") == ["awd-lstm", "gpt"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections import defaultdict
@@ -70,6 +71,21 @@ def choose(rows: Sequence[Row], contender: str) -> Settings:
     ways = [tried.way for tried in whole]
     most = max(ways, key=ways.count)
     return min((tried for tried in whole if tried.way == most), key=lambda tried: tried.mean).settings
+
+
+def way_of_trials(rows: Sequence[Row], contender: str) -> Way | None:
+    """How most trials of the contender's present program were measured; None without any."""
+    ways = [tried.way for tried in trials(rows, contender)]
+    return max(ways, key=ways.count) if ways else None
+
+
+def with_chosen_settings(rows: Sequence[Row]) -> list[Row]:
+    """The rows of the settings that each contender takes; none of those that have nothing to choose from yet."""
+    chosen = {}
+    for name in CONTENDERS:
+        with contextlib.suppress(UntriedError):
+            chosen[name] = _name(choose(rows, name))
+    return [row for row in rows if chosen.get(row["contender"]) == _name(row["settings"])]
 
 
 def _name(settings: Settings) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import page
-from benchmarks.quality.choices import trials
+from benchmarks.quality.choices import trials, with_chosen_settings
 from benchmarks.quality.contenders import CONTENDERS
 from benchmarks.quality.goals import WHAT, is_late, value, verdicts
 from benchmarks.quality.rows import Row
@@ -28,7 +28,7 @@ def write(rows: Sequence[Row], to: Path = PAGE, figure: Path = FIGURE) -> list[s
 
     Raises `DataError` if the page has lost its markers.
     """
-    measured = [row for row in rows if row["clock"] == "wall" and row["threads"] == 2]
+    measured = [row for row in with_chosen_settings(rows) if row["clock"] == "wall" and row["threads"] == 2]
     drawn = draw(measured, figure)
     content = [*(["![Test perplexity against minutes](figures/quality-in-minutes.svg)", ""] if drawn else []),
                *goals_table(measured), "", *results_table(measured), "", *trials_table(rows)]  # fmt: skip
