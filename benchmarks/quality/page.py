@@ -21,6 +21,8 @@ PAGE, FIGURE = page.PAGE, page.PAGE.with_name("figures") / "quality-in-minutes.s
 BEGIN, END = "<!-- quality in minutes: begin -->", "<!-- quality in minutes: end -->"
 COLOURS = ("#d55e00", "#4c566a", "#0072b2", "#009e73", "#cc79a7", "#e69f00")
 """In the order of the contenders."""
+HEAD_LINES = 2
+"""Of a table: one that has no more is empty."""
 
 
 def write(rows: Sequence[Row], to: Path = PAGE, figure: Path = FIGURE) -> list[str]:
@@ -30,9 +32,10 @@ def write(rows: Sequence[Row], to: Path = PAGE, figure: Path = FIGURE) -> list[s
     """
     measured = [row for row in with_chosen_settings(rows) if row["clock"] == "wall" and row["threads"] == 2]
     drawn = draw(measured, figure)
-    content = [*(["![Test perplexity against minutes](figures/quality-in-minutes.svg)", ""] if drawn else []),
-               *goals_table(measured), "", *results_table(measured), "", *trials_table(rows)]  # fmt: skip
-    if not generated_blocks.replace(to, BEGIN, END, "\n".join(content) + "\n"):
+    tables = [list(goals_table(measured)), list(results_table(measured)), list(trials_table(rows))]
+    content = ["![Test perplexity against minutes](figures/quality-in-minutes.svg)"] if drawn else []
+    content += ["\n".join(lines) for lines in tables if len(lines) > HEAD_LINES]
+    if not generated_blocks.replace(to, BEGIN, END, "\n\n".join(content) + "\n"):
         raise DataError(f"{to}: the lines `{BEGIN}` and `{END}` are missing; put them where the table belongs")
     return [str(to), *([str(figure)] if drawn else [])]
 
