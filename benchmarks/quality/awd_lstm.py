@@ -96,7 +96,7 @@ class AwdLstm(RecurrentRecipe):
             after.append(new)
         self.state = after
         logits = F.linear(dropped.flatten(0, 1), model.embedding.weight, model.bias)
-        total = F.cross_entropy(logits, batch.targets.flatten()) + self.alpha * dropped.pow(2).mean()
+        total: Tensor = F.cross_entropy(logits, batch.targets.flatten()) + self.alpha * dropped.pow(2).mean()
         if len(raw) > 1:
             total = total + self.beta * (raw[1:] - raw[:-1]).pow(2).mean()
         return total

@@ -8,14 +8,16 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
+from benchmarks.quality.budget import Clock
 from benchmarks.quality.contenders import CONTENDERS, Settings
 from benchmarks.quality.rows import Row
 from benchmarks.quality.texts import TRIAL_TEXTS
 from wordtie.errors import WordtieError
 
 TRIAL_MINUTES = 2.0
-Way = tuple[int, int, str]
+Way: TypeAlias = tuple[int, int, Clock]
 """(seed, threads, clock): only trials that were measured the same way are compared."""
 
 
