@@ -37,7 +37,7 @@ output. A table keeps its columns; a table with a word per row (--words) keeps i
   surprisal_bits           -log2 p(word | words before it); word_surprisal_bits: without punctuation
   oov                      1 if (a part of) the word is not in the vocabulary and is scored as <unk>
   entropy_bits             uncertainty before the word; entropy_reduction_bits: less the uncertainty after it
-  position, word, id       of a token;  word_length, log_frequency, ..._prev1 (of the word before): of a region
+  position, word, id       of a token (id: not in tables);  word_length, log_frequency, ..._prev1 (of the word before): of a region
 
 examples:
   wordtie surprisal runs/ptb sentences.txt > surprisal.tsv
@@ -149,6 +149,7 @@ def of_column(models: Sequence[LoadedModel], arguments: argparse.Namespace) -> P
     warn(models[0], cells)
     rows, copy = tee(chain(first, rows))
     names, found = values_of(models, (line for _, line in copy), arguments)
+    names = [name for name in names if name != "id"]  # of the item, in most tables
     added = [arguments.prefix + name for name in names]
     check_new_columns(table, added)
     joined = join((row for row, _ in rows), found)
