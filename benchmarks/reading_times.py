@@ -1,10 +1,11 @@
-"""The worked example of docs/how-to/reading-times.md: UCL reading times, models of film reviews, and what choices change.
+"""The worked example of docs/how-to/reading-times.md: UCL reading times, and models of film reviews.
 
     python -m benchmarks.reading_times build/reading-times
 
 The folder receives the text, the reading times in reading order and the trained models; what is there already is kept.
-The results go to results/bench/reading-times.tsv, and the table to the page. Both corpora are looked for in `$WORDTIE_DATA`: `imdb` (Maas et al. 2011) and `ucl-reading` (Frank et al. 2013; de Varda
-et al. 2023), neither of which may be passed on with this repository.
+The results go to results/bench/reading-times.tsv, and the table to the page. Both corpora are looked for in
+`$WORDTIE_DATA`: `imdb` (Maas et al. 2011) and `ucl-reading` (Frank et al. 2013; de Varda et al. 2023), neither of
+which may be passed on with this repository.
 """
 
 from __future__ import annotations
@@ -64,7 +65,11 @@ def main(folder: Path) -> None:
     write_words(data / "ucl-reading" / "all_measures.csv", folder / "words.tsv")
     train_models(folder)
     for name, runs in MODELS.items():
-        paths = [*(str(folder / run) for run in runs), str(folder / "words.tsv"), *(["--mean"] if len(runs) > 1 else [])]
+        paths = [
+            *(str(folder / run) for run in runs),
+            str(folder / "words.tsv"),
+            *(["--mean"] if len(runs) > 1 else []),
+        ]
         asked = ["--words", "word", "--by", "item", "--spillover", "2", "--out", str(folder / f"{name}.tsv")]
         if main_of_program(["surprisal", *paths, *asked]):
             raise SystemExit(f"{name} was not scored")

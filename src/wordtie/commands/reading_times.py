@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import argparse
 
-from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv, read_lines, seed, text_name, whole_number
+from wordtie.commands._shared import (
+    Parser,
+    UsageError,
+    print_json,
+    print_tsv,
+    read_lines,
+    seed,
+    text_name,
+    whole_number,
+)
 from wordtie.console import say
 
 HELP = """\
@@ -23,6 +32,7 @@ examples:
   wordtie reading-times lstm.tsv ngram.tsv --rt self_paced --item item --oov drop --figure gain.svg
   wordtie reading-times joined.tsv --rt self_paced --surprisal surprisal_bits word_surprisal_bits
 """
+OOV = "words outside the vocabulary, here or before: keep, drop, or flag them by a predictor (keep)"
 COLUMNS = ["surprisal", "words", "items", "gain_nats", "gain_se", "p", "r2", "delta_r2"]
 BEYOND = ["beyond_first_nats", "beyond_first_se", "beyond_first_p"]
 
@@ -71,20 +81,20 @@ def main(argv: list[str]) -> None:
 def parse(argv: list[str]) -> argparse.Namespace:
     """The command line. Raises `UsageError`."""
     parser = Parser("reading-times", HELP, usage="wordtie reading-times FILE ... --rt COLUMN [OPTION ...]")
-    parser.add_argument("files", metavar="FILE", nargs="+", help="tables of the same words, one for each model")
-    parser.add_argument("--rt", metavar="COLUMN", required=True, help="reading times")
-    parser.add_argument("--item", metavar="COLUMN", default="line", help="what tells items apart (line)")
-    parser.add_argument("--surprisal", metavar="COLUMN", nargs="+", help="one or several (surprisal_bits)")
-    parser.add_argument("--control", metavar="COLUMN", nargs="+", default=[], help="further predictors, say region")
-    parser.add_argument("--spillover", type=whole_number, metavar="N", help="words before (as many as FILE has)")
-    parser.add_argument("--oov", choices=["keep", "drop", "flag"], default="keep", help="words outside the vocabulary, "
-                        "here or before: keep, drop, or flag them by a predictor in both regressions (keep)")  # fmt: skip
-    parser.add_argument("--log", action="store_true", help="take the logarithm of the reading times")
-    parser.add_argument("--folds", type=whole_number, default=10, help="parts that the items are divided into (10)")
-    parser.add_argument("--seed", type=seed, default=1, help="of the division and of the permutations (1)")
-    parser.add_argument("--prefix", default="", help="of the columns, if `wordtie surprisal` had a --prefix")
-    parser.add_argument("--figure", metavar="FILE", help="draw gains and reading times by surprisal: .svg, .png or .pdf")
-    parser.add_argument("--json", action="store_true", help="print a JSON list")
+    add = parser.add_argument
+    add("files", metavar="FILE", nargs="+", help="tables of the same words, one for each model")
+    add("--rt", metavar="COLUMN", required=True, help="reading times")
+    add("--item", metavar="COLUMN", default="line", help="what tells items apart (line)")
+    add("--surprisal", metavar="COLUMN", nargs="+", help="one or several (surprisal_bits)")
+    add("--control", metavar="COLUMN", nargs="+", default=[], help="further predictors of both regressions, say region")
+    add("--spillover", type=whole_number, metavar="N", help="words before (as many as FILE has)")
+    add("--oov", choices=["keep", "drop", "flag"], default="keep", help=OOV)
+    add("--log", action="store_true", help="take the logarithm of the reading times")
+    add("--folds", type=whole_number, default=10, help="parts that the items are divided into (10)")
+    add("--seed", type=seed, default=1, help="of the division and of the permutations (1)")
+    add("--prefix", default="", help="of the columns, if `wordtie surprisal` had a --prefix")
+    add("--figure", metavar="FILE", help="draw gains, and reading times by surprisal: .svg, .png or .pdf")
+    add("--json", action="store_true", help="print a JSON list")
     arguments: argparse.Namespace = parser.parse_args(argv)
     if arguments.files.count("-") > 1 or len(set(arguments.files)) < len(arguments.files):
         raise UsageError("the same FILE is given twice: name each once")

@@ -37,7 +37,8 @@ output. A table keeps its columns; a table with a word per row (--words) keeps i
   surprisal_bits           -log2 p(word | words before it); word_surprisal_bits: without punctuation
   oov                      1 if (a part of) the word is not in the vocabulary and is scored as <unk>
   entropy_bits             uncertainty before the word; entropy_reduction_bits: less the uncertainty after it
-  position, word, id       of a token (id: not in tables);  word_length, log_frequency, ..._prev1 (of the word before): of a region
+  position, word, id       of tokens (no id in tables)
+  word_length, log_frequency, ..._prev1: of regions (_prev1: of the region before)
 
 examples:
   wordtie surprisal runs/ptb sentences.txt > surprisal.tsv
@@ -49,6 +50,7 @@ examples:
 
 MOST_BLANK_LINES = 10_000_000
 """Before the first word: a small .gz file may hold far more."""
+RESET = "context starts afresh at each line, after blank lines (with --words: if the first of --by changes), or never"
 Printed: TypeAlias = tuple[list[str], Iterator[list[Any]]]
 """Names of the columns, and rows."""
 
@@ -75,20 +77,20 @@ def main(argv: list[str]) -> None:
 def parse(argv: list[str]) -> argparse.Namespace:
     """The command line. Raises `UsageError`."""
     parser = Parser("surprisal", HELP, usage="wordtie surprisal RUN [RUN ... --mean] [FILE] [OPTION ...]")
-    parser.add_argument("paths", metavar="RUN, FILE", nargs="+", help="run folders, and a UTF-8 text or table (stdin)")
-    parser.add_argument("--reset", choices=["line", "blank", "never"], default="line", help="context starts afresh at "
-                        "each line, after blank lines (with --words: if the first --by column changes), or never (line)")  # fmt: skip
-    parser.add_argument("--column", metavar="NAME", help="FILE is a table, CSV, with tabs or JSON Lines: read this column")
-    parser.add_argument("--words", metavar="NAME", help="FILE is a table with a word per row, in this column")
-    parser.add_argument("--by", metavar="NAMES", help="with --words: columns that tell sentences apart, with commas")
-    parser.add_argument("--per", choices=["token", "region"], help="one row for each token, or word as shown (token)")
-    parser.add_argument("--mark", metavar="CHARACTER", help="what parts regions in the text, say '|' (white space)")
-    parser.add_argument("--spillover", type=whole_number, default=0, metavar="N", help="add the values of the N words before")
-    parser.add_argument("--frequencies", metavar="FILE", help="a table with columns word and count (training text)")
-    parser.add_argument("--mean", action="store_true", help="mean and standard deviation (_sd) of several RUNs")
-    parser.add_argument("--prefix", default="", help="put before the names of added columns, say lstm_")
-    parser.add_argument("--out", metavar="FILE", help="write here: tabs, or commas if it ends in .csv (stdout)")
-    parser.add_argument("--json", action="store_true", help="print a JSON list")
+    add = parser.add_argument
+    add("paths", metavar="RUN, FILE", nargs="+", help="run folders, and a UTF-8 text or table (stdin)")
+    add("--column", metavar="NAME", help="FILE is a table (CSV, tabs, JSON Lines) with a sentence per row, here")
+    add("--words", metavar="NAME", help="FILE is a table with a word per row, in this column")
+    add("--by", metavar="NAMES", help="with --words: columns that tell sentences apart, with commas between")
+    add("--per", choices=["token", "region"], help="one row for each token, or word as shown (token)")
+    add("--mark", metavar="CHARACTER", help="what parts regions in the text, say '|' (white space)")
+    add("--spillover", type=whole_number, default=0, metavar="N", help="add the values of the N regions before")
+    add("--frequencies", metavar="FILE", help="a table with columns word and count (training text)")
+    add("--reset", choices=["line", "blank", "never"], default="line", help=RESET)
+    add("--mean", action="store_true", help="mean and standard deviation (_sd) of several RUNs")
+    add("--prefix", default="", help="put before the names of added columns, say lstm_")
+    add("--out", metavar="FILE", help="write here: tabs, or commas if it ends in .csv (stdout)")
+    add("--json", action="store_true", help="print a JSON list")
     add_part(parser)
     arguments: argparse.Namespace = parser.parse_args(argv)
     paths = arguments.paths

@@ -62,7 +62,7 @@ def read_frequencies(lines: Iterable[str], where: str) -> Frequencies:
     counts: dict[str, int] = {}
     for row in table.rows:
         if not row.cells[count].strip().isdecimal():
-            raise DataError(f"{where}, line {row.line}: count is {row.cells[count]!r:.40}, no whole number: fix the row")
+            raise DataError(f"{where}, line {row.line}: count {row.cells[count]!r:.40} is no whole number: fix the row")
         counts[row.cells[word]] = counts.get(row.cells[word], 0) + int(row.cells[count])
     if not counts:
         raise DataError(f"{where}: has no counts, only a header: give one word a row")

@@ -63,9 +63,7 @@ class _Columns:
     rows: list[list[float]] = field(default_factory=list)
 
 
-def read_joined(
-    tables: Sequence[tuple[str, Iterable[str]]], choice: Choice
-) -> tuple[ReadingTimes, Dropped]:
+def read_joined(tables: Sequence[tuple[str, Iterable[str]]], choice: Choice) -> tuple[ReadingTimes, Dropped]:
     """The words of one or several tables, given by name and lines; several must have the same rows, one per model.
 
     Raises `DataError` that names the file, the line and the column.
@@ -158,7 +156,8 @@ def _select(
     oov = [] if choice.oov == "keep" else _lagged(f"{choice.prefix}oov", spillover)
     baseline = [*controls, *choice.controls, *(oov if choice.oov == "flag" else [])]
     candidates = {
-        label: [table[each] for each in _lagged(name, spillover)] for label, table, name in _labels(values, names, choice)
+        label: [table[each] for each in _lagged(name, spillover)]
+        for label, table, name in _labels(values, names, choice)
     }
     predictors = [*(first[name] for name in baseline), *(each for lags in candidates.values() for each in lags)]
     has_time_N = ~np.isnan(time_N)

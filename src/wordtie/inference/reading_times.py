@@ -115,9 +115,7 @@ def analyse(data: ReadingTimes, folds: int = 10, seed: int = 1) -> ReadingTimeRe
         gain = compare(full.log_likelihood_N - baseline.log_likelihood_N, data.item_N, seed)
         r2 = r_squared(full, null)
         gains.append(SurprisalGain(name, gain, r2, r2 - baseline_r2, full.log_likelihood_N))
-    beyond = [
-        compare(gain.log_likelihood_N - gains[0].log_likelihood_N, data.item_N, seed) for gain in gains[1:]
-    ]
+    beyond = [compare(gain.log_likelihood_N - gains[0].log_likelihood_N, data.item_N, seed) for gain in gains[1:]]
     return ReadingTimeResult(len(data.time_N), data.items, baseline_r2, baseline, gains, beyond)
 
 
