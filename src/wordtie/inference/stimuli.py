@@ -111,7 +111,8 @@ def _check_same(where: str, rows: Sequence[Row], shown: list[str], before: list[
     """A sentence that comes again has the words that it had before."""
     if shown == before:
         return
-    place = next((n for n, (new, old) in enumerate(zip(shown, before, strict=False)) if new != old), len(before))
+    shorter = min(len(shown), len(before))
+    place = next((n for n, (new, old) in enumerate(zip(shown, before, strict=False)) if new != old), shorter)
     row = rows[min(place, len(rows) - 1)]
     expected = f"word {place + 1} was {before[place]!r:.40}" if place < len(before) else f"it had {len(before)} words"
     has = f"{shown[place]!r:.40} here" if place < len(shown) else "the sentence ends here"
