@@ -12,6 +12,7 @@ from tests.inference.hand_made import Bigrams, hand_made
 from wordtie.errors import SettingsError
 from wordtie.inference.frequencies import Frequencies, read_frequencies
 from wordtie.inference.regions import (
+    AVERAGED,
     Region,
     ShownLine,
     region_columns,
@@ -45,13 +46,7 @@ def test_every_value_by_hand() -> None:
         assert (region.region, region.word, region.oov, region.word_length) == (
             by_hand.region, by_hand.word, by_hand.oov, by_hand.word_length,
         )  # fmt: skip
-        for name in (
-            "surprisal_bits",
-            "word_surprisal_bits",
-            "log_frequency",
-            "entropy_bits",
-            "entropy_reduction_bits",
-        ):
+        for name in (*AVERAGED, "log_frequency"):
             assert getattr(region, name) == pytest.approx(getattr(by_hand, name), abs=1e-9), (region.word, name)
 
 
