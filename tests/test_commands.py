@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import math
@@ -180,9 +181,10 @@ def test_surprisal_of_a_column(run: Path, tmp_path: Path, capsys: Capture) -> No
     assert cli.main(["surprisal", str(run), str(table), "--column", "sentence", "--reset", "blank"]) == 2
     assert "write a passage into one cell" in capsys.readouterr().err
     table.write_text('item,sentence\n1,"the cat sat\na dog"\n')
+    asked = ["surprisal", str(run), str(table), "--column"]
     cell = [
         row["surprisal_bits"]
-        for row in rows(output(["surprisal", str(run), str(table), "--column", "sentence"], capsys))
+        for row in csv.DictReader(io.StringIO(output([*asked, "sentence"], capsys)), delimiter="\t")
     ]
     text = tmp_path / "passage.txt"
     text.write_text("the cat sat\na dog\n")

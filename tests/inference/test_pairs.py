@@ -43,14 +43,14 @@ def test_a_score_depends_on_nothing_but_its_sentence() -> None:
     model = LanguageModel(ModelSettings(hidden=7, init=0.8), len(words)).use(fused=True).eval().requires_grad_(False)
     loaded = LoadedModel(Network(model, tokenizer.vocabulary), tokenizer, Settings())
     generator = random.Random(4)
-    sentences = [" ".join(generator.choices("abcdefgh", k=generator.randint(0, 30))) for _ in range(60)]
+    sentences = [" ".join(generator.choices("abcdefgh", k=generator.randint(0, 30))) for _ in range(24)]
     together = loaded.score(sentences)
     assert together == pytest.approx(
         [sum(r.surprisal_bits for r in loaded.surprisal(sentence)) for sentence in sentences], abs=1e-4
     )
-    for tokens in (1, 3, 64, 5000):
+    for tokens in (1, 64, 5000):
         assert score(loaded.model, tokenizer, sentences, tokens) == pytest.approx(together, abs=1e-4)
-    order = generator.sample(range(60), 60)
+    order = generator.sample(range(24), 24)
     assert loaded.score([sentences[n] for n in order]) == [together[n] for n in order]
     assert loaded.score(["a q", "a r", "a b"])[0] == loaded.score(["a q", "a r", "a b"])[1]  # unknown words alike
 

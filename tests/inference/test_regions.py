@@ -21,6 +21,7 @@ from wordtie.inference.regions import (
     token_columns,
     token_rows,
 )
+from wordtie.inference.surprisal import Reset
 
 COUNTS = Frequencies({"the": 69, "cat": 19, "sat": 4, "of": 4})  # N + V = 96 + 4 = 100
 
@@ -52,7 +53,8 @@ def test_every_value_by_hand() -> None:
 
 def test_a_word_out_of_the_vocabulary_is_flagged_and_rare() -> None:
     region = next(regions(hand_made(), [ShownLine.of("The dog")], frequencies=COUNTS))[1]
-    assert (region.oov, region.surprisal_bits) == (True, pytest.approx(2.0))
+    assert region.oov
+    assert region.surprisal_bits == pytest.approx(2.0)
     assert region.log_frequency == pytest.approx(math.log10(1 / 100 * 1e6))
 
 
@@ -76,9 +78,10 @@ def test_marked_regions_and_passages() -> None:
 def test_regions_add_up_to_the_tokens_of_their_line(sentences: bool) -> None:
     loaded = hand_made(sentences)
     text = "The cat, the cat.\n\nthe cat\n" if sentences else "The cat sat.\n\nthe cat\n"
-    for reset in ("line", "blank"):
-        tokens = [record for record in loaded.surprisal(text, reset) if record.word != "<eos>"]  # type: ignore[arg-type]
-        total = sum(r.surprisal_bits for r in loaded.regions(text, reset))  # type: ignore[arg-type, misc]
+    resets: list[Reset] = ["line", "blank"]
+    for reset in resets:
+        tokens = [record for record in loaded.surprisal(text, reset) if record.word != "<eos>"]
+        total = sum(r.surprisal_bits for r in loaded.regions(text, reset))
         assert total == pytest.approx(sum(t.surprisal_bits for t in tokens))
     last = loaded.regions("the cat")[-1]
     assert (last.entropy_reduction_bits is None) == (not sentences)

@@ -164,7 +164,7 @@ def _select(
     whole_N = ~np.isnan(np.stack(predictors)).any(0)
     known_N = np.ones(len(time_N), np.bool_)
     if choice.oov == "drop":
-        known_N = ~np.stack([np.nan_to_num(table[name]) > 0 for table in values for name in oov]).any(0)
+        known_N &= ~np.stack([np.nan_to_num(table[name]) > 0 for table in values for name in oov]).any(0)
     kept_N = has_time_N & whole_N & known_N
     dropped = Dropped(
         int((~has_time_N).sum()), int((has_time_N & ~whole_N).sum()), int((has_time_N & whole_N & ~known_N).sum())
