@@ -26,6 +26,7 @@ from wordtie.data.sentences import sentences
 from wordtie.inference.joined_table import Choice, read_joined
 from wordtie.inference.mix import mix
 from wordtie.inference.reading_times import analyse
+from wordtie.inference.reading_times_figure import draw
 from wordtie.reproduction.render import generated_blocks
 from wordtie.training.ngrams import train_ngrams
 from wordtie.training.plan import plan
@@ -35,7 +36,7 @@ WORDS = {"valid": 100_000, "test": 100_000, "train": 5_000_000}
 """Words of each split, taken from the reviews in this order."""
 VOCABULARY = 30_000
 SECONDS = 600.0
-"""For the training of one network."""
+"""For one network, as `wordtie train --time` plans."""
 SEEDS = (1, 2)
 
 
@@ -54,11 +55,12 @@ TIMES = {"self_paced": "Self-paced reading", "first_pass": "First-pass reading t
 COLUMNS = ("choice", "model", "words", "gain", "se", "p", "r2", "delta r2", "beyond network", "beyond se", "beyond p")
 PAGE = Path(__file__).parent.parent / "docs" / "how-to" / "reading-times.md"
 BEGIN, END = "<!-- reading times: begin -->", "<!-- reading times: end -->"
+FIGURE = PAGE.parent.parent / "figures" / "reading-times.svg"
 RESULTS = Path(__file__).parent.parent / "results" / "bench" / "reading-times.tsv"
 
 
 def main(folder: Path) -> None:
-    """Prepare, train, analyse; write the results and the table of the page."""
+    """Prepare, train, analyse; write the results, and the table and the figure of the page."""
     data = Path(os.environ["WORDTIE_DATA"])
     folder.mkdir(parents=True, exist_ok=True)
     write_text(data / "imdb" / "train_unsup.tsv.gz", folder / "reviews")
@@ -75,14 +77,20 @@ def main(folder: Path) -> None:
             raise SystemExit(f"{name} was not scored")
     RESULTS.write_text("".join("\t".join(row) + "\n" for row in [COLUMNS, *rows(folder)]), encoding="utf-8")
     generated_blocks.replace(PAGE, BEGIN, END, table(RESULTS))
+    data, _ = read_joined(tables(folder), Choice("self_paced", item="item", controls=("last",)))
+    draw(data, analyse(data), FIGURE, "self-paced time, ms,")
+
+
+def tables(folder: Path) -> list[tuple[str, list[str]]]:
+    """What was found with each model, by its name, as lines."""
+    return [(model, (folder / f"{model}.tsv").read_text(encoding="utf-8").splitlines()) for model in MODELS]
 
 
 def rows(folder: Path) -> Iterator[tuple[str, ...]]:
     """A row for each reading time, choice and model."""
     for time in TIMES:
         for name, choice in CHOICES.items():
-            tables = [(model, (folder / f"{model}.tsv").read_text(encoding="utf-8").splitlines()) for model in MODELS]
-            data, _ = read_joined(tables, Choice(time, item="item", **choice))
+            data, _ = read_joined(tables(folder), Choice(time, item="item", **choice))
             result = analyse(data)
             for model, gain, beyond in zip(MODELS, result.gains, [None, *result.beyond_first], strict=True):
                 found = (gain.gain.nats, gain.gain.standard_error, gain.gain.p, gain.r2, gain.delta_r2)
