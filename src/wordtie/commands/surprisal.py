@@ -26,7 +26,7 @@ from wordtie.errors import DataError, WordtieError
 if TYPE_CHECKING:
     from wordtie.inference.frequencies import Frequencies
     from wordtie.inference.loading import LoadedModel
-    from wordtie.inference.regions import ShownLine, Values
+    from wordtie.inference.regions import Values
 
 HELP = """\
 Print the surprisal of every word of a text.
@@ -126,31 +126,29 @@ def check(arguments: argparse.Namespace) -> None:
 def of_text(models: Sequence[LoadedModel], arguments: argparse.Namespace) -> Printed:
     """Columns and rows of a plain text."""
     from wordtie.data.input_warnings import SAMPLE
-    from wordtie.inference.regions import ShownLine
 
     lines = lines_with_words(arguments.file)
     first = list(islice(lines, SAMPLE))
-    warn(models[0], first)
-    shown = (ShownLine.of(line, arguments.mark) for line in chain(first, lines))
-    names, found = values_of(models, shown, arguments)
+    warn(models[0], first, arguments.mark)
+    names, found = values_of(models, chain(first, lines), arguments)
     return [arguments.prefix + name for name in names], ([*map(values.get, names)] for values in found)
 
 
 def of_column(models: Sequence[LoadedModel], arguments: argparse.Namespace) -> Printed:
     """Columns and rows of a table with a sentence per row, those of the file first."""
     from wordtie.data.input_warnings import SAMPLE, refuse_single_words
-    from wordtie.inference.stimuli import check_new_columns, join, shown_lines
+    from wordtie.inference.stimuli import check_new_columns, join, sentence_per_row
 
     table = read_table(read_lines(arguments.file), text_name(arguments.file))
-    rows = shown_lines(table, arguments.column, arguments.mark)
+    rows = sentence_per_row(table, arguments.column)
     first = list(islice(rows, SAMPLE))
-    cells = [line.text for _, line in first]
+    cells = [cell for _, cell in first]
     if not any(map(str.strip, cells)):
         raise DataError(f"{table.where}: has no words in column {arguments.column}; give a table with text")
     refuse_single_words(models[0].tokenizer, cells, table.where, arguments.column)
-    warn(models[0], cells)
+    warn(models[0], cells, arguments.mark)
     rows, copy = tee(chain(first, rows))
-    names, found = values_of(models, (line for _, line in copy), arguments)
+    names, found = values_of(models, (cell for _, cell in copy), arguments)
     names = [name for name in names if name != "id"]  # of the item, in most tables
     added = [arguments.prefix + name for name in names]
     check_new_columns(table, added)
@@ -173,15 +171,16 @@ def of_words(models: Sequence[LoadedModel], arguments: argparse.Namespace) -> Pr
 
 
 def values_of(
-    models: Sequence[LoadedModel], lines: Iterable[ShownLine], arguments: argparse.Namespace
+    models: Sequence[LoadedModel], lines: Iterable[str], arguments: argparse.Namespace
 ) -> tuple[list[str], Iterator[Values]]:
     """Names of what is found, and the rows of it, for each token or region."""
-    from wordtie.inference.regions import region_columns, region_rows, token_columns, token_rows
+    from wordtie.inference.regions import ShownLine, region_columns, region_rows, token_columns, token_rows
 
     if arguments.per == "token":
-        return token_columns(len(models)), token_rows(models, (line.text for line in lines), arguments.reset)
+        return token_columns(len(models)), token_rows(models, lines, arguments.reset)
     frequencies = frequencies_of(models[0], arguments.frequencies)
-    found = region_rows(models, lines, arguments.reset, frequencies, arguments.spillover)
+    shown = (ShownLine.of(line, arguments.mark) for line in lines)
+    found = region_rows(models, shown, arguments.reset, frequencies, arguments.spillover)
     return region_columns(len(models), arguments.spillover), found
 
 
@@ -198,11 +197,11 @@ def frequencies_of(model: LoadedModel, path: str | None) -> Frequencies | None:
         return None
 
 
-def warn(model: LoadedModel, lines: Sequence[str]) -> None:
+def warn(model: LoadedModel, lines: Sequence[str], mark: str | None) -> None:
     """Note what the model may read otherwise than the writer of these lines thinks."""
     from wordtie.data.input_warnings import misread, several_sentences
 
-    looked_at = [sentence for line in lines for sentence in line.split("\n")]
+    looked_at = [sentence.replace(mark or "\n", "") for line in lines for sentence in line.split("\n")]
     say([*misread(model.tokenizer, looked_at), *several_sentences(model.tokenizer, looked_at)])
 
 

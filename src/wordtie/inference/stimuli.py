@@ -1,6 +1,6 @@
 """Stimulus files and tables of reading times, with surprisal added: every row and column of the file is kept.
 
-A table with a sentence per row (`shown_lines`, `join`) gets a row for each token or region. A table with a word per
+A table with a sentence per row (`sentence_per_row`, `join`) gets a row for each token or region. A table with a word per
 row (`word_per_row`), the usual form of reading times, gets columns and no other row.
 """
 
@@ -34,10 +34,10 @@ def check_new_columns(table: Table, names: Iterable[str]) -> None:
             )
 
 
-def shown_lines(table: Table, column: str, mark: str | None = None) -> Iterator[tuple[Row, ShownLine]]:
-    """Each row of a table and its cell in the column, as a line; `mark` parts its regions."""
+def sentence_per_row(table: Table, column: str) -> Iterator[tuple[Row, str]]:
+    """Each row of a table, and its cell in the column as text."""
     place = table.place(column)
-    return ((row, ShownLine.of(text_of(row.cells[place]), mark)) for row in table.rows)
+    return ((row, text_of(row.cells[place])) for row in table.rows)
 
 
 def join(rows: Iterable[Row], values: Iterable[Values]) -> Iterator[tuple[Row, Values]]:
