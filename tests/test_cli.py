@@ -64,7 +64,7 @@ def test_version(capsys: Capture) -> None:
 
 @pytest.mark.parametrize("name", cli.COMMANDS)
 def test_each_command_explains_itself(name: str, capsys: Capture) -> None:
-    help_text = importlib.import_module(f"wordtie.commands.{name}").HELP
+    help_text = importlib.import_module(cli.module_of(name)).HELP
     first, *_ = help_text.splitlines()
     assert first == cli.COMMANDS[name][0].upper() + cli.COMMANDS[name][1:] + "."
     assert f"  wordtie {name}" in help_text

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.commands import SMALL, small_text
-from wordtie.cli import COMMANDS, main
+from wordtie.cli import COMMANDS, main, module_of
 from wordtie.config.arguments import Parser
 from wordtie.config.options import SettingsParser
 
@@ -45,7 +45,7 @@ def quoted() -> list[tuple[str, str]]:
         for command in commands_in(block)
     ]
     for name in COMMANDS:
-        help_text = importlib.import_module(f"wordtie.commands.{name}").HELP
+        help_text = importlib.import_module(module_of(name)).HELP
         found += [(f"{name} --help", command) for command in commands_in(help_text)]
     return found
 
@@ -93,7 +93,7 @@ def test_commands_parse(where: str, command: str, monkeypatch: pytest.MonkeyPatc
     if name.startswith("--") or name == "COMMAND" or "--help" in rest:
         pytest.skip("a call for help")
     with pytest.raises(ParsedError):
-        importlib.import_module(f"wordtie.commands.{name}").main(rest)
+        importlib.import_module(module_of(name)).main(rest)
 
 
 def test_commands_are_found() -> None:

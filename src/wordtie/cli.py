@@ -23,6 +23,8 @@ COMMANDS: dict[str, str] = {
     "mix": "mix trained models into one",
     "evaluate": "measure the perplexity of a text under trained models",
     "surprisal": "print the surprisal of every word of a text",
+    "pairs": "measure how often a model prefers the grammatical sentence of a minimal pair",
+    "reading-times": "measure what surprisal adds to a regression of reading times",
     "predict": "list the likeliest next words of a phrase",
     "generate": "write text, one sampled word after another",
     "corpora": "list the corpora known by name",
@@ -35,7 +37,12 @@ COMMANDS: dict[str, str] = {
     "reproduce": "train the rows of the papers' tables, and list how they stand",
     "bench": "measure the claims of speed and memory",
 }
-"""Name and one line of help; the code is in `wordtie.commands.<name>`, with a `main(argv)`."""
+"""Name and one line of help; the code is in the module that `module_of` names, with a `main(argv)`."""
+
+
+def module_of(name: str) -> str:
+    """`wordtie.commands.<name>`, with `_` for `-`."""
+    return f"wordtie.commands.{name.replace('-', '_')}"
 
 
 def usage() -> str:
@@ -91,7 +98,7 @@ def _run(arguments: list[str]) -> None:
         print(f"wordtie {__version__}")
     elif name in COMMANDS:
         with leaving_by_signals():
-            importlib.import_module(f"wordtie.commands.{name}").main(rest)
+            importlib.import_module(module_of(name)).main(rest)
     else:
         what, known = ("option", OPTIONS) if name.startswith("-") else ("command", COMMANDS)
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)

@@ -19,8 +19,10 @@ from wordtie.config.ngram import NgramSettings
 from wordtie.config.paths import path_of
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import RunFolderError, SettingsError
-from wordtie.inference import generate, predict, surprisal
+from wordtie.inference import generate, predict, regions, score, surprisal
 from wordtie.inference.evaluate import EvaluationResult, evaluate_file
+from wordtie.inference.regions import Region, ShownLine
+from wordtie.inference.surprisal import Reset, WordSurprisal
 from wordtie.models.language_model import LanguageModel
 from wordtie.models.mixture import Mixture
 from wordtie.models.network import Network
@@ -65,9 +67,21 @@ class LoadedModel:
             raise RunFolderError(f"{where}holds {what}, and one is needed here: take the run of a language model")
         return networks[0].network
 
-    def surprisal(self, text: str, reset: surprisal.Reset = "line") -> list[surprisal.WordSurprisal]:
+    def surprisal(self, text: str, reset: Reset = "line") -> list[WordSurprisal]:
         """One record a word: see `wordtie.inference.surprisal`."""
         return list(surprisal.surprisal(self.model, self.tokenizer, predict.lines_of(text), reset))
+
+    def regions(self, text: str, reset: Reset = "line", mark: str | None = None) -> list[Region]:
+        """One record a word as shown, or a stretch between marks: see `wordtie.inference.regions`.
+
+        Without log frequencies; `wordtie.inference.regions.region_rows` takes them.
+        """
+        lines = [ShownLine.of(line, mark) for line in predict.lines_of(text)]
+        return [region for line in regions.regions(self, lines, reset) for region in line]
+
+    def score(self, sentences: Sequence[str]) -> list[float]:
+        """Bits of each sentence: see `wordtie.inference.score`."""
+        return score.score(self.model, self.tokenizer, sentences)
 
     def predict(self, text: str, top: int = 10, words_only: bool = False) -> list[tuple[str, float]]:
         """The `top` likeliest next words of a phrase, with probabilities; `words_only`: no `<unk>`, no `<eos>`."""
