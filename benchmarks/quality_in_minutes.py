@@ -125,7 +125,7 @@ def _turns(given: argparse.Namespace, text: str, minutes: float) -> Iterator[Tur
 
 
 def _way(given: argparse.Namespace, begun: Way | None = None) -> Way:
-    """Seed, threads and clock: those given, those that were begun with, or the usual ones."""
+    """Seed, threads and clock: those given, those of the trials so far, or the usual ones."""
     seed, threads, clock = begun or (1, 2, "wall")
     return given.seed or seed, given.threads or threads, given.clock or clock
 
