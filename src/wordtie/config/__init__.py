@@ -76,7 +76,7 @@ class Settings:
         """The setting because of which an update reaches every row of the word matrices."""
         found = {
             "loss.softmax full": self.loss.softmax == "full",
-            "training.optimiser rmsprop": self.training.optimiser == "rmsprop",
+            f"training.optimiser {self.training.optimiser}": self.training.optimiser in ("rmsprop", "adadelta"),
             "training.weight_decay": self.training.weight_decay > 0,
             "noise.l2": self.noise.l2 > 0,
             "noise.output_vector_dropout": self.noise.output_vector_dropout > 0,

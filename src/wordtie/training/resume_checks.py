@@ -69,7 +69,7 @@ def check_resumable(tensors: Tensors, state: RunState, position: Position, setti
         slot = name.rpartition(".")[2] if name.startswith("optimiser.") else ""
         if slot == "step" and float(tensor) != min(taken, LARGEST_STEP):
             raise ValueError(f"{name} is {float(tensor):g}, but {taken} steps were taken")
-        if slot in ("exp_avg_sq", "square_avg") and float(tensor.min()) < 0:
+        if slot in ("exp_avg_sq", "square_avg", "acc_delta") and float(tensor.min()) < 0:
             raise ValueError(f"{name} is a mean of squares, and has a negative number")
         if position.window == 0 and name.startswith("state.") and bool(tensor.any()):
             raise ValueError(f"{name} is not zero at the start of an epoch")

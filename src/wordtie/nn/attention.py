@@ -1,0 +1,37 @@
+"""Additive attention: how much each source position matters to a decoder state (Bahdanau, Cho & Bengio 2015).
+
+    e_s = v . tanh(K a_s + b + Q h),    weights = softmax(e) over the positions that are there,    c = sum_s weights_s a_s
+
+K a_s + b does not depend on the decoder's state, so it is computed once a sentence (`keys`).
+
+Shapes: B sentences, S source positions, D size of an annotation, A units of attention, H decoder units.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class AdditiveAttention(nn.Module):
+    """`attention(hidden_BH, keys_BSA, annotations_BSD, present_BS) -> (context_BD, weights_BS)`."""
+
+    def __init__(self, annotation: int, hidden: int, units: int) -> None:
+        super().__init__()
+        self.key_weight = nn.Parameter(torch.empty(units, annotation))
+        self.key_bias = nn.Parameter(torch.zeros(units))
+        self.query_weight = nn.Parameter(torch.empty(units, hidden))
+        self.score = nn.Parameter(torch.empty(units))
+
+    def keys(self, annotations_BSD: Tensor) -> Tensor:
+        """(B, S, A)"""
+        return nn.functional.linear(annotations_BSD, self.key_weight, self.key_bias)
+
+    def forward(
+        self, hidden_BH: Tensor, keys_BSA: Tensor, annotations_BSD: Tensor, present_BS: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Context (B, D) and weights (B, S), which are exactly 0 where `present_BS` is false."""
+        query_BA = hidden_BH @ self.query_weight.T
+        scores_BS = torch.tanh(keys_BSA + query_BA[:, None]) @ self.score
+        weights_BS = scores_BS.masked_fill(~present_BS, -torch.inf).softmax(1)
+        return torch.bmm(weights_BS[:, None], annotations_BSD)[:, 0], weights_BS
