@@ -60,6 +60,8 @@ class TrainingResult(RunResult):
     """Of the n-gram model of the same text: order, n-grams, bytes, seconds, and the same figures; None without one."""
     mixture: dict[str, Any] | None = None
     """Of the mixture of both: its weights, and the same figures."""
+    translation: dict[str, Any] | None = None
+    """Of a translation model: BLEU of the validation and the test text, with signature and interval."""
     text: dict[str, Any] | None = None
     """How the text was read: vocabulary size, tokenisation, `<unk>` and `<eos>` policy, out-of-vocabulary tokens."""
 

@@ -1,0 +1,51 @@
+"""BLEU by sacrebleu (Post 2018), with the signature that says how it was computed.
+
+sacrebleu is optional: `pip install "wordtie[translate]"`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from wordtie.errors import WordtieError
+
+RESAMPLED = 1000
+"""Test sets that are drawn for an interval."""
+
+
+@dataclass(frozen=True)
+class Bleu:
+    """A score of 0 to 100, and how it came about."""
+
+    bleu: float
+    signature: str
+    low: float | None = None
+    """Bounds of the 95 % interval over test sets drawn from this one."""
+    high: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def bleu(
+    translations: Sequence[str], references: Sequence[str], tokenised: bool, lowercase: bool, interval: bool = False
+) -> Bleu:
+    """Corpus BLEU against one reference each. Raises `WordtieError` if sacrebleu is missing.
+
+    `tokenised`: white space separates the tokens of both; otherwise they are split as sacrebleu does by default (13a).
+    """
+    try:
+        from sacrebleu.metrics.bleu import BLEU
+    except ImportError as error:
+        raise WordtieError('BLEU needs sacrebleu: `pip install "wordtie[translate]"`') from error
+    # `force`: text that is tokenised already is what `none` is for
+    metric = BLEU(tokenize="none" if tokenised else "13a", lowercase=lowercase, force=True)
+    found = metric.corpus_score(list(translations), [list(references)], n_bootstrap=RESAMPLED if interval else 1)
+    signature = str(metric.get_signature())
+    if not interval:
+        return Bleu(float(found.score), signature)
+    mean, around = found._mean, found._ci
+    return Bleu(float(found.score), signature, float(mean - around), float(mean + around))
