@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "evaluate": "measure the perplexity of a text under a trained model",
     "surprisal": "print the surprisal of every word of a text",
     "predict": "list the likeliest next words of a phrase",
+    "translate": "translate lines, or train a model that does",
     "generate": "write text, one sampled word after another",
     "corpora": "list the corpora known by name",
     "word2vec": "train word vectors: skip-gram or CBOW, untied, tied, or tied with a linear map",

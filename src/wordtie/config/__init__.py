@@ -22,6 +22,7 @@ from wordtie.config.training import RUNTIME_ONLY as RUNTIME_ONLY
 from wordtie.config.training import TrainingSettings as TrainingSettings
 from wordtie.config.training import parse_time as parse_time
 from wordtie.config.translation import SECTIONS as TRANSLATION_SECTIONS
+from wordtie.config.translation import BitextSettings as BitextSettings
 from wordtie.config.translation import TranslationSettings as TranslationSettings
 from wordtie.errors import require
 
