@@ -52,7 +52,9 @@ def test_a_beam_of_one_takes_the_likeliest_word_each_time(model: Seq2Seq) -> Non
         target.append(int(log_p.argmax()))
     ((found,),) = translate_ids(model, [source], EOS, EOS, Search(1))
     assert found.ids == target
-    assert found.log_p == pytest.approx(-float(literal.nats([*source, EOS], target, EOS, dict(model.named_parameters()))))
+    assert found.log_p == pytest.approx(
+        -float(literal.nats([*source, EOS], target, EOS, dict(model.named_parameters())))
+    )
 
 
 def test_what_else_is_in_the_batch_changes_nothing(model: Seq2Seq) -> None:
@@ -99,5 +101,5 @@ def test_training_mode_is_left_as_it_was(model: Seq2Seq) -> None:
 
 @pytest.mark.parametrize("wrong", [{"beam": 0}, {"max_length": 0}])
 def test_a_search_that_means_nothing_is_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(SettingsError, match="at least 1|>= 1"):
+    with pytest.raises(SettingsError, match=r"at least 1|>= 1"):
         Search(**wrong)

@@ -16,7 +16,7 @@ from wordtie.config.translation import Seq2SeqSettings
 from wordtie.data.pair_batches import pad_pairs
 from wordtie.losses.build import build_loss
 from wordtie.losses.loss import CrossEntropy
-from wordtie.models.seq2seq import Seq2Seq, SentencePairs
+from wordtie.models.seq2seq import SentencePairs, Seq2Seq
 from wordtie.training.translation import as_tensors
 
 WORDS, EOS = 9, 1
@@ -68,7 +68,9 @@ def test_nats_and_gradients_are_those_of_the_reference(variant: str, fused: bool
 def test_the_fast_twin_in_float32_is_the_readable_one() -> None:
     """Where numba does attention's work."""
     model = made(VARIANTS["three_way"], torch.float32)
-    found = {fused: gradients(model, CrossEntropy().forward(model.use(fused)(pairs())).total) for fused in (False, True)}
+    found = {
+        fused: gradients(model, CrossEntropy().forward(model.use(fused)(pairs())).total) for fused in (False, True)
+    }
     for name, gradient in found[False].items():
         torch.testing.assert_close(found[True][name], gradient, atol=1e-5, rtol=1e-4, msg=name)
 

@@ -12,7 +12,15 @@ import pytest
 import torch
 
 from tests.parallel_text import tiny, write_pairs
-from wordtie.config import BitextSettings, LossSettings, Settings, TranslationSettings, resolved, settings_from_dict, to_dict
+from wordtie.config import (
+    BitextSettings,
+    LossSettings,
+    Settings,
+    TranslationSettings,
+    resolved,
+    settings_from_dict,
+    to_dict,
+)
 from wordtie.config.translation import (
     Seq2SeqSettings,
     TranslationLossSettings,
@@ -107,7 +115,8 @@ def data(tmp_path: Path) -> Bitext:
 
 def task(data: Bitext, **noise: object) -> Translation:
     settings = dataclasses.replace(
-        tiny(Path("text")), noise=TranslationNoiseSettings(**noise)  # type: ignore[arg-type]
+        tiny(Path("text")),
+        noise=TranslationNoiseSettings(**noise),  # type: ignore[arg-type]
     )
     return Translation(settings, data, CPU, torch.float32)
 
@@ -167,7 +176,7 @@ def test_settings_are_read_back() -> None:
     settings = TranslationSettings(data=BitextSettings(split=(0.8, 0.1, 0.1)), loss=TranslationLossSettings(gamma=0.2))
     assert settings_from_dict(to_dict(settings), TranslationSettings) == settings
     assert resolved(settings)["loss"]["gamma"] == 0.2
-    with pytest.raises(SettingsError, match="unknown setting data.units"):
+    with pytest.raises(SettingsError, match=r"unknown setting data\.units"):
         settings_from_dict(to_dict(settings), Settings)
 
 

@@ -16,7 +16,6 @@ from wordtie.config.options import SettingsParser
 from wordtie.console import say
 
 if TYPE_CHECKING:
-    from wordtie.inference.translation import Translated
     from wordtie.runs.result import TrainingResult
     from wordtie.runs.run_folder import Mode
 
@@ -106,7 +105,10 @@ def prepare(argv: list[str]) -> None:
     shared = overlap(data)
     if parsed.out:
         data.tokenizer.save(Path(parsed.out))
-    counts = {split: {"pairs": len(getattr(data, split)), "target_tokens": getattr(data, split).target_tokens} for split in SPLITS}
+    counts = {
+        split: {"pairs": len(getattr(data, split)), "target_tokens": getattr(data, split).target_tokens}
+        for split in SPLITS
+    }
     if parsed.json:
         lost = {"too_long": data.too_long, "repeated": data.repeated}
         print_json({"text": counts, **lost, "units": settings.units, **vars(shared), "sha256": data.texts})
@@ -115,7 +117,9 @@ def prepare(argv: list[str]) -> None:
         print(f"{split:12} {count['pairs']:,} pairs, {count['target_tokens']:,} target tokens with <eos>")
     print(f"left out     {data.too_long:,} training pairs for their length, {data.repeated:,} for a repeated sentence")
     for (name, count), share in zip(vars(shared).items(), shared.shares(), strict=True):
-        print(f"{name.replace('_', ' '):12} {count:,} {'words' if settings.units == 'words' else 'subwords'} ({share:.0%})")
+        print(
+            f"{name.replace('_', ' '):12} {count:,} {'words' if settings.units == 'words' else 'subwords'} ({share:.0%})"
+        )
 
 
 def train(argv: list[str]) -> None:

@@ -126,7 +126,11 @@ def _learnt(settings: BitextSettings, source: Lines, target: Lines, kind: Kind) 
 
 
 def _short_enough(split: Split, most: int) -> Split:
-    kept = [n for n, pair in enumerate(zip(split.source, split.target, strict=True)) if all(0 < len(s) <= most for s in pair)]
+    kept = [
+        n
+        for n, pair in enumerate(zip(split.source, split.target, strict=True))
+        if all(0 < len(s) <= most for s in pair)
+    ]
     parts = (split.source_lines, split.target_lines, split.source, split.target)
     return Split(*([part[n] for n in kept] for part in parts))  # type: ignore[arg-type]
 

@@ -5,7 +5,6 @@ Shapes: B sentences, S source positions, A units of attention.
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 

@@ -83,7 +83,9 @@ def translate_ids(
                 lengths = torch.from_numpy(lengths_B).to(model.device)
                 source = model.encode(torch.from_numpy(ids_SB).to(model.device), lengths)
                 longest = [search.longest(len(sentences[number])) for number in numbers]
-                for number, finished in zip(numbers, _Beams(model, source, longest, target_eos, search).run(), strict=True):
+                for number, finished in zip(
+                    numbers, _Beams(model, source, longest, target_eos, search).run(), strict=True
+                ):
                     found[number] = sorted(finished, key=lambda each: -each.score)[: search.beam]
     finally:
         model.train(was_training)
@@ -161,9 +163,7 @@ class _Beams:
     def drop_done(self) -> None:
         """Go on with the sentences that are not done."""
         beam, alive = self.search.beam, self.log_p.isfinite().any(1).tolist()
-        going = [
-            group for group, number in enumerate(self.left) if alive[group] and len(self.finished[number]) < beam
-        ]
+        going = [group for group, number in enumerate(self.left) if alive[group] and len(self.finished[number]) < beam]
         if len(going) == len(self.left):
             return
         groups = torch.tensor(going, dtype=torch.int64, device=self.hidden.device)

@@ -49,9 +49,7 @@ def _check_history(position: Position, budget: Budget) -> None:
         )
 
 
-def check_resumable(
-    tensors: Tensors, state: RunState, position: Position, settings: AnySettings, task: Task
-) -> None:
+def check_resumable(tensors: Tensors, state: RunState, position: Position, settings: AnySettings, task: Task) -> None:
     """Compare a checkpoint's tensors with those of a fresh `state` at that position. Raises `ValueError`."""
     training = settings.training
     check_position(position, training, task)

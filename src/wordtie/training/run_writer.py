@@ -90,9 +90,7 @@ def incompatible_run(folder: Path, other: str) -> RunFolderError:
 class RunWriter:
     """Writes one run into its folder: settings, metrics, checkpoints, the model. Used under the folder's lock."""
 
-    def __init__(
-        self, folder: Path, record: RunRecord, mode: run_folder.Mode, resumable: Resumable | None
-    ) -> None:
+    def __init__(self, folder: Path, record: RunRecord, mode: run_folder.Mode, resumable: Resumable | None) -> None:
         self.folder = folder
         self.settings = record.settings
         self.record = record

@@ -28,7 +28,7 @@ from wordtie.losses.loss import CrossEntropy, Loss, LossSum
 from wordtie.models.beam_search import Search, translate_ids
 from wordtie.models.fp32 import in_fp32
 from wordtie.models.memory import check_fits
-from wordtie.models.seq2seq import Seq2Seq, SentencePairs
+from wordtie.models.seq2seq import SentencePairs, Seq2Seq
 from wordtie.ngrams.counts import neighbour_counts
 from wordtie.nn.core import State
 from wordtie.noise.proposals import Proposal, build_proposal
@@ -123,7 +123,9 @@ class Translation:
     The model's parameters are drawn here, so the caller seeds torch first.
     """
 
-    def __init__(self, settings: TranslationSettings, data: Bitext, device: torch.device, precision: torch.dtype) -> None:
+    def __init__(
+        self, settings: TranslationSettings, data: Bitext, device: torch.device, precision: torch.dtype
+    ) -> None:
         training = settings.training
         self.settings = settings
         self.data = data
