@@ -109,7 +109,7 @@ def test_damage_is_found(run: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(run, copy)
     (copy / "tokenizer.json").write_text("{}")
-    with pytest.raises(RunFolderError, match="tokenizer.json: damaged"):
+    with pytest.raises(RunFolderError, match=r"tokenizer\.json: damaged"):
         load_translation(copy)
 
 

@@ -42,8 +42,8 @@ def test_drawn_targets_stand_for_the_rows() -> None:
 def test_shares_and_losses_that_mean_nothing_are_refused() -> None:
     with pytest.raises(ValueError, match="in \\[0, 1\\)"):
         LabelSmoothing(CrossEntropy(), 1.0)
-    with pytest.raises(SettingsError, match="loss.label_smoothing is a share"):
+    with pytest.raises(SettingsError, match=r"loss\.label_smoothing is a share"):
         LossSettings(label_smoothing=1.0)
     for wrong in ({"softmax": "sampled"}, {"kind": "interpolated"}):
-        with pytest.raises(SettingsError, match="loss.label_smoothing is over all words"):
+        with pytest.raises(SettingsError, match=r"loss\.label_smoothing is over all words"):
             LossSettings(label_smoothing=0.1, **wrong)  # type: ignore[arg-type]

@@ -116,10 +116,9 @@ def prepare(argv: list[str]) -> None:
     for split, count in counts.items():
         print(f"{split:12} {count['pairs']:,} pairs, {count['target_tokens']:,} target tokens with <eos>")
     print(f"left out     {data.too_long:,} training pairs for their length, {data.repeated:,} for a repeated sentence")
+    unit = "words" if settings.units == "words" else "subwords"
     for (name, count), share in zip(vars(shared).items(), shared.shares(), strict=True):
-        print(
-            f"{name.replace('_', ' '):12} {count:,} {'words' if settings.units == 'words' else 'subwords'} ({share:.0%})"
-        )
+        print(f"{name.replace('_', ' '):12} {count:,} {unit} ({share:.0%})")
 
 
 def train(argv: list[str]) -> None:

@@ -60,8 +60,8 @@ class LossSettings:
         )
         require(
             self.label_smoothing == 0 or (self.softmax == "full" and self.kind != "interpolated"),
-            "loss.label_smoothing is over all words, beside the cross-entropy: set loss.softmax to full and loss.kind to "
-            "cross_entropy or augmented",
+            "loss.label_smoothing is over all words, beside the cross-entropy: set loss.softmax to full, and loss.kind "
+            "to cross_entropy or augmented",
         )
         require(self.temperature > 0, f"loss.temperature must be positive, got {self.temperature}")
         require(self.weight >= 0, f"loss.gamma must not be negative, got {self.gamma}")

@@ -36,8 +36,8 @@ class BitextSettings:
     """Shares of training, validation and test pairs of a TSV file. All pairs of one source sentence go to the same
     part. Training pairs whose target sentence is in another part are left out."""
     units: Literal["joint_bpe", "separate_bpe", "words"] = "joint_bpe"
-    """What a sentence is made of: `joint_bpe`, `separate_bpe` or `words`. Byte-pair encoding is learnt from the training
-    sentences of both languages together, or of each. `words` are what white space separates."""
+    """What a sentence is made of: `joint_bpe`, `separate_bpe` or `words`. Byte-pair encoding is learnt from the
+    training sentences of both languages together, or of each. `words` are what white space separates."""
     vocabulary_size: int = 8000
     """Subwords, of each language or of both together; the most frequent words of each language for `words`."""
     min_count: int = 2
@@ -64,11 +64,11 @@ class BitextSettings:
 
 @dataclass(frozen=True)
 class Seq2SeqSettings:
-    """Attention model: bidirectional GRU encoder, conditional GRU decoder, deep output (press-wolf-2017, section 4.3)."""
+    """Bidirectional GRU encoder, conditional GRU decoder with attention, deep output (press-wolf-2017, section 4.3)."""
 
     tying: Literal["none", "decoder", "three_way"] = "three_way"
-    """Which matrices are one: `none`, `decoder` or `three_way`. `decoder` is WT of press-wolf-2017: the decoder reads and
-    scores words with one matrix. `three_way` is TWWT: the encoder reads with it, too, which needs `joint_bpe`."""
+    """Which matrices are one: `none`, `decoder` or `three_way`. `decoder` is WT of press-wolf-2017: the decoder reads
+    and scores words with one matrix. `three_way` is TWWT: the encoder reads with it, too, which needs `joint_bpe`."""
     linear_map: bool = False
     """Put a linear map between the deep output and the shared matrix, so that `readout` is free (tied+L of
     gulordava-2018)."""
@@ -134,7 +134,7 @@ class Seq2SeqSettings:
 
 @dataclass(frozen=True)
 class TranslationLossSettings(LossSettings):
-    """Cross-entropy, alone or with the augmented loss, which inan-khosravi-2016 proposes for translation (section 5)."""
+    """Cross-entropy, alone or with the augmented loss that inan-khosravi-2016 proposes for translation (section 5)."""
 
     kind: Literal["cross_entropy", "augmented", "augmented_2016", "interpolated"] = "cross_entropy"
     """The loss: cross-entropy, alone or with a pull towards similar words, as of a language model."""
@@ -149,8 +149,8 @@ class TranslationNoiseSettings:
     """Data noising of either side (Xie et al. 2017; kong-2019, section 5.4)."""
 
     kind: Literal["none", "blank", "linear_interpolation", "absolute_discounting", "kneser_ney"] = "none"
-    """Which words replace others while training, and how often, as of a language model. `kneser_ney` replaces the target,
-    too, where it replaces the word before it."""
+    """Which words replace others while training, and how often, as of a language model. `kneser_ney` replaces the
+    target, too, where it replaces the word before it."""
     gamma: float = 0.1
     """Share of words that is replaced, before the kind's own factor."""
     side: Literal["both", "source", "target"] = "both"

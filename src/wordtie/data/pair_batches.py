@@ -1,7 +1,7 @@
 """Batches of sentence pairs of similar length: the same for the same seed and epoch, so that a run can resume.
 
-Pairs are shuffled, sorted by length within pools of `POOL` batches, cut into batches, and the batches are shuffled. So a
-batch has little padding, and no two epochs have the same batches.
+Pairs are shuffled, sorted by length within pools of `POOL` batches, cut into batches, and the batches are shuffled. So
+a batch has little padding, and no two epochs have the same batches.
 
 Shapes: B sentences, S source positions, T target positions with `<eos>`.
 """

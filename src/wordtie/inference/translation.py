@@ -75,8 +75,8 @@ class TranslationModel:
         """Up to `n` translations of each line, best first. A blank line has an empty one.
 
         `search` is a beam of `n`, at least 5, unless given. `replace_unknown` puts the source word that had most of the
-        attention in the place of `<unk>` (Jean et al. 2015), for models of whole words. Raises `SettingsError` if `n` is
-        larger than the beam.
+        attention in the place of `<unk>` (Jean et al. 2015), for models of whole words. Raises `SettingsError` if `n`
+        is larger than the beam.
         """
         search = search or Search(max(n, 5), attention=replace_unknown)
         require(1 <= n <= search.beam, f"{n} translations need a beam of at least {n}, not {search.beam}")
@@ -131,8 +131,9 @@ def in_batches(lines: Iterable[str], size: int = LINES_AT_ONCE) -> Iterator[list
 
 
 def arriving(read: Callable[[], bytes]) -> Iterator[bytes]:
-    """Blocks of whole lines as they come: what a pipe has ready is not kept waiting for more. `read` gives what is there,
-    and nothing at the end; the last line may lack its end.
+    """Blocks of whole lines as they come: what a pipe has ready is not kept waiting for more.
+
+    `read` gives what is there, and nothing at the end; the last line may lack its end.
 
     >>> chunks = iter([b"a\\nb", b"c\\n", b"d", b""])
     >>> list(arriving(lambda: next(chunks)))

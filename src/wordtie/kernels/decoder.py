@@ -2,8 +2,8 @@
 
 The words of the target are known while training, so only what depends on the decoder's state is inside the loop over
 time: the recurrent products, attention, and the second update's product with the context. Every weight's gradient is
-one product after the loop. Attention's tanh, (B, S, A) numbers a step, is computed again on the way back, so that memory
-does not grow with T times S.
+one product after the loop. Attention's tanh, (B, S, A) numbers a step, is computed again on the way back, so that
+memory does not grow with T times S.
 
 Shapes: T steps, B sentences, S source positions, E word vector, H units, D annotation, A units of attention.
 """

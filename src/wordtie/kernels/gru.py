@@ -1,4 +1,4 @@
-"""The fast twin of a GRU layer (`wordtie.nn.gru.GRULayer.forward`, without masks): the whole layer as one autograd node.
+"""The fast twin of a GRU layer without masks (`wordtie.nn.gru.GRULayer.forward`): the layer as one autograd node.
 
 One product makes the input projections of all T steps, one each makes the gradients of both weights; only the
 recurrent product is inside the loop over time. The backward pass is written out by hand:

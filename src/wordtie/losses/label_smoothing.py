@@ -1,4 +1,4 @@
-"""Label smoothing: a share of the target's probability is spread evenly over all words (Szegedy et al. 2016, section 7).
+"""Label smoothing: a share of the target's probability is spread over all words (Szegedy et al. 2016, section 7).
 
     (1 - eps) CE(target) + eps / V * sum_v -log p_v  =  CE(target) + eps * (z_target - mean_v z_v),    z = W q + b
 

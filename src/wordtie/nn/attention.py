@@ -1,6 +1,6 @@
 """Additive attention: how much each source position matters to a decoder state (Bahdanau, Cho & Bengio 2015).
 
-    e_s = v . tanh(K a_s + b + Q h),    weights = softmax(e) over the positions that are there,    c = sum_s weights_s a_s
+    e_s = v . tanh(K a_s + b + Q h),    w = softmax(e) over the positions that are there,    c = sum_s w_s a_s
 
 K a_s + b does not depend on the decoder's state, so it is computed once a sentence (`keys`).
 

@@ -14,8 +14,8 @@ from wordtie.config import AnySettings, Settings, TranslationSettings, from_dict
 
 Changes: TypeAlias = Mapping[str, Any]
 Kind: TypeAlias = Literal["train", "translation", "kneser_ney", "drawn", "other"]
-"""`train`: a language model. `translation`: a translation model. `kneser_ney`: n-grams. `drawn`: a figure or table made from other rows' results. `other`: not made
-by training a language model from settings; such a row says why it is not run."""
+"""`train`: a language model. `translation`: a translation model. `kneser_ney`: n-grams. `drawn`: a figure or table made
+from other rows' results. `other`: not made by training a model from settings; such a row says why it is not run."""
 
 
 @dataclass(frozen=True)
