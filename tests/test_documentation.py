@@ -53,7 +53,7 @@ def quoted() -> list[tuple[str, str]]:
 def arguments_of(command: str) -> list[str]:
     """What the shell hands to wordtie, without comments, redirections, placeholders and the explanation in a help."""
     command = re.sub(r"^echo .*\| ", "", command)
-    command = re.split(r"   +| *<<< | > ", command)[0]
+    command = re.split(r"   +| *<<< | < | > ", command)[0]
     return [word for word in shlex.split(command, comments=True)[1:] if word not in ("...", "[ROW", "...]")]
 
 

@@ -5,6 +5,7 @@ sacrebleu is optional: `pip install "wordtie[translate]"`.
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -30,6 +31,12 @@ class Bleu:
         return asdict(self)
 
 
+def require_sacrebleu() -> None:
+    """Raise `WordtieError` if sacrebleu is missing."""
+    if importlib.util.find_spec("sacrebleu") is None:
+        raise WordtieError('BLEU needs sacrebleu: `pip install "wordtie[translate]"`')
+
+
 def bleu(
     translations: Sequence[str], references: Sequence[str], tokenised: bool, lowercase: bool, interval: bool = False
 ) -> Bleu:
@@ -37,10 +44,9 @@ def bleu(
 
     `tokenised`: white space separates the tokens of both; otherwise they are split as sacrebleu does by default (13a).
     """
-    try:
-        from sacrebleu.metrics.bleu import BLEU
-    except ImportError as error:
-        raise WordtieError('BLEU needs sacrebleu: `pip install "wordtie[translate]"`') from error
+    require_sacrebleu()
+    from sacrebleu.metrics.bleu import BLEU
+
     # `force`: text that is tokenised already is what `none` is for
     metric = BLEU(tokenize="none" if tokenised else "13a", lowercase=lowercase, force=True)
     found = metric.corpus_score(list(translations), [list(references)], n_bootstrap=RESAMPLED if interval else 1)

@@ -17,10 +17,11 @@ import torch
 from torch import Tensor
 
 from wordtie.config import TranslationSettings
+from wordtie.config.keywords import translation_settings_from
 from wordtie.console import say
 from wordtie.data.bitext import Bitext, Split, read_bitext
 from wordtie.data.pair_batches import PaddedPairs, batch_order, by_length, pad_pairs
-from wordtie.evaluation.bleu import Bleu, bleu
+from wordtie.evaluation.bleu import Bleu, bleu, require_sacrebleu
 from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.evaluation.perplexity import Score
 from wordtie.losses.build import build_loss
@@ -248,11 +249,17 @@ def translation_record(settings: TranslationSettings, data: Bitext) -> RunRecord
     return RunRecord(settings, translation_identity(settings, data), write)
 
 
-def train_translation(settings: TranslationSettings, out: str | Path, mode: Mode = "new") -> TrainingResult:
-    """Train a translation model in the folder `out`. `mode` and errors are those of `wordtie.train`.
+def train_translation(
+    settings: TranslationSettings | str | Path, out: str | Path, mode: Mode = "new", **named: Any
+) -> TrainingResult:
+    """Train a translation model in the folder `out`.
 
-    >>> train_translation(TranslationSettings(), "runs/multi30k")  # doctest: +SKIP
+    `settings` may be the name or path of a parallel corpus. Keyword arguments change single settings, by the names that
+    `wordtie translate train` takes: `train_translation("texts", "runs/en-nl", target="nl", hidden=512)`. `mode` and
+    errors are those of `wordtie.train`; raises `WordtieError` if sacrebleu is missing.
     """
+    settings = translation_settings_from(settings, **named)
+    require_sacrebleu()
     training = settings.training
     device = resolve_device(training.device)
     precision = resolve_precision(training.precision, device) if training.fused else torch.float32
