@@ -72,18 +72,19 @@ def measure_training(effort: Effort) -> Measurement:
 
     def run_ours() -> None:
         for batch in batch_order(pairs.source, pairs.target, BATCH, seed=1, epoch=1):
-            padded = pad_pairs(*([side[n] for n in batch] for side in (pairs.source, pairs.target)), EOS, EOS)
-            loss.forward(ours(as_tensors(padded, ours.device))).total.backward()  # type: ignore[no-untyped-call]
+            source, target = ([side[n] for n in batch] for side in (pairs.source, pairs.target))
+            padded = pad_pairs(source, target, EOS, EOS)
+            loss.forward(ours(as_tensors(padded, ours.device))).total.backward()
             clip_global_norm(ours.parameters(), 5.0)
             our_adam.step()
             our_adam.zero_grad()
 
     def run_plain() -> None:
         for first in range(0, len(pairs.source), BATCH):
-            sides = (side[first : first + BATCH] for side in (pairs.source, pairs.target))
-            batch = as_tensors(pad_pairs(*sides, EOS, EOS), torch.device("cpu"))
+            source, target = (side[first : first + BATCH] for side in (pairs.source, pairs.target))
+            batch = as_tensors(pad_pairs(source, target, EOS, EOS), torch.device("cpu"))
             targets = batch.targets_TB.masked_fill(~batch.present_TB, IGNORED)
-            plain.loss(batch.source_SB, batch.source_lengths_B, batch.inputs_TB, targets, IGNORED).backward()  # type: ignore[no-untyped-call]
+            plain.loss(batch.source_SB, batch.source_lengths_B, batch.inputs_TB, targets, IGNORED).backward()
             torch.nn.utils.clip_grad_norm_(plain.parameters(), 5.0)
             plain_adam.step()
             plain_adam.zero_grad()

@@ -8,7 +8,7 @@ from pathlib import Path
 from wordtie.config import BitextSettings, TranslationSettings
 from wordtie.config.translation import Seq2SeqSettings, TranslationTrainingSettings
 
-LETTERS = "abcdefgh"
+LETTERS = "abcdef"
 
 
 def write_pairs(folder: Path, reverse: bool = False, train: int = 600) -> Path:
@@ -16,7 +16,7 @@ def write_pairs(folder: Path, reverse: bool = False, train: int = 600) -> Path:
     draw = random.Random(1)
     folder.mkdir(parents=True)
     for split, count in (("train", train), ("valid", 40), ("test", 40)):
-        sentences = [draw.choices(LETTERS, k=draw.randint(1, 6)) for _ in range(count)]
+        sentences = [draw.choices(LETTERS, k=draw.randint(1, 5)) for _ in range(count)]
         if split == "valid":
             sentences[3] = []
         for language, turned in (("en", False), ("de", reverse)):
@@ -27,7 +27,7 @@ def write_pairs(folder: Path, reverse: bool = False, train: int = 600) -> Path:
 
 def tiny(corpus: Path, **training: object) -> TranslationSettings:
     """A small model of whole words, without dropout."""
-    chosen = {"lr": 0.01, "epochs": 9, "streams": 32, "patience": 0, "threads": 1, "checkpoint_every": 5, **training}
+    chosen = {"lr": 0.01, "epochs": 9, "streams": 32, "schedule": "cosine", "patience": 0, "threads": 1, **training}
     return TranslationSettings(
         data=BitextSettings(corpus=str(corpus), units="words", min_count=1),
         model=Seq2SeqSettings(

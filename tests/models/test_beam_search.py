@@ -102,4 +102,4 @@ def test_training_mode_is_left_as_it_was(model: Seq2Seq) -> None:
 @pytest.mark.parametrize("wrong", [{"beam": 0}, {"max_length": 0}])
 def test_a_search_that_means_nothing_is_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(SettingsError, match=r"at least 1|>= 1"):
-        Search(**wrong)
+        Search(**wrong)  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ import reprlib
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
+from wordtie.config import translation
 from wordtie.config.data import DataSettings as DataSettings
 from wordtie.config.loss import LossSettings as LossSettings
 from wordtie.config.model import ModelSettings as ModelSettings
@@ -21,7 +22,6 @@ from wordtie.config.training import MAY_CHANGE_ON_RESUME as MAY_CHANGE_ON_RESUME
 from wordtie.config.training import RUNTIME_ONLY as RUNTIME_ONLY
 from wordtie.config.training import TrainingSettings as TrainingSettings
 from wordtie.config.training import parse_time as parse_time
-from wordtie.config.translation import SECTIONS as TRANSLATION_SECTIONS
 from wordtie.config.translation import BitextSettings as BitextSettings
 from wordtie.config.translation import TranslationSettings as TranslationSettings
 from wordtie.errors import require
@@ -95,7 +95,8 @@ class Settings:
 
 AnySettings: TypeAlias = Settings | TranslationSettings
 """Of a model of any kind that the trainer trains."""
-S = TypeVar("S", Settings, TranslationSettings)
+S = TypeVar("S", bound=Settings | TranslationSettings)
+TRANSLATION_SECTIONS = translation.SECTIONS
 SECTIONS_OF: dict[type, dict[str, type]] = {Settings: SECTIONS, TranslationSettings: TRANSLATION_SECTIONS}
 
 

@@ -224,7 +224,7 @@ def _split(
     kept = [pair for pair in zip(*found["train"], strict=True) if pair[1] not in elsewhere]
     repeated = len(found["train"][0]) - len(kept)
     found["train"] = ([source for source, _ in kept], [target for _, target in kept])
-    for split, (source, _) in found.items():
-        if not source:
+    for split, (left, _) in found.items():
+        if not left:
             raise DataError(f"{path}: has too few pairs for a {split} part: give more, or change data.split")
     return found, repeated

@@ -102,6 +102,9 @@ def learn_subwords(settings: BitextSettings, lines: Iterable[str], tokenisation:
     empty.train_from_iterator(lines, trainer)
     content = json.loads(empty.to_str())
     content["added_tokens"] = []  # text that spells a special word is text
+    if settings.units == "words":  # and leaves a gap in the numbers
+        known = content["model"]["vocab"]
+        content["model"]["vocab"] = {word: number for number, word in enumerate(sorted(known, key=known.get))}
     learnt = Subwords.from_json(json.dumps(content, ensure_ascii=False))
     if len(learnt.vocabulary) == len(SPECIAL):
         raise DataError("the training sentences have no words to learn subwords from: give a longer text")
@@ -119,6 +122,11 @@ class SubwordPair:
     def is_joint(self) -> bool:
         """Whether both sides have the same ids."""
         return self.source is self.target
+
+    @property
+    def eos_ids(self) -> tuple[int, int]:
+        """Of source and target."""
+        return self.source.vocabulary.eos_id, self.target.vocabulary.eos_id
 
     def save(self, path: str | Path) -> None:
         """Write `tokenizer.json`: of one tokenizer in the format of `tokenizers`, of two an object of both. Raises

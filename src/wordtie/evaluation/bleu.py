@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
 from wordtie.errors import WordtieError
 
@@ -70,9 +70,9 @@ def paired_bootstrap(
     metric = BLEU(
         tokenize="none" if tokenised else "13a", lowercase=lowercase, force=True, references=[list(references)]
     )
-    systems = [("baseline", list(baseline)), ("system", list(system))]
+    systems: list[tuple[str, Sequence[str]]] = [("baseline", list(baseline)), ("system", list(system))]
     _, scores = PairedTest(systems, {"BLEU": metric}, references=None, test_type="bs", n_samples=RESAMPLED)()
-    first, second = scores["BLEU"]
+    first, second = (cast(Any, each) for each in scores["BLEU"])
     return {
         "baseline_bleu": float(first.score),
         "bleu": float(second.score),

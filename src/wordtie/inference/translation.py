@@ -88,8 +88,7 @@ class TranslationModel:
             search = Search(search.beam, search.power, search.max_length, attention=True)
         lines = [line.replace("\n", " ") for line in lines]
         source = self.tokenizer.source.encode(lines)
-        eos = self.tokenizer.source.vocabulary.eos_id, self.tokenizer.target.vocabulary.eos_id
-        found = translate_ids(self.network, source, *eos, search)
+        found = translate_ids(self.network, source, *self.tokenizer.eos_ids, search)
         return [
             [self._translated(line, ids, each, replace_unknown) for each in hypotheses[:n]]
             for line, ids, hypotheses in zip(lines, source, found, strict=True)

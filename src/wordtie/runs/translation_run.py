@@ -91,7 +91,7 @@ def build(model: SavedTranslation) -> Seq2Seq:
         network = Seq2Seq(model.settings.model, *sizes)
     network.load_state_dict(model.tensors, assign=True)
     network.requires_grad_(False)
-    return network.use(fused=True).eval()  # type: ignore[no-any-return]
+    return network.use(fused=True).eval()
 
 
 def translation_identity(settings: TranslationSettings, data: Bitext) -> dict[str, Any]:

@@ -160,9 +160,8 @@ class Translation:
         return self._orders[epoch]
 
     def _padded(self, split: Split, pairs: Sequence[int]) -> SentencePairs:
-        both = [[side[pair] for pair in pairs] for side in (split.source, split.target)]
-        eos = [side.vocabulary.eos_id for side in (self.data.tokenizer.source, self.data.tokenizer.target)]
-        return as_tensors(pad_pairs(*both, *eos), self.model.device)
+        source, target = ([side[pair] for pair in pairs] for side in (split.source, split.target))
+        return as_tensors(pad_pairs(source, target, *self.data.tokenizer.eos_ids), self.model.device)
 
     def prepare_for_training(self) -> None:
         """Fast kernels, and dropout on."""
@@ -188,8 +187,9 @@ class Translation:
         """Perplexity and BLEU of validation and test text. The model has these tensors afterwards."""
         self.model.load_state_dict(exported)
         self.model.use(self.settings.training.fused)
-        beam, figures, scores = self.settings.training.beam, {}, {}
-        what = ""
+        beam, what = self.settings.training.beam, ""
+        figures: dict[str, Any] = {}
+        scores: dict[str, Any] = {}
         for split, pairs in (("valid", self.data.valid), ("test", self.data.test)):
             score, found = self.score(pairs), self.bleu(pairs, beam, interval=True)
             what = what or why_diverged(score, self.model.words)
@@ -224,8 +224,7 @@ class Translation:
     def translate(self, source: Sequence[Sequence[int]], beam: int) -> list[str]:
         """The best translation of each sentence."""
         tokenizer = self.data.tokenizer
-        eos = tokenizer.source.vocabulary.eos_id, tokenizer.target.vocabulary.eos_id
-        found = translate_ids(self.model, source, *eos, Search(beam))
+        found = translate_ids(self.model, source, *tokenizer.eos_ids, Search(beam))
         return [tokenizer.target.join(tokenizer.target.pieces(best[0].ids)) for best in found]
 
     def bleu(self, split: Split, beam: int, interval: bool = False) -> Bleu:
