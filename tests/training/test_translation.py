@@ -27,6 +27,7 @@ from wordtie.config.translation import (
     TranslationNoiseSettings,
     TranslationTrainingSettings,
 )
+from wordtie.config.unused_settings import unused_translation_settings
 from wordtie.data.bitext import Bitext, read_bitext
 from wordtie.errors import DataError, RunFolderError, SettingsError
 from wordtie.evaluation.bleu import bleu
@@ -179,6 +180,23 @@ def test_settings_are_read_back() -> None:
     assert resolved(settings)["loss"]["gamma"] == 0.2
     with pytest.raises(SettingsError, match=r"unknown setting data\."):
         settings_from_dict(to_dict(settings), Settings)
+
+
+def test_settings_without_effect_are_named() -> None:
+    assert unused_translation_settings(TranslationSettings()) == []
+    settings = TranslationSettings(
+        data=BitextSettings(min_count=5),
+        loss=TranslationLossSettings(gamma=0.5),
+        noise=TranslationNoiseSettings(gamma=0.5),
+        training=TranslationTrainingSettings(schedule="cosine", decay=0.1, beta1=0.5, optimiser="adadelta", lr=1.0),
+    )
+    assert unused_translation_settings(settings) == [
+        "loss.gamma 0.5 has no effect with loss.kind cross_entropy",
+        "noise.gamma 0.5 has no effect with noise.kind none",
+        "data.min_count 5 has no effect with data.units joint_bpe",
+        "training.decay 0.1 has no effect with training.schedule cosine",
+        "training.beta1 0.5 has no effect with an optimiser that is not adam",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from wordtie.config import TranslationSettings
 from wordtie.config.keywords import translation_settings_from
+from wordtie.config.unused_settings import unused_translation_settings
 from wordtie.console import say
 from wordtie.data.bitext import Bitext, Split, read_bitext
 from wordtie.data.pair_batches import PaddedPairs, batch_order, by_length, pad_pairs
@@ -267,7 +268,7 @@ def train_translation(
         data = read_bitext(settings.data)
         if not resumable:
             say([f"{folder}: no run to resume, so a new one starts"] if mode == "resume" else [])
-            say(notes(data))
+            say([*unused_translation_settings(settings), *notes(data)])
         check_memory(settings, data, device)
         torch.manual_seed(training.seed)
         task = Translation(settings, data, device, precision)
