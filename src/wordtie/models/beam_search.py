@@ -102,12 +102,13 @@ class _Beams:
         self.lengths = source.present_BS.sum(1).tolist()
         self.left = list(range(count))
         """Which sentence each group of `beam` rows is of."""
-        self.source = source.select(torch.arange(count, device=device).repeat_interleave(beam))
-        self.hidden = self.source.initial_BH
+        self.source = source
+        self.hidden = source.initial_BH.repeat_interleave(beam, 0)
         self.log_p = torch.full((count, beam), -torch.inf, device=device)
         self.log_p[:, 0] = 0.0
         self.words = torch.full((count, beam, 0), eos_id, dtype=torch.int64, device=device)
         self.weights: list[Tensor] = []
+        self.scores = self.hidden.new_empty(0, model.words)
 
     def run(self) -> list[list[Hypothesis]]:
         """Extend until all sentences are done."""
@@ -121,16 +122,13 @@ class _Beams:
     def extend(self, last: Tensor) -> None:
         """One more word for each translation."""
         count, beam = self.log_p.shape
-        log_p_BV, weights_BS, hidden = self.model.step(last, self.hidden, self.source)
-        words, length = log_p_BV.shape[1], self.words.shape[2] + 1
-        total_nkV = log_p_BV.view(count, beam, words) + self.log_p[:, :, None]
-        for group, number in enumerate(self.left):
-            if length >= self.longest[number]:  # nothing but the end may come
-                ends = total_nkV[group, :, self.eos_id].clone()
-                total_nkV[group] = -torch.inf
-                total_nkV[group, :, self.eos_id] = ends
-        best, index = total_nkV.flatten(1).topk(min(2 * beam, beam * words), dim=1)
-        parents, chosen = index // words, index % words
+        query_BE, weights_BS, hidden = self.model.step(last, self.hidden, self.source)
+        length = self.words.shape[2] + 1
+        ends_B = torch.tensor([length >= self.longest[number] for number in self.left]).repeat_interleave(beam)
+        extended_BK, chosen_BK = self.extensions(query_BE, ends_B.to(query_BE.device))
+        total_nkK = extended_BK.view(count, beam, -1) + self.log_p[:, :, None]
+        best, index = total_nkK.flatten(1).topk(min(2 * beam, total_nkK[0].numel()), dim=1)
+        parents, chosen = index // extended_BK.shape[1], chosen_BK.view(count, -1).gather(1, index)
         attended = [*self.weights, weights_BS.view(count, beam, -1)] if self.search.attention else []
         self.finish(best, parents, chosen, attended)
         best = best.masked_fill(chosen == self.eos_id, -torch.inf)
@@ -141,6 +139,25 @@ class _Beams:
         before = self.words.gather(1, parents[:, :, None].expand(-1, -1, length - 1))
         self.words = torch.cat([before, chosen[:, :, None]], 2)
         self.weights = [each.flatten(0, 1)[rows].view(count, beam, -1) for each in attended]
+
+    def extensions(self, query_BE: Tensor, ends_B: Tensor) -> tuple[Tensor, Tensor]:
+        """(log p, words) of the best next words of each translation, (B, 2 k): no more of them are among the 2 k best
+        of its sentence. Where `ends_B`, nothing but the end may come.
+
+        The memory of the scores is used again at each step.
+        """
+        if len(query_BE) > len(self.scores):
+            self.scores = query_BE.new_empty(len(query_BE), self.model.words)
+        logits_BV = torch.mm(query_BE, self.model.output_matrix.T, out=self.scores[: len(query_BE)])
+        if self.model.head.bias is not None:
+            logits_BV += self.model.head.bias
+        extended_BK, chosen_BK = logits_BV.topk(min(2 * self.search.beam, self.model.words), dim=1)
+        highest_B1 = extended_BK[:, :1].clone()
+        if ends_B.any():
+            extended_BK[ends_B] = -torch.inf
+            extended_BK[ends_B, 0], chosen_BK[ends_B, 0] = logits_BV[ends_B, self.eos_id], self.eos_id
+        normaliser_B1 = logits_BV.sub_(highest_B1).exp_().sum(1, keepdim=True).log_() + highest_B1
+        return extended_BK - normaliser_B1, chosen_BK
 
     def finish(self, best: Tensor, parents: Tensor, chosen: Tensor, attended: Sequence[Tensor]) -> None:
         """Keep the translations that end with this step."""
@@ -169,6 +186,6 @@ class _Beams:
         groups = torch.tensor(going, dtype=torch.int64, device=self.hidden.device)
         rows = (groups[:, None] * beam + torch.arange(beam, device=groups.device)).flatten()
         self.left = [self.left[group] for group in going]
-        self.source, self.hidden = self.source.select(rows), self.hidden[rows]
+        self.source, self.hidden = self.source.select(groups), self.hidden[rows]
         self.log_p, self.words = self.log_p[groups], self.words[groups]
         self.weights = [each[groups] for each in self.weights]

@@ -160,9 +160,10 @@ class Seq2Seq(TrainableModel):
         return Scoring(query_NE, self.output_matrix, self.head.bias, targets_N, self.embedding.weight)
 
     def step(self, words_B: Tensor, hidden_BH: Tensor, source: Source) -> tuple[Tensor, Tensor, Tensor]:
-        """One word of translating: (log p of every next word (B, V), attention (B, S), state (B, H))."""
+        """One word of translating: (queries of the next words (B, E), attention (B, S), state (B, H)).
+
+        Of a source with fewer sentences, each has as many states as there are rows for it.
+        """
         vectors_BE = self.embedding(words_B)
         hidden_BH, context_BD, weights_BS = self.decoder.step(vectors_BE, hidden_BH, source)
-        query_BE = self.query(hidden_BH, context_BD, vectors_BE)
-        logits_BV = nn.functional.linear(query_BE, self.output_matrix, self.head.bias)
-        return logits_BV.log_softmax(1), weights_BS, hidden_BH
+        return self.query(hidden_BH, context_BD, vectors_BE), weights_BS, hidden_BH

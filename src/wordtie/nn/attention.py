@@ -30,8 +30,12 @@ class AdditiveAttention(nn.Module):
     def forward(
         self, hidden_BH: Tensor, keys_BSA: Tensor, annotations_BSD: Tensor, present_BS: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Context (B, D) and weights (B, S), which are exactly 0 where `present_BS` is false."""
-        query_BA = hidden_BH @ self.query_weight.T
-        scores_BS = torch.tanh(keys_BSA + query_BA[:, None]) @ self.score
-        weights_BS = scores_BS.masked_fill(~present_BS, -torch.inf).softmax(1)
-        return torch.bmm(weights_BS[:, None], annotations_BSD)[:, 0], weights_BS
+        """Context (B, D) and weights (B, S), which are exactly 0 where `present_BS` is false.
+
+        A sentence may have several states, which follow each other: with k states of each of B sentences, `hidden_BH`,
+        context and weights have B * k rows.
+        """
+        query_BkA = (hidden_BH @ self.query_weight.T).view(len(keys_BSA), -1, len(self.score))
+        scores_BkS = (keys_BSA[:, None] + query_BkA[:, :, None]).tanh_() @ self.score
+        weights_BkS = scores_BkS.masked_fill(~present_BS[:, None], -torch.inf).softmax(2)
+        return torch.bmm(weights_BkS, annotations_BSD).flatten(0, 1), weights_BkS.flatten(0, 1)
