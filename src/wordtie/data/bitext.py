@@ -147,7 +147,7 @@ def _pairs(settings: BitextSettings) -> tuple[dict[str, tuple[Lines, Lines]], in
     name, path = settings.corpus, path_of(settings.corpus)
     columns = (settings.source_column, settings.target_column)
     if name in PARALLEL and not path.exists():
-        entry, folder = PARALLEL[name], _located(name)
+        entry, folder = PARALLEL[name], locate_parallel(name)
         if not entry.columns:
             return {split: _files(folder, split, settings) for split in SPLITS}, 0
         for language in (settings.source, settings.target):
@@ -162,7 +162,9 @@ def _pairs(settings: BitextSettings) -> tuple[dict[str, tuple[Lines, Lines]], in
     return _split(_tsv(path, columns), settings, path)
 
 
-def _located(name: str) -> Path:
+def locate_parallel(name: str) -> Path:
+    """The folder of a parallel corpus. Raises `DataError` if it is not on this machine, `UnusableFileError`, which is
+    one, for a file that is not the known one."""
     entry = PARALLEL[name]
     for root in (*data_folders(), cache_folder()):
         if all((root / name / file.name).is_file() for file in entry.files):
