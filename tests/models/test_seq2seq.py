@@ -126,7 +126,7 @@ class Largest(TorchDispatchMode):
     """Notes the size of the largest tensor that any operation makes."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.numbers = 0
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
