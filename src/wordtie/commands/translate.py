@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from wordtie.runs.run_folder import Mode
 
 HELP = """\
-Translate lines with a trained model: one line out for each line in, always.
+Translate lines, or train a model that does.
+
+There is one line out for each line in, always.
 
   wordtie translate RUN < in.en > out.de
   wordtie translate RUN in.en --n-best 10 > out.nbest        as Moses writes n-best lists

@@ -15,7 +15,7 @@ class TrainingSettings:
     """How the parameters are found. Losses are summed over time and averaged over streams."""
 
     optimiser: Literal["sgd", "adam", "rmsprop", "adadelta"] = "sgd"
-    """How the gradient moves the parameters: `sgd`, `adam`, `rmsprop` or `adadelta`. `sgd` is plain, as in most of the
+    """How gradients move parameters: `sgd`, `adam`, `rmsprop` or `adadelta`. `sgd` is plain, as in most of the
     papers. `adadelta` is that of Zeiler 2012, with which attention models of translation were trained."""
     lr: float = 1.0
     """Learning rate; `adam` and `rmsprop` want about 0.001. With `sgd` it refers to the loss summed over the `steps`

@@ -32,14 +32,14 @@ BASELINE = "-baseline"
 """How the name of a row ends that others of its languages are compared with."""
 
 
-def baseline_of(row: Row) -> str:
-    """The name of the row that a row is compared with: of the same text and languages; empty for a baseline.
+def baseline_of(name: str) -> str:
+    """The row that a row of this name is compared with: of the same text and languages; empty for a baseline.
 
-    >>> baseline_of(Row("paper/table-8/multi30k-en-de-decoder-wt", "", Published()))
+    >>> baseline_of("paper/table-8/multi30k-en-de-decoder-wt")
     'paper/table-8/multi30k-en-de-baseline'
     """
-    text_and_languages = re.match(r".*/\w+-[a-z]{2}-[a-z]{2}(?=-)", row.name)
-    return "" if row.name.endswith(BASELINE) or not text_and_languages else f"{text_and_languages[0]}{BASELINE}"
+    text_and_languages = re.match(r".*/\w+-[a-z]{2}-[a-z]{2}(?=-)", name)
+    return "" if name.endswith(BASELINE) or not text_and_languages else f"{text_and_languages[0]}{BASELINE}"
 
 
 def run_translation_row(row: Row, seed: int, place: Place) -> Outcome:
@@ -91,7 +91,7 @@ def measures(row: Row, seed: int, place: Place, data: Bitext, result: TrainingRe
 
 
 def _baseline_folder(row: Row, seed: int, place: Place) -> Path | None:
-    name = baseline_of(row)
+    name = baseline_of(row.name)
     folder = place.runs / f"{name}.seed-{seed}"
     return folder if name and (folder / MANIFEST).exists() and read_result(folder) is not None else None
 
