@@ -65,7 +65,7 @@ def our_model() -> Seq2Seq:
 def measure_training(effort: Effort) -> Measurement:
     """The same pairs once, in batches, with Adam."""
     torch.manual_seed(1)
-    pairs = Pairs.drawn(BATCH * (1 if effort.quick else 8))
+    pairs = Pairs.drawn(BATCH * (1 if effort.quick else 4))
     ours, plain = our_model().train(), NaiveTranslation(WORDS, SIZE, HIDDEN, DROPOUT).train()
     loss = build_loss(LossSettings(kind="cross_entropy"), fused=True, precision=torch.float32)
     our_adam, plain_adam = torch.optim.Adam(ours.parameters(), fused=True), torch.optim.Adam(plain.parameters())
@@ -97,7 +97,7 @@ def measure_training(effort: Effort) -> Measurement:
 def measure_search(effort: Effort) -> Measurement:
     """A beam of 5 over the sentences of a small test set."""
     torch.manual_seed(1)
-    source = Pairs.drawn(8 if effort.quick else 100).source
+    source = Pairs.drawn(8 if effort.quick else 64).source
     ours, plain = our_model().eval(), NaiveTranslation(WORDS, SIZE, HIDDEN, DROPOUT).eval()
     with torch.no_grad():  # no translation ends before its last step
         assert ours.head.bias is not None
