@@ -48,7 +48,7 @@ def test_a_row_is_trained_once_and_compared_with_its_baseline(tmp_path: Path) ->
     assert entry["weights_sha256"] == before["weights_sha256"]
     assert 0 <= entry["measures"]["paired"]["p_value"] <= 1
     assert entry["measures"]["paired"]["bleu"] == pytest.approx(entry["measures"]["bleu"]["test BLEU"])
-    assert entry["measures"]["subwords"] == {"source only": 0, "target only": 0, "both": 12}
+    assert entry["measures"]["subwords"] == {"source only": 0, "target only": 0, "both": 6}
     assert entry["parameters"] < read_entry(entry_path(place.results, baseline.name, 1))["parameters"]
     assert run_row(tied, 1, place) == "already"
     assert is_stale(entry, row(text, "twwt", **{"model.hidden": 9}))
