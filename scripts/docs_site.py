@@ -49,6 +49,13 @@ MODULES = {
     "A model in use": [
         "wordtie.models.next_word",
         "wordtie.inference.surprisal",
+        "wordtie.inference.regions",
+        "wordtie.inference.frequencies",
+        "wordtie.inference.stimuli",
+        "wordtie.inference.score",
+        "wordtie.inference.pairs",
+        "wordtie.inference.joined_table",
+        "wordtie.inference.reading_times",
         "wordtie.inference.predict",
         "wordtie.inference.generate",
         "wordtie.inference.evaluate",

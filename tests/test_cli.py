@@ -64,7 +64,7 @@ def test_version(capsys: Capture) -> None:
 
 @pytest.mark.parametrize("name", cli.COMMANDS)
 def test_each_command_explains_itself(name: str, capsys: Capture) -> None:
-    help_text = importlib.import_module(f"wordtie.commands.{name}").HELP
+    help_text = importlib.import_module(cli.module_of(name)).HELP
     first, *_ = help_text.splitlines()
     assert first == cli.COMMANDS[name][0].upper() + cli.COMMANDS[name][1:] + "."
     assert f"  wordtie {name}" in help_text
@@ -77,6 +77,17 @@ def test_an_unknown_command_suggests_the_nearest(capsys: Capture) -> None:
     assert capsys.readouterr().err == "wordtie: error: no command `trian`; did you mean `wordtie train`?\n"
     assert cli.main(["xyzzy"]) == 2
     assert "`wordtie --help` lists" in capsys.readouterr().err
+
+
+def test_an_option_that_does_not_exist_leads_to_one_that_does(capsys: Capture) -> None:
+    assert cli.main(["--versoin"]) == 2
+    assert capsys.readouterr().err == "wordtie: error: no option `--versoin`; did you mean `wordtie --version`?\n"
+
+
+@pytest.mark.parametrize("command", ["train", "ngram", "baseline", "word2vec"])
+def test_nothing_is_trained_before_a_text_is_named(command: str, capsys: Capture) -> None:
+    assert cli.main([command]) == 2
+    assert f"name a text: `wordtie {command} novel.txt`, or a corpus" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import math
@@ -129,13 +130,16 @@ def test_surprisal_of_a_word_a_row_is_that_of_its_sentences(
     lines = lines if name.endswith(".jsonl") else ["item,word", *(",".join(each) for each in words)]
     table.write_text("\n".join(lines) + "\n")
     text.write_text("the cat sat\nthe dog\n")
-    asked = ["surprisal", str(run), str(table), "--column", "word"]
-    assert output([*asked, "--sentence", "item"], capsys) == output(["surprisal", str(run), str(text)], capsys)
+    found = rows(output(["surprisal", str(run), str(table), "--words", "word", "--by", "item"], capsys))
+    tokens = rows(output(["surprisal", str(run), str(text)], capsys))
+    assert [(row["item"], row["word"]) for row in found] == words
+    for column in ("line", "region", "oov", "surprisal_bits", "entropy_bits"):
+        assert [row[column] for row in found] == [row[column] for row in tokens if row["word"] != "<eos>"]
     for reset in ("line", "never"):
-        assert cli.main([*asked, "--reset", reset]) == DataError.exit_code
+        assert (
+            cli.main(["surprisal", str(run), str(table), "--column", "word", "--reset", reset]) == DataError.exit_code
+        )
         assert "column word has one word a row, and each would be scored as a sentence" in capsys.readouterr().err
-    assert cli.main(["surprisal", str(run), str(table), "--sentence", "item"]) == 2
-    assert "name the column of the words with --column" in capsys.readouterr().err
 
 
 def test_a_column_of_one_word_in_one_row_is_a_sentence(run: Path, tmp_path: Path, capsys: Capture) -> None:
@@ -149,8 +153,10 @@ def test_surprisal_of_a_column_of_json_lines(run: Path, tmp_path: Path, capsys: 
     table, text = tmp_path / "items.jsonl", tmp_path / "text.txt"
     table.write_text('{"id": 1, "text": "the cat, sat"}\n\n{"id": 2, "text": "the dog"}\n')
     text.write_text("the cat, sat\nthe dog\n")
-    asked = ["surprisal", str(run), str(table), "--column", "text"]
-    assert output(asked, capsys) == output(["surprisal", str(run), str(text)], capsys)
+    found = rows(output(["surprisal", str(run), str(table), "--column", "text"], capsys))
+    assert [row.pop("id") for row in found] == ["1"] * 4 + ["2"] * 3
+    tokens = rows(output(["surprisal", str(run), str(text)], capsys))
+    assert [row | {"id": "", "text": ""} for row in found] == [row | {"id": "", "text": ""} for row in tokens]
 
 
 def test_predict_reads_the_phrase_from_stdin(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
@@ -175,9 +181,10 @@ def test_surprisal_of_a_column(run: Path, tmp_path: Path, capsys: Capture) -> No
     assert cli.main(["surprisal", str(run), str(table), "--column", "sentence", "--reset", "blank"]) == 2
     assert "write a passage into one cell" in capsys.readouterr().err
     table.write_text('item,sentence\n1,"the cat sat\na dog"\n')
+    asked = ["surprisal", str(run), str(table), "--column"]
     cell = [
         row["surprisal_bits"]
-        for row in rows(output(["surprisal", str(run), str(table), "--column", "sentence"], capsys))
+        for row in csv.DictReader(io.StringIO(output([*asked, "sentence"], capsys)), delimiter="\t")
     ]
     text = tmp_path / "passage.txt"
     text.write_text("the cat sat\na dog\n")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.commands import SMALL, small_text
-from wordtie.cli import COMMANDS, main
+from wordtie.cli import COMMANDS, main, module_of
 from wordtie.config.arguments import Parser
 from wordtie.config.options import SettingsParser
 
@@ -45,7 +45,7 @@ def quoted() -> list[tuple[str, str]]:
         for command in commands_in(block)
     ]
     for name in COMMANDS:
-        help_text = importlib.import_module(f"wordtie.commands.{name}").HELP
+        help_text = importlib.import_module(module_of(name)).HELP
         found += [(f"{name} --help", command) for command in commands_in(help_text)]
     return found
 
@@ -93,7 +93,7 @@ def test_commands_parse(where: str, command: str, monkeypatch: pytest.MonkeyPatc
     if name.startswith("--") or name == "COMMAND" or "--help" in rest:
         pytest.skip("a call for help")
     with pytest.raises(ParsedError):
-        importlib.import_module(f"wordtie.commands.{name}").main(rest)
+        importlib.import_module(module_of(name)).main(rest)
 
 
 def test_commands_are_found() -> None:
@@ -181,3 +181,41 @@ def test_names_of_the_api_reference_exist() -> None:
     assert len(names) > 20
     for name in names:
         pkgutil.resolve_name(name)
+
+
+def named_in_sentences(pattern: str) -> list[tuple[str, str]]:
+    """The page and what matches in its inline code. The changelog may name what is gone; methods.md has a test."""
+    found = []
+    for page in PAGES:
+        if page.name not in ("CHANGELOG.md", "methods.md"):
+            text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+            code = re.findall(r"`([^`\n]+)`", text)
+            found += [(page.name, name) for each in code for name in re.findall(pattern, each)]
+    return found
+
+
+def test_options_in_sentences_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    calls = [[], *([name] for name in COMMANDS), *(["reproduce", name] for name in ("list", "run", "report", "check"))]
+    for call in calls:
+        assert main([*call, "--help"]) == 0
+    for name in ("train", "word2vec", "ngram", "baseline"):
+        assert main([name, "--help-all"]) == 0
+    options = set(re.findall(r"(?<![\w-])--([a-z][\w.-]*)", capsys.readouterr().out))
+    known = options | {option.rpartition(".")[2] for option in options} | {"extra-index-url"}  # the last is pip's
+    ours = named_in_sentences("^(?!python -m).*")  # a module's own options are not the program's
+    named = [(page, option) for page, code in ours for option in re.findall(r"(?<!\S)--([a-z][\w.-]*)", code)]
+    assert len(named) > 50
+    assert [(page, option) for page, option in named if option not in known] == []
+
+
+def test_names_in_sentences_exist() -> None:
+    named = named_in_sentences(r"(?<![\w-])(?:wordtie|benchmarks|tests)(?:\.[A-Za-z]\w*)+(?!/)")
+    assert len(named) > 30
+    for _, name in named:
+        pkgutil.resolve_name(name)
+
+
+def test_paths_in_sentences_exist() -> None:
+    named = named_in_sentences(r"(?<!\S)(?:scripts|docs|benchmarks|results|tests)/[\w./-]*")
+    assert len(named) > 20
+    assert [(page, path) for page, path in named if not (ROOT / path).exists()] == []

@@ -21,8 +21,10 @@ COMMANDS: dict[str, str] = {
     "train": "train a language model on a text",
     "ngram": "train an n-gram model of a text, in seconds",
     "mix": "mix trained models into one",
-    "evaluate": "measure the perplexity of a text under a trained model",
+    "evaluate": "measure the perplexity of a text under trained models",
     "surprisal": "print the surprisal of every word of a text",
+    "pairs": "measure how often a model prefers the grammatical sentence of a minimal pair",
+    "reading-times": "measure what surprisal adds to a regression of reading times",
     "predict": "list the likeliest next words of a phrase",
     "translate": "translate lines, or train a model that does",
     "generate": "write text, one sampled word after another",
@@ -36,7 +38,12 @@ COMMANDS: dict[str, str] = {
     "reproduce": "train the rows of the papers' tables, and list how they stand",
     "bench": "measure the claims of speed and memory",
 }
-"""Name and one line of help; the code is in `wordtie.commands.<name>`, with a `main(argv)`."""
+"""Name and one line of help; the code is in the module that `module_of` names, with a `main(argv)`."""
+
+
+def module_of(name: str) -> str:
+    """`wordtie.commands.<name>`, with `_` for `-`."""
+    return f"wordtie.commands.{name.replace('-', '_')}"
 
 
 def usage() -> str:
@@ -64,6 +71,7 @@ def usage() -> str:
     )
 
 
+OPTIONS = ("--help", "--version", "--debug")
 SPINS = "2000"
 """How often torch's threads look for more work before they sleep: by default they hold a core for milliseconds after
 each product, which the kernels' own threads wait for. Read when torch is loaded."""
@@ -91,8 +99,9 @@ def _run(arguments: list[str]) -> None:
         print(f"wordtie {__version__}")
     elif name in COMMANDS:
         with leaving_by_signals():
-            importlib.import_module(f"wordtie.commands.{name}").main(rest)
+            importlib.import_module(module_of(name)).main(rest)
     else:
-        near = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
+        what, known = ("option", OPTIONS) if name.startswith("-") else ("command", COMMANDS)
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f"did you mean `wordtie {near[0]}`?" if near else "`wordtie --help` lists what there is"
-        raise WordtieError(f"no command `{name}`; {hint}")
+        raise WordtieError(f"no {what} `{name}`; {hint}")

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import sys
+import threading
 import time
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+
+SECONDS_BETWEEN_LINES = 30.0
+"""Of progress, in a log file."""
+SHORT = 2.0
+"""Seconds of work of which nothing is shown."""
 
 
 def tell(line: str, end: str = "\n") -> None:
@@ -26,19 +33,51 @@ def say(notes: Iterable[str]) -> None:
         tell(f"note: {note}")
 
 
-class StageProgress:
-    """Progress of reading a text, for `wordtie.data.token_file.prepare`; shown once it takes two seconds."""
+def pause() -> float:
+    """Seconds between two lines of progress: the line of a terminal is overwritten, that of a log file stays."""
+    return 1.0 if sys.stderr.isatty() else SECONDS_BETWEEN_LINES
 
-    def __init__(self) -> None:
+
+def tell_for_now(line: str) -> None:
+    """Print a line of progress, which the next line overwrites on a terminal."""
+    tell(*(f"{line}      ", "\r") if sys.stderr.isatty() else (line, "\n"))
+
+
+class StageProgress:
+    """Progress of work through a text, of which a share is done; shown once it takes two seconds."""
+
+    def __init__(self, unit: str = "MB", size: float = 1e6) -> None:
+        """`unit` and its size are of what is counted where the total is not known."""
+        self.unit = unit
+        self.size = size
         self.started = time.monotonic()
-        self.shown = 0.0
+        self.shown = -math.inf
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Called as the text is read and written."""
+        """Called as the text is read and written; `total` is 0 where it is not known."""
         now = time.monotonic()
-        if now - self.started < 2 or now - self.shown < 1:
+        if now - self.started < SHORT or now - self.shown < pause():
             return
         self.shown = now
-        share = f"{100 * done / total:.0f} %" if total else f"{done / 1e6:.0f} MB"
-        end = "\r" if sys.stderr.isatty() else "\n"
-        tell(f"{stage} {share}      ", end)
+        tell_for_now(f"{stage} {100 * done / total:.0f} %" if total else f"{stage} {done / self.size:,.0f} {self.unit}")
+
+
+@contextmanager
+def waiting(what: str, after: float = SHORT) -> Iterator[None]:
+    """While work is under way that does not say how far it is: tell how long it has taken, once it takes `after`."""
+    started, done = time.monotonic(), threading.Event()
+
+    def watch() -> None:
+        if done.wait(after):
+            return
+        tell_for_now(f"{what} ...")
+        while not done.wait(pause()):
+            tell_for_now(f"{what} ... {clock(time.monotonic() - started)}")
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()

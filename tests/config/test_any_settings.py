@@ -26,6 +26,7 @@ SPECIAL = {
     ),
     "training.device": st.sampled_from(["auto", "cpu", "cuda", "cuda:1"]),
     "training.max_time": st.sampled_from([None, "90s", "1h30m", 12.5]),
+    "data.extends": st.sampled_from([None, "runs/a b"]),
     "training.start_from": st.sampled_from([None, "runs/a b", "1984", "no", "~/run", "'quoted'", "a: b"]),
     "training.threads": st.none() | st.integers(1, 64),
     "training.seed": st.integers(0, 2**63 - 1),

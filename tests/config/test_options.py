@@ -130,7 +130,10 @@ def test_a_name_is_that_of_the_commands_own_setting(options: str, full: str, val
         ("--model.hidden 0", "model.hidden must be at least 1, got 0"),
         ("--max-time soon", "--max-time: training.max_time must be a time such as 90s, 9m or 1h30m, got 'soon'"),
         ("--lr nan", "--lr: training.lr must be a number (3.4e+38 at most), got nan"),
-        ("--emsize 100", "--emsize: a tied head needs model.embedding = model.hidden, got 100 and 200: set model.head"),
+        (
+            "--head tied --emsize 100",
+            "--emsize: a tied head needs model.embedding = model.hidden, got 100 and 320: set model.head",
+        ),
         ("x --optimiser adam", "training.lr 1 is a rate for sgd; adam moves"),
         (
             "--model small.yaml",

@@ -133,3 +133,8 @@ def test_a_part_that_is_exchanged_is_noticed(folder: Path) -> None:
     shutil.rmtree(first)
     with pytest.raises(RunFolderError, match="missing"):
         wordtie.load("mixed")
+
+
+def test_a_part_of_what_has_none_is_refused(folder: Path) -> None:
+    with pytest.raises(RunFolderError, match="is not a network with n-grams mixed in: leave out --part"):
+        wordtie.load(folder / "ngram", part="network")

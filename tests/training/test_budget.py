@@ -117,8 +117,9 @@ def test_lines_between_validations(settings: Settings, tmp_path: Path, monkeypat
 @pytest.mark.parametrize("name", ["tokens", "validations"])
 def test_the_budget_is_fixed_when_a_run_resumes(settings: Settings, tmp_path: Path, name: str) -> None:
     train(settings, tmp_path / "run", max_time=0.001)
+    more: dict[str, Any] = {name: 3}
     with pytest.raises(RunFolderError, match=f"training.{name}"):
-        train(settings, tmp_path / "run", mode="resume", **{name: 3})
+        train(settings, tmp_path / "run", mode="resume", **more)
 
 
 def test_a_cosine_over_epochs_depends_on_their_number() -> None:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 import wordtie
 from tests.commands import Capture
 from wordtie import cli
 from wordtie.config import Settings, TrainingSettings
 from wordtie.training import plan as planning
-from wordtie.training.plan import Timings, choose, make_plan
+from wordtie.training.plan import Lengths, Timings, choose, make_plan, measuring_seconds, with_fewer_threads
 
-FAST = Timings(window=0.05, validation=1.0, measuring=5.0)
+FAST = Timings(window=0.05, validation=1e-5, measuring=3e-5)
+LENGTHS = Lengths(2_000_000, 100_000, 100_000)
 
 
 def planned_seconds(settings: Settings, timings: Timings) -> float:
@@ -23,40 +26,43 @@ def planned_seconds(settings: Settings, timings: Timings) -> float:
     assert training.tokens
     assert training.validations
     windows = training.tokens / (training.streams * training.steps)
-    return windows * timings.window + training.validations * timings.validation + timings.measuring
+    once, at_the_end = measuring_seconds(LENGTHS, training.measured_tokens, timings)
+    return windows * timings.window + (training.validations - 1) * once + at_the_end
 
 
 @pytest.mark.parametrize("seconds", [30.0, 120.0, 600.0, 3600.0])
 def test_the_time_is_used_and_kept(seconds: float) -> None:
-    chosen = choose(Settings(), [], words=2_000_000, seconds=seconds, timings=FAST)
+    chosen = choose(Settings(), [], LENGTHS, seconds, 0.1 * seconds, FAST)
     assert 0.9 * seconds < planned_seconds(chosen, FAST) <= seconds
     assert chosen.training.validations
-    assert (chosen.training.validations - 1) * FAST.validation <= 0.1 * seconds
+    once, at_the_end = measuring_seconds(LENGTHS, chosen.training.measured_tokens, FAST)
+    assert (chosen.training.validations - 1) * once + at_the_end <= 0.1 * seconds
+    assert (chosen.training.measured_tokens is None) == (seconds >= 120), "7 s for all tokens"
 
 
 def test_more_time_gives_a_larger_model_and_more_dropout() -> None:
-    plans = [choose(Settings(), [], 1_000_000, seconds, FAST) for seconds in (20, 100, 1000, 10_000)]
+    plans = [choose(Settings(), [], LENGTHS, seconds, 10, FAST) for seconds in (20, 100, 1000, 10_000)]
     assert [each.model.hidden for each in plans] == sorted({each.model.hidden for each in plans})
     assert [each.model.hidden_dropout for each in plans] == sorted(each.model.hidden_dropout for each in plans)
     assert plans[0].model.hidden_dropout == 0.0
 
 
 def test_a_short_text_is_not_read_forever_and_has_few_streams() -> None:
-    chosen = choose(Settings(), [], 100, 3600, FAST)
+    chosen = choose(Settings(), [], Lengths(100, 10, 10), 3600, 360, FAST)
     assert chosen.training.tokens == planning.MOST_EPOCHS * 100
     assert chosen.training.streams == 1
 
 
 def test_no_time_left_still_trains_some_steps() -> None:
-    chosen = choose(Settings(), [], 1_000_000, 1.0, FAST)
+    chosen = choose(Settings(), [], LENGTHS, 1.0, 0.1, FAST)
     assert chosen.training.tokens == planning.FEWEST_WINDOWS * 32 * 32
 
 
 def test_what_was_given_is_kept() -> None:
     settings = Settings(training=TrainingSettings(lr=0.01, optimiser="adam", epochs=2))
-    chosen = choose(settings, ["training.lr", "training.epochs"], 1000, 60, FAST)
+    chosen = choose(settings, ["training.lr", "training.epochs"], Lengths(1000, 10, 10), 60, 6, FAST)
     assert (chosen.training.lr, chosen.training.tokens) == (0.01, 2000)
-    sgd = choose(Settings(), ["training.optimiser"], 1000, 60, FAST)
+    sgd = choose(Settings(), ["training.optimiser"], Lengths(1000, 10, 10), 60, 6, FAST)
     assert sgd.training.lr == TrainingSettings().lr, "the recipe's rate is one of adam"
 
 
@@ -110,3 +116,75 @@ def test_print_config_prints_the_whole_plan(
 def test_times_and_rows_that_make_no_sense(arguments: list[str], capsys: Capture) -> None:
     assert cli.main(["train", "sotu", *arguments]) == 2
     assert "--time" in capsys.readouterr().err
+
+
+def test_threads_are_as_many_as_are_fastest() -> None:
+    """A machine on which four threads are busy: a window takes longer with all of them."""
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(8)
+        seconds = {8: 9.0, 4: 3.0, 2: 2.0, 1: 4.0}
+
+        def timed() -> Timings:
+            return Timings(seconds[torch.get_num_threads()], 1.0, 1.0)
+
+        assert with_fewer_threads(timed(), timed) == (2, Timings(2.0, 1.0, 1.0))
+        assert torch.get_num_threads() == 2
+        seconds[1] = 1.0
+        assert with_fewer_threads(timed(), timed) == (1, Timings(1.0, 1.0, 1.0))
+        assert with_fewer_threads(timed(), timed) == (None, Timings(1.0, 1.0, 1.0))
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_a_part_of_the_texts_is_measured(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    small = ["--hidden", "8", "--tokens", "2000", "--out", "run", "--measured_tokens", "30"]
+    assert cli.main(["train", str(text), *small]) == 0
+    printed = capsys.readouterr().out
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert result["valid_tokens"] == result["test_tokens"] == 30
+    assert result["ngram"]["test_tokens"] == result["mixture"]["valid_tokens"] == 30
+    length = result["text"]["test_length"]
+    assert length > 30
+    assert f"the first 30 of {length} tokens" in printed
+    assert cli.main(["evaluate", "run", str(text / "test.txt"), "--json", "--part", "network"]) == 0
+    assert json.loads(capsys.readouterr().out)["tokens"] == length
+
+
+def test_a_slow_machine_is_timed_once(text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A vocabulary so large that one timing takes more than planning may."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    asked = []
+
+    def slow(*arguments: object) -> Timings:
+        asked.append(arguments)
+        time.sleep(0.5)
+        return FAST
+
+    monkeypatch.setattr(planning, "time_model", slow)
+    plan = make_plan(Settings(data=wordtie.DataSettings(corpus=str(text))), [], 3)
+    assert len(asked) == 1
+    assert plan.settings.model.hidden == planning.REFERENCE, "of another size the speed is not known"
+
+
+def test_a_model_that_takes_long_to_write_is_validated_less_often() -> None:
+    quick, slow = (choose(Settings(), [], LENGTHS, 600, 60, replace(FAST, saving=each)) for each in (0.0, 60.0))
+    assert quick.training.validations == 10
+    assert slow.training.validations == 1
+    assert quick.training.tokens
+    assert slow.training.tokens
+    assert slow.training.tokens * FAST.window / 1024 < 600 - 60
+
+
+def test_a_run_that_is_there_is_refused_before_planning(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "manifest.json").write_text("{}")
+    assert cli.main(["train", str(text), "--time", "1h", "--out", "run"]) == 4
+    assert capsys.readouterr().err == "wordtie: error: run: holds a run already: --overwrite replaces it\n"

@@ -16,8 +16,8 @@ with Progress(epochs=40, windows=1000) as progress:
     for done in (1, 2, 3):
         progress.window(3, done, nats=4.1 * 700 * done, tokens=700 * done, words=700)
         time.sleep(0.25)
-    progress.measuring("validation")
-    progress.live.refresh()
+    with progress.measuring("validation"):
+        progress.live.refresh()
 """
 
 

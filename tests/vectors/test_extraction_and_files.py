@@ -220,7 +220,7 @@ def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
         open_vectors(str(tmp_path / "gone"))
     with pytest.raises(RunFolderError, match="no run folder"):
         open_vectors(str(tmp_path))
-    with pytest.raises(RunFolderError, match="no word vectors that this version knows"):
+    with pytest.raises(RunFolderError, match="has no word vectors: take the run of a network"):
         open_vectors(str(run_folder(tmp_path / "run", kind="table")))
 
 

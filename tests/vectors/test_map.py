@@ -27,13 +27,13 @@ def test_the_page_opens_offline_and_shows_both_sides(tmp_path: Path) -> None:
     assert page.count("<text") == 2 * 19  # `<unk>` is not drawn
     assert "run:input" in page
     for drawn in page.split("<svg")[1:]:  # the named words are drawn last, above the others
-        assert re.findall(r"class=named.*?>(.*?)<", drawn) == ["a&amp;b", "word3"]
-        assert re.findall(r"<text.*?>(.*?)<", drawn)[-2:] == ["a&amp;b", "word3"]
+        assert re.findall(r'class="named".*?>(.*?)<', drawn, re.DOTALL) == ["a&amp;b", "word3"]
+        assert re.findall(r"<text.*?>(.*?)<", drawn, re.DOTALL)[-2:] == ["a&amp;b", "word3"]
     assert "a&amp;b" in page
     assert "a&b" not in page
-    rows = re.findall(r"<tr><th>(.*?)</th>(.*?)</tr>", page)
+    rows = re.findall(r"<tr><th>(.*?)</th>(.*?)</tr>", page, re.DOTALL)
     assert [row[0] for row in rows[1:]] == ["word3", "a&amp;b"]
-    assert all(row[1].count("class='cosine'") == 8 for row in rows[1:])
+    assert all(row[1].count("<small>") == 8 for row in rows[1:])
 
 
 def test_no_word_hides_another(tmp_path: Path) -> None:
@@ -44,8 +44,8 @@ def test_no_word_hides_another(tmp_path: Path) -> None:
         write_page(tmp_path / "map.html", [WordVectors(words, places, name="v")], named, most=6, top=2)
         page = (tmp_path / "map.html").read_text()
         assert "is a dot: point at it" in page
-        assert re.findall(r"<g><circle.*?<text.*?>(.*?)</text></g>", page) == hidden
-        assert sorted(re.findall(r"<text.*?>(.*?)<", page)) == sorted(words)
+        assert re.findall(r"<g><circle.*?<text.*?>(.*?)</text></g>", page, re.DOTALL) == hidden
+        assert sorted(re.findall(r"<text.*?>(.*?)<", page, re.DOTALL)) == sorted(words)
     write_page(tmp_path / "map.html", [WordVectors(words, places, name="v")], words, 6, 2)
     assert "is a dot" not in (tmp_path / "map.html").read_text()  # what is asked for is drawn whatever it hides
 
@@ -70,18 +70,18 @@ def test_words_stay_within_the_map_and_are_counted(tmp_path: Path) -> None:
     page = (tmp_path / "map.html").read_text()
     assert "The 4 most frequent words and 1 named, by" in page
     assert page.count("<th>rare</th>") == 1
-    for attributes, word in re.findall(r"<text(.*?)>(.*?)<", page):
-        x = float(re.findall(r"x='([\d.]+)'", attributes)[0])
-        begin, end = (x - 8 * len(word), x) if "text-anchor='end'" in attributes else (x, x + 8 * len(word))
+    for attributes, word in re.findall(r"<text(.*?)>(.*?)<", page, re.DOTALL):
+        x = float(re.findall(r'x="([\d.]+)"', attributes)[0])
+        begin, end = (x - 8 * len(word), x) if 'text-anchor="end"' in attributes else (x, x + 8 * len(word))
         assert 0 <= begin < end <= 900
 
 
 def test_the_page_fits_a_telephone_and_the_night(tmp_path: Path) -> None:
     write_page(tmp_path / "map.html", [vectors("v", 0)], [], most=20, top=4)
     page = (tmp_path / "map.html").read_text()
-    assert "<meta name='viewport' content='width=device-width'>" in page
+    assert '<meta name="viewport" content="width=device-width">' in page
     assert "prefers-color-scheme: dark" in page
-    assert page.count("class=wide") == page.count("<svg") + page.count("<table>")
+    assert page.count('class="wide"') == page.count("<svg") + page.count("<table>")
 
 
 @pytest.mark.parametrize("shape", [(5, 4), (1, 3), (3, 1)])

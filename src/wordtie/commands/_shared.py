@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from typing import BinaryIO
 
 from wordtie.config.arguments import Parser as Parser
@@ -14,6 +16,7 @@ from wordtie.config.arguments import whole_number as whole_number
 from wordtie.config.paths import path_of
 from wordtie.data.reading import Source, byte_blocks, decoded, opened
 from wordtie.errors import UsageError as UsageError
+from wordtie.storage.atomic import atomic_write
 
 
 def add_part(parser: Parser) -> None:
@@ -67,9 +70,34 @@ def print_tsv(header: Sequence[str], rows: Iterable[Mapping[str, object]]) -> No
         print("\t".join(_cell(row[name]) for name in header))
 
 
+def print_table(header: Sequence[str], rows: Iterable[Sequence[object]], dialect: str = "excel-tab") -> None:
+    """As `print_tsv`, with quotation marks where a cell needs them, so that R and pandas read it without options."""
+    writer = csv.writer(sys.stdout, dialect, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(map(_text, row) for row in rows)
+
+
+@contextmanager
+def printing_to(path: str | None) -> Iterator[None]:
+    """What is printed goes to a file, which is there whole or not at all; None: to stdout. Raises `SaveError`."""
+    if path is None:
+        yield
+        return
+    with (
+        atomic_write(path_of(path)) as new,
+        new.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
+        redirect_stdout(file),
+    ):
+        yield
+
+
 def _cell(value: object) -> str:
+    return re.sub(r"[\t\r\n]+", " ", _text(value))
+
+
+def _text(value: object) -> str:
     if isinstance(value, bool):
         return str(int(value))
     if value is None:
         return ""
-    return f"{value:.6f}" if isinstance(value, float) else re.sub(r"[\t\r\n]+", " ", str(value))
+    return f"{value:.6f}" if isinstance(value, float) else str(value)

@@ -40,6 +40,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
     parsed = parser.parse_args(argv)
     data: DataSettings = parser.made()["data"]
+    parser.require_text()
 
     from wordtie.ngrams.baselines import LONGEST, measure_baselines
 

@@ -2,63 +2,136 @@
 
 from __future__ import annotations
 
-import dataclasses
 import fcntl
 import sys
 import termios
+from argparse import Namespace
 from typing import TYPE_CHECKING, Literal
 
-from wordtie.commands._shared import Parser, UsageError, add_part, print_json, stdin, text_name
+from wordtie.commands._shared import (
+    Parser,
+    UsageError,
+    add_part,
+    print_json,
+    print_tsv,
+    stdin,
+    text_name,
+    whole_number,
+)
 from wordtie.config.paths import path_of
-from wordtie.console import say
+from wordtie.console import StageProgress, say
 
 if TYPE_CHECKING:
     from wordtie.inference.evaluate import EvaluationResult
+    from wordtie.inference.loading import LoadedModel
 
 HELP = """\
-Measure the perplexity of a text under a trained model.
+Measure the perplexity of a text under trained models.
 
 The text is one stream: every token is predicted once, the first from <eos>, and the state is carried over. Without
 FILE, the test text of the model's own corpus is measured (--split chooses another).
 
+With several runs, which must share one vocabulary, it prints a table. Each run but the first has its difference from
+the first, in bits a token (below 0: it predicts better) and as the ratio of perplexities, with the interval that holds
+95 % of 10,000 bootstrap resamples of the text's lines.
+
+--hits adds how often the next word is among the k likeliest; words of equal probability are ordered by chance.
+
 examples:
   wordtie evaluate runs/ptb
-  wordtie evaluate runs/ptb --split valid
+  wordtie evaluate runs/ptb --split valid --hits 1,3,10
   wordtie evaluate runs/ptb novel.txt --json
+  wordtie evaluate runs/ptb runs/ptb-large novel.txt
 """
 
 
 def main(argv: list[str]) -> None:
-    """Print the perplexity, its counts and its policies."""
+    """Print the perplexity, its counts and its policies; of several runs, a table."""
     parser = Parser("evaluate", HELP)
-    parser.add_argument("run", metavar="RUN", help="the run folder of a trained model")
-    parser.add_argument("file", metavar="FILE", nargs="?", help="a UTF-8 text, plain or .gz (-: stdin)")
+    parser.add_argument("runs", metavar="RUN [RUN2 ...] [FILE]", nargs="+", help="run folders, then a UTF-8 text, "
+                        "plain or .gz (-: stdin)")  # fmt: skip
     parser.add_argument("--split", choices=["valid", "test"], help="without FILE: which text (test)")
+    parser.add_argument("--hits", metavar="K,...", type=numbers, default=(), help="for example 1,3,10")
     parser.add_argument("--json", action="store_true", help="print a JSON object")
     add_part(parser)
     arguments = parser.parse_args(argv)
-    if arguments.file and arguments.split:
+    runs, file = runs_and_file(arguments.runs)
+    if file and arguments.split:
         raise UsageError("--split is for the model's own corpus: leave it out, or the FILE")
+    if len(set(runs)) < len(runs):
+        raise UsageError("the same run is named twice: name each once")
+    split: Literal["valid", "test"] = "valid" if arguments.split == "valid" else "test"
 
-    from wordtie.data.input_warnings import beginning, of_text
-    from wordtie.inference.evaluate import evaluate_split
     from wordtie.inference.loading import load
 
-    model = load(arguments.run, part=arguments.part)
-    if arguments.file is None:
+    models = {run: load(run, part=arguments.part) for run in runs}
+    first = models[runs[0]]
+    if file is None:
         say(["what comes on stdin is not read: give - for it"] if _is_given_stdin() else [])
-        split: Literal["valid", "test"] = "valid" if arguments.split == "valid" else "test"
-        name, result = f"{model.settings.data.corpus} ({split})", evaluate_split(model, arguments.run, split)
+        name = f"{first.settings.data.corpus} ({split})"
     else:
-        text = stdin() if arguments.file == "-" else arguments.file
-        path = path_of(arguments.file)
-        if path.is_file():  # stdin and other pipes are read once
-            say(of_text(model.tokenizer, beginning(path)))
-        name, result = text_name(arguments.file), model.evaluate(text)
+        name = text_name(file)
+        say(notes_on(first, file))
+    if len(models) == 1:
+        show_one(first, runs[0], name, file, split, arguments)
+    else:
+        show_several(models, name, file, split, arguments)
+
+
+def runs_and_file(arguments: list[str]) -> tuple[list[str], str | None]:
+    """The run folders, and the text: the last argument, unless it is the only one or a folder."""
+    *runs, last = arguments
+    return (arguments, None) if not runs or path_of(last).is_dir() else (runs, last)
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    """An `argparse` type: whole numbers of at least 1, each once, in rising order."""
+    return tuple(sorted({whole_number(each) for each in text.split(",")}))
+
+
+def notes_on(model: LoadedModel, file: str) -> list[str]:
+    """What may be wrong with a text; stdin and other pipes are read once, and not for this."""
+    from wordtie.data.input_warnings import beginning, of_text
+
+    path = path_of(file)
+    return of_text(model.tokenizer, beginning(path)) if path.is_file() else []
+
+
+def show_one(
+    model: LoadedModel, run: str, name: str, file: str | None, split: Literal["valid", "test"], arguments: Namespace
+) -> None:
+    """The perplexity of one model."""
+    from wordtie.inference.evaluate import evaluate_file, evaluate_split
+
+    hits, progress = arguments.hits, StageProgress()
+    if file is None:
+        result = evaluate_split(model, run, split, hits, progress)
+    else:
+        text = stdin() if file == "-" else file
+        result = evaluate_file(model.model, model.tokenizer, text, hits, progress)
     if arguments.json:
-        print_json({"text": name, **dataclasses.asdict(result)})
+        print_json({"text": name, **result.as_json()})
     else:
         print(summary(name, result))
+
+
+def show_several(
+    models: dict[str, LoadedModel], name: str, file: str | None, split: Literal["valid", "test"], arguments: Namespace
+) -> None:
+    """A table of several models."""
+    from wordtie.inference.compare_runs import compare_on_file, compare_on_split
+
+    hits, progress = arguments.hits, StageProgress()
+    if file is None:
+        found = compare_on_split(models, split, hits, progress)
+    else:
+        found = compare_on_file(models, stdin() if file == "-" else file, hits, progress)
+    rows = found.rows()
+    blocks = max(each.blocks for each in found.differences.values())
+    if arguments.json:
+        print_json({"text": name, "unit": found.unit, "blocks": blocks, "runs": rows})
+    else:
+        print_tsv(list(rows[0]), rows)
 
 
 def _is_given_stdin() -> bool:
@@ -76,6 +149,7 @@ def summary(name: str, result: EvaluationResult) -> str:
     return "\n".join(
         [
             f"perplexity {format_perplexity(result.perplexity)}",
+            *(f"among the first {first}: {100 * share:.1f} %" for first, share in (result.hits or {}).items()),
             f"over {result.tokens:,} tokens of {name}, {result.oov:,} of them out of the vocabulary",
             f"<unk>: {result.unk_policy}",
             f"<eos>: {result.eos_policy}",

@@ -43,6 +43,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
     parsed = parser.parse_args(argv)
     settings = NgramSettings(parser.made()["data"], parsed.order, tuple(parsed.minimum_counts))
+    parser.require_text()
     corpus = settings.data.corpus
     say(another_of_its_name(corpus))
 
@@ -54,7 +55,7 @@ def main(argv: list[str]) -> None:
     if parsed.json:
         print_json(result.as_json())
         return
-    print(f"run folder   {result.folder}")
-    print(f"n-grams      {result.ngrams:,} in {result.bytes / 1e6:.1f} MB, counted in {result.seconds:.1f} s")
-    print(f"valid        perplexity {format_perplexity(result.valid_perplexity)}, {result.valid_tokens:,} tokens")
-    print(f"test         perplexity {format_perplexity(result.test_perplexity)}, {result.test_tokens:,} tokens")
+    print(f"run folder             {result.folder}")
+    print(f"n-grams                {result.ngrams:,} in {result.bytes / 1e6:.1f} MB, counted in {result.seconds:.1f} s")
+    print(f"validation perplexity  {format_perplexity(result.valid_perplexity)} over {result.valid_tokens:,} tokens")
+    print(f"test perplexity        {format_perplexity(result.test_perplexity)} over {result.test_tokens:,} tokens")

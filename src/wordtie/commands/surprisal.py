@@ -2,93 +2,222 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator
-from itertools import chain, islice, repeat
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice, repeat, tee
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from wordtie.commands._shared import Parser, UsageError, add_part, print_json_list, print_tsv, read_lines, text_name
-from wordtie.console import say
-from wordtie.data.table import column, sentences
-from wordtie.errors import DataError
+from wordtie.commands._shared import (
+    Parser,
+    UsageError,
+    add_part,
+    print_json_list,
+    print_table,
+    print_tsv,
+    printing_to,
+    read_lines,
+    text_name,
+    whole_number,
+)
+from wordtie.console import StageProgress, say
+from wordtie.data.table import read_table
+from wordtie.errors import DataError, WordtieError
+
+if TYPE_CHECKING:
+    from wordtie.inference.frequencies import Frequencies
+    from wordtie.inference.loading import LoadedModel
+    from wordtie.inference.regions import Values
 
 HELP = """\
 Print the surprisal of every word of a text.
 
-The output has a header and one line per token, with tabs between the columns:
-  line, position   line of the text and token in the line, both from 1
-  region           stretch between white space, from 1; add up over it to get one number for a word and the
-                   punctuation that touches it
-  word, id, oov    oov is 1 if the word is not in the vocabulary and is scored as <unk>
-  surprisal_bits   -log2 of the probability of the word, given the words before it
-  entropy_bits     uncertainty of the model before it saw the word
+Tokens, or regions (--per region: words as shown, `surprisal_bits` added up over their parts), one per line of the
+output. A table keeps its columns; a table with a word per row (--words) keeps its rows. Columns that are added:
+  line, region             line of the text or row of the table, and word as shown, both from 1
+  surprisal_bits           -log2 p(word | words before it); word_surprisal_bits: without punctuation
+  oov                      1 if (a part of) the word is not in the vocabulary and is scored as <unk>
+  entropy_bits             uncertainty before the word; entropy_reduction_bits: less the uncertainty after it
+  position, word, id       of tokens (no id in tables)
+  word_length, log_frequency, ..._prev1: of regions (_prev1: of the region before)
 
 examples:
   wordtie surprisal runs/ptb sentences.txt > surprisal.tsv
   echo "the cat sat on the mat" | wordtie surprisal runs/ptb
-  wordtie surprisal runs/ptb story.txt --reset never
-  wordtie surprisal runs/ptb passages.txt --reset blank      one sentence a line, a blank line between passages
-  wordtie surprisal runs/ptb items.csv --column sentence     a table with a header; `line` is the row below it, and
-                                                             a cell of several lines is a passage
-  wordtie surprisal runs/ptb words.csv --column word --sentence item
-                                                             a table with a word a row: rows with the same `item` are
-                                                             a sentence; `line` counts sentences, `region` their rows
+  wordtie surprisal runs/ptb items.csv --column sentence --per region --out items.tsv
+  wordtie surprisal runs/ptb times.tsv --words word --by subject,item --out joined.tsv
+  wordtie surprisal runs/seed-1 runs/seed-2 items.csv --column sentence --per region --mean
 """
 
 MOST_BLANK_LINES = 10_000_000
 """Before the first word: a small .gz file may hold far more."""
-COLUMNS = ["line", "position", "region", "word", "id", "oov", "surprisal_bits", "entropy_bits"]
+RESET = "context starts afresh at each line, after blank lines (with --words: if the first of --by changes), or never"
+Printed: TypeAlias = tuple[list[str], Iterator[list[Any]]]
+"""Names of the columns, and rows."""
 
 
 def main(argv: list[str]) -> None:
     """Score a file or stdin."""
-    parser = Parser("surprisal", HELP)
-    parser.add_argument("run", metavar="RUN", help="the run folder of a trained model")
-    parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="a UTF-8 text, plain or .gz (none: stdin)")
-    parser.add_argument(
-        "--reset",
-        choices=["line", "blank", "never"],
-        default="line",
-        help="line: every line starts afresh; blank: context is kept up to the next blank line; never: to the end of "
-        "the file (line)",
-    )
-    parser.add_argument(
-        "--column", metavar="NAME", help="FILE is a table, CSV, with tabs or JSON Lines: read this column of it"
-    )
-    parser.add_argument("--sentence", metavar="NAME", help="a row is one word: the column that tells sentences apart")
-    parser.add_argument("--json", action="store_true", help="print a JSON list")
+    arguments = parse(argv)
+
+    from wordtie.inference.loading import load
+
+    models = [load(run, part=arguments.part) for run in arguments.runs]
+    source = of_words if arguments.words else of_column if arguments.column else of_text
+    header, rows = source(models, arguments)
+    with printing_to(arguments.out):
+        if arguments.json:
+            print_json_list(dict(zip(header, row, strict=True)) for row in rows)
+        elif source is of_text and arguments.per == "token":
+            print_tsv(header, (dict(zip(header, row, strict=True)) for row in rows))
+        else:
+            is_csv = (arguments.out or "").lower().endswith(".csv")
+            print_table(header, rows, "excel" if is_csv else "excel-tab")
+
+
+def parse(argv: list[str]) -> argparse.Namespace:
+    """The command line. Raises `UsageError`."""
+    parser = Parser("surprisal", HELP, usage="wordtie surprisal RUN [RUN ... --mean] [FILE] [OPTION ...]")
+    add = parser.add_argument
+    add("paths", metavar="RUN, FILE", nargs="+", help="run folders, and a UTF-8 text or table (stdin)")
+    add("--column", metavar="NAME", help="FILE is a table (CSV, tabs, JSON Lines) with a sentence per row, here")
+    add("--words", metavar="NAME", help="FILE is a table with a word per row, in this column")
+    add("--by", metavar="NAMES", help="with --words: columns that tell sentences apart, with commas between")
+    add("--per", choices=["token", "region"], help="one row for each token, or word as shown (token)")
+    add("--mark", metavar="CHARACTER", help="what parts regions in the text, say '|' (white space)")
+    add("--spillover", type=whole_number, default=0, metavar="N", help="add the values of the N regions before")
+    add("--frequencies", metavar="FILE", help="a table with columns word and count (training text)")
+    add("--reset", choices=["line", "blank", "never"], default="line", help=RESET)
+    add("--mean", action="store_true", help="mean and standard deviation (_sd) of several RUNs")
+    add("--prefix", default="", help="put before the names of added columns, say lstm_")
+    add("--out", metavar="FILE", help="write here: tabs, or commas if it ends in .csv (stdout)")
+    add("--json", action="store_true", help="print a JSON list")
     add_part(parser)
-    arguments = parser.parse_args(argv)
+    arguments: argparse.Namespace = parser.parse_args(argv)
+    paths = arguments.paths
+    if arguments.mean and len(paths) < 3:
+        raise UsageError("--mean needs several RUNs and a FILE after them; - is stdin")
+    if not arguments.mean and len(paths) > 2:
+        raise UsageError(f"unexpected argument {paths[2]}: several RUNs need --mean")
+    arguments.runs = paths[:-1] if len(paths) > 1 else paths
+    arguments.file = paths[-1] if len(paths) > 1 else "-"
+    check(arguments)
+    return arguments
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """Raise `UsageError` for options that make no sense together."""
+    if arguments.column and arguments.words:
+        raise UsageError("--column is for a table with a sentence per row, --words for a word per row: give one")
+    if bool(arguments.words) != bool(arguments.by):
+        raise UsageError("a table with a word per row needs --words and --by, the columns that tell sentences apart")
     if arguments.column and arguments.reset == "blank":
         raise UsageError("rows have no blank lines between: write a passage into one cell, a sentence a line")
-    if arguments.sentence and not arguments.column:
-        raise UsageError("--sentence is for a table with a word a row: name the column of the words with --column")
+    if arguments.words and arguments.reset == "never":
+        raise UsageError("--reset never does not go with --words: --reset blank keeps context within a passage")
+    if arguments.words and (arguments.per == "token" or arguments.mark):
+        raise UsageError("with --words, the rows are the regions: leave --per and --mark out")
+    arguments.per = "region" if arguments.words else arguments.per or "token"
+    if arguments.per == "token":
+        for name in ("mark", "spillover", "frequencies"):
+            if getattr(arguments, name):
+                raise UsageError(f"--{name} is for regions: add --per region")
 
-    from wordtie.data.input_warnings import SAMPLE, misread, refuse_single_words, several_sentences
-    from wordtie.inference.loading import load
-    from wordtie.inference.surprisal import surprisal
 
-    model = load(arguments.run, part=arguments.part)
-    lines = lines_with_words(arguments.file, arguments.column, arguments.sentence)
+def of_text(models: Sequence[LoadedModel], arguments: argparse.Namespace) -> Printed:
+    """Columns and rows of a plain text."""
+    from wordtie.data.input_warnings import SAMPLE
+
+    lines = counted(lines_with_words(arguments.file))
     first = list(islice(lines, SAMPLE))
-    if arguments.column and not arguments.sentence:
-        refuse_single_words(model.tokenizer, first, text_name(arguments.file), arguments.column)
-    looked_at = [sentence for line in first for sentence in line.split("\n")]
+    warn(models[0], first, arguments.mark)
+    names, found = values_of(models, chain(first, lines), arguments)
+    return [arguments.prefix + name for name in names], ([*map(values.get, names)] for values in found)
+
+
+def of_column(models: Sequence[LoadedModel], arguments: argparse.Namespace) -> Printed:
+    """Columns and rows of a table with a sentence per row, those of the file first."""
+    from wordtie.data.input_warnings import SAMPLE, refuse_single_words
+    from wordtie.inference.stimuli import check_new_columns, join, sentence_per_row
+
+    table = read_table(counted(read_lines(arguments.file)), text_name(arguments.file))
+    rows = sentence_per_row(table, arguments.column)
+    first = list(islice(rows, SAMPLE))
+    cells = [cell for _, cell in first]
+    if not any(map(str.strip, cells)):
+        raise DataError(f"{table.where}: has no words in column {arguments.column}; give a table with text")
+    refuse_single_words(models[0].tokenizer, cells, table.where, arguments.column)
+    warn(models[0], cells, arguments.mark)
+    rows, copy = tee(chain(first, rows))
+    names, found = values_of(models, (cell for _, cell in copy), arguments)
+    names = [name for name in names if name != "id"]  # of the item, in most tables
+    added = [arguments.prefix + name for name in names]
+    check_new_columns(table, added)
+    joined = join((row for row, _ in rows), found)
+    return [*table.columns, *added], ([*row.cells, *map(values.get, names)] for row, values in joined)
+
+
+def of_words(models: Sequence[LoadedModel], arguments: argparse.Namespace) -> Printed:
+    """Columns and rows of a table with a word per row, those of the file first."""
+    from wordtie.inference.regions import region_columns
+    from wordtie.inference.stimuli import check_new_columns, word_per_row
+
+    table = read_table(counted(read_lines(arguments.file)), text_name(arguments.file))
+    names = [name for name in region_columns(len(models), arguments.spillover) if name != "word"]
+    added = [arguments.prefix + name for name in names]
+    check_new_columns(table, added)
+    by, frequencies = arguments.by.split(","), frequencies_of(models[0], arguments.frequencies)
+    joined = word_per_row(models, table, arguments.words, by, arguments.reset, frequencies, arguments.spillover)
+    return [*table.columns, *added], ([*row.cells, *map(values.get, names)] for row, values in joined)
+
+
+def values_of(
+    models: Sequence[LoadedModel], lines: Iterable[str], arguments: argparse.Namespace
+) -> tuple[list[str], Iterator[Values]]:
+    """Names of what is found, and the rows of it, for each token or region."""
+    from wordtie.inference.regions import ShownLine, region_columns, region_rows, token_columns, token_rows
+
+    if arguments.per == "token":
+        return token_columns(len(models)), token_rows(models, lines, arguments.reset)
+    frequencies = frequencies_of(models[0], arguments.frequencies)
+    shown = (ShownLine.of(line, arguments.mark) for line in lines)
+    found = region_rows(models, shown, arguments.reset, frequencies, arguments.spillover)
+    return region_columns(len(models), arguments.spillover), found
+
+
+def frequencies_of(model: LoadedModel, path: str | None) -> Frequencies | None:
+    """Counts from a file, or of the model's training text; None, with a note, if that is no longer there."""
+    from wordtie.inference.frequencies import read_frequencies, training_frequencies
+
+    if path is not None:
+        return read_frequencies(read_lines(path), text_name(path))
+    try:
+        return training_frequencies(model)
+    except WordtieError as error:
+        say([f"log_frequency stays empty: {error}"])
+        return None
+
+
+def warn(model: LoadedModel, lines: Sequence[str], mark: str | None) -> None:
+    """Note what the model may read otherwise than the writer of these lines thinks."""
+    from wordtie.data.input_warnings import misread, several_sentences
+
+    looked_at = [sentence.replace(mark or "\n", "") for line in lines for sentence in line.split("\n")]
     say([*misread(model.tokenizer, looked_at), *several_sentences(model.tokenizer, looked_at)])
-    records = surprisal(model.model, model.tokenizer, chain(first, lines), arguments.reset)
-    rows = map(dataclasses.asdict, records)
-    if arguments.json:
-        print_json_list(rows)
-    else:
-        print_tsv(COLUMNS, rows)
 
 
-def lines_with_words(path: str, name: str | None = None, sentence: str | None = None) -> Iterator[str]:
-    """As `read_lines`, or the cells of a column of that name, or the sentences of its words. Raises `DataError` at once
-    where no line has a word, as `wordtie evaluate` does."""
+def counted(lines: Iterator[str]) -> Iterator[str]:
+    """The lines, with progress on stderr if the rows are not printed on a terminal, where they show it."""
+    progress = StageProgress("lines", 1)
+    for done, line in enumerate(lines):
+        if done % 100 == 0 and not sys.stdout.isatty():
+            progress("scored", done, 0)
+        yield line
+
+
+def lines_with_words(path: str) -> Iterator[str]:
+    """As `read_lines`. Raises `DataError` at once where no line has a word, as `wordtie evaluate` does."""
     lines = read_lines(path)
-    if name is not None:
-        where = text_name(path)
-        lines = column(lines, name, where) if sentence is None else sentences(lines, name, sentence, where)
     for blank, line in enumerate(lines):
         if line.strip():
             return chain(repeat("", blank), [line], lines)

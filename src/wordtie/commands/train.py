@@ -6,6 +6,7 @@ import math
 import sys
 import time
 from argparse import Namespace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from wordtie.config import SECTIONS, Settings, parse_time, to_dict
 from wordtie.config.ngram import LONGEST
 from wordtie.config.options import SettingsParser
 from wordtie.config.recommended import BUDGET, RECOMMENDED, recommended
-from wordtie.console import say, tell
+from wordtie.console import say, tell, waiting
 from wordtie.errors import did_you_mean
 from wordtie.word2vec.settings import Word2VecSettings
 
@@ -30,8 +31,7 @@ examples:
   wordtie train novel.txt --time 10m                the best model of your text in ten minutes
   wordtie train ptb --hidden 650 --out runs/large   a larger model, until validation stops improving
   wordtie train ptb --like inan-2017/table-1/ptb-small-real     the settings of a paper's row
-  wordtie train ptb --head untied --print-config > recipe.yaml
-  wordtie train --config recipe.yaml --seed 2 --out runs/seed-2
+  wordtie train --config recipe.yaml --seed 2 --out runs/seed-2   (--print-config > recipe.yaml)
 
 CORPUS is a name from `wordtie corpora`, a folder with train.txt, valid.txt and test.txt, or one
 text file. The run folder that comes out is the model: `wordtie evaluate` and the others open it.
@@ -40,6 +40,11 @@ Settings that are not given have the values that --print-config prints, not the 
 USAGE = "[CORPUS] [--time 10m] [--SETTING VALUE ...] [--out RUN]"
 NGRAM_ORDER = 5
 """Of the n-gram model that is mixed in."""
+
+ADAPTING_RATE = 0.001
+"""Of Adam, for a model that extends another; benchmarks/adapting.py compares it with the recipe's."""
+LOSS = 0.05
+"""Of the perplexity of an earlier text: what adapting to another may cost without a note."""
 
 COMMON = (
     "vocabulary_size",
@@ -72,8 +77,9 @@ def main(argv: list[str]) -> None:
     started = time.monotonic()
     parser = SettingsParser("train", HELP, USAGE, SECTIONS, COMMON, {"word2vec": Word2VecSettings})
     parser.add_argument("--time", metavar="TIME", help="Plan for this long, all included: 80s, 10m, 1h30m.")
-    parser.add_argument("--like", metavar="ROW", help="Take the settings of a paper's row, and mix in no n-grams.")
+    parser.add_argument("--like", metavar="ROW", help="Take the settings of a paper's row, without n-grams.")
     parser.add_argument("--ngram", metavar="ORDER", help="Mix in an n-gram model of this order (5), or none.")
+    parser.add_argument("--extend-vocabulary", action="store_true", help="With --start-from: add the text's new words.")
     parser.add_argument("--out", metavar="RUN", help="The run folder; runs/CORPUS if not given.")
     parser.add_argument("--resume", action="store_true", help="Continue from the run folder's last checkpoint.")
     parser.add_argument("--overwrite", action="store_true", help="Replace a run; its model stays until the next.")
@@ -92,8 +98,7 @@ def main(argv: list[str]) -> None:
     from wordtie.training.train import train
 
     say(another_of_its_name(settings.data.corpus))
-    mode: Mode = "resume" if parsed.resume else "overwrite" if parsed.overwrite else "new"
-    result = train(settings, folder_of(parsed, settings), mode=mode, ngram=ngram)
+    result = train(settings, folder_of(parsed, settings), mode=mode_of(parsed), ngram=ngram)
     if result.stopped == "max_time":
         print("stopped by --max-time; the same command with --resume continues", file=sys.stderr)
     if parsed.json:
@@ -110,6 +115,11 @@ def folder_of(parsed: Namespace, settings: Settings) -> Path:
     return named(default_folder(settings.data.corpus) if parsed.out is None else parsed.out)
 
 
+def mode_of(parsed: Namespace) -> Mode:
+    """What happens to a run that is in the folder already."""
+    return "resume" if parsed.resume else "overwrite" if parsed.overwrite else "new"
+
+
 def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[Settings, int | None]:
     """The settings, and the order of the n-gram model if one is mixed in.
 
@@ -118,20 +128,47 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     ngram = order_of(parsed)
     if parsed.like:
         return parser.with_place(Settings, **parser.made(row_settings(parsed.like))), ngram
-    given = parser.with_place(Settings, **parser.made())
+    recipe = {} if parser.has_recipe else recommended(parser.given)  # a recipe means the same in each version
+    kept = adapted(parser, parsed)
+    given = parser.with_place(Settings, **parser.made({**recipe, **kept}))
+    if not parsed.print_config:
+        parser.require_text()
     if parsed.resume and (recorded := planned_before(folder_of(parsed, given))):
-        return parser.with_place(Settings, **parser.made(recorded)), ngram
+        return parser.with_place(Settings, **parser.made({**recorded, **kept})), ngram
     if not parsed.time:
-        recipe = {} if parser.has_recipe else recommended(parser.given)  # a recipe means the same in each version
-        return parser.with_place(Settings, **parser.made(recipe)), ngram
+        return given, ngram
     seconds = parse_time(parsed.time, "--time")
 
+    from wordtie.runs.run_folder import check_free
     from wordtie.training.plan import make_plan
 
-    plan = make_plan(given, parser.given, seconds, ngram=ngram, spent=time.monotonic() - started)
+    if not parsed.print_config:
+        check_free(folder_of(parsed, given), mode_of(parsed))  # before the plan, which takes its share of the time
+    of_model = {name: value for name, value in recipe.items() if name.startswith("model.")}
+    given = parser.with_place(Settings, **parser.made({**of_model, **kept}))
+    with waiting("timing this machine"):
+        plan = make_plan(given, {*parser.given, *kept}, seconds, ngram=ngram, spent=time.monotonic() - started)
     for line in plan.reasons:
         tell(line)
     return plan.settings, plan.ngram
+
+
+def adapted(parser: SettingsParser, parsed: Namespace) -> dict[str, Any]:
+    """What a run that extends the vocabulary of another takes from it, the model and how text is cut into words; and
+    the rate.
+
+    Raises `UsageError` if it starts from none, `RunFolderError` if that is no run of a language model.
+    """
+    if not parsed.extend_vocabulary:
+        return {}
+    if "training.start_from" not in parser.given:
+        raise UsageError("--extend-vocabulary adds words to an earlier run's: name it with --start-from")
+
+    from wordtie.training.rehearsal import settings_to_extend
+
+    adam = "training.optimiser" not in parser.given and not parser.has_recipe
+    rate = {"training.lr": ADAPTING_RATE} if adam else {}
+    return {**settings_to_extend(parser.given["training.start_from"].value), **rate}
 
 
 def planned_before(folder: Path) -> dict[str, Any]:
@@ -170,25 +207,34 @@ def order_of(parsed: Namespace) -> int | None:
 
 
 def warnings(result: TrainingResult, settings: Settings) -> list[str]:
-    """A note if a model that knows no context would do better, or none at all."""
+    """A note if a model that knows no context would do better, or none at all, or if an earlier text was unlearnt."""
     from wordtie.data.prepare import prepare
     from wordtie.errors import WordtieError
     from wordtie.evaluation.format_perplexity import format_perplexity
     from wordtie.ngrams.unigram import Unigram
 
+    lost = [f"{each['run']}: its text is predicted more than {100 * LOSS:.0f} % worse: raise --rehearsal, or lower --lr"
+            for each in result.earlier or [] if is_unlearnt(each)]  # fmt: skip
     best = min(result.valid_perplexity, (result.mixture or {}).get("valid_perplexity", math.inf))
     if best > (result.text or {})["vocabulary_size"]:
-        return ["the model is worse than guessing: --lr is too high, or the training text is too short"]
+        return [*lost, "the model is worse than guessing: --lr is too high, or the training text is too short"]
     try:
         data = prepare(settings.data)
     except WordtieError:  # the text was moved or changed since: the result stands all the same
-        return []
+        return lost
     log_p_N = Unigram.fit(data.train, len(data.vocabulary)).log_probabilities(data.valid)
     unigram = math.exp(-float(log_p_N.mean()))
     if best <= unigram:
-        return []
+        return lost
     what = f"perplexity {format_perplexity(unigram)} on the validation text"
-    return [f"the model is worse than word frequencies alone ({what}): train longer, or on a longer text"]
+    return [*lost, f"the model is worse than word frequencies alone ({what}): train longer, or on a longer text"]
+
+
+def is_unlearnt(earlier: Mapping[str, Any]) -> bool:
+    """Whether what people use by default, the mixture or else the network, lost more than `LOSS`."""
+    part = "mixture" if "mixture_before" in earlier and "mixture" in earlier else "network"
+    before = earlier.get(f"{part}_before")
+    return before is not None and earlier[part] > before * (1 + LOSS)
 
 
 def summary(result: TrainingResult) -> str:
@@ -204,17 +250,36 @@ def summary(result: TrainingResult) -> str:
             f"trained                {result.epochs_trained:.3g} epochs, {result.tokens_seen:,} tokens, in "
             f"{result.seconds - measuring:.0f} s, and {measuring:.0f} s of measuring ({result.stopped})",
             *(
-                f"{name:22} {'   '.join(perplexities(result, split))}   over {tokens:,} tokens, "
-                f"{text[f'{split}_oov']:,} of them out of the vocabulary"
+                f"{name:22} {'   '.join(perplexities(result, split))}   over "
+                f"{measured(tokens, text.get(f'{split}_length', tokens))}, {text[f'{split}_oov']:,} of them out of the "
+                "vocabulary"
                 for name, split, tokens in (
                     ("test perplexity", "test", result.test_tokens),
                     ("validation perplexity", "valid", result.valid_tokens),
                 )
             ),
+            *map(earlier_line, result.earlier or []),
             f"<unk>: {text['unk']}",
             f"<eos>: {text['eos']}",
         ]
     )
+
+
+def earlier_line(figures: Mapping[str, Any]) -> str:
+    """What became of the perplexity of an earlier run's test text."""
+    parts = []
+    for part in ("network", "mixture"):
+        if part in figures:
+            before = figures.get(f"{part}_before")
+            change = "" if before is None else f" ({100 * (figures[part] / before - 1):+.1f} %)"
+            parts.append(f"{part} {figures[part]:.2f}{change}")
+    return f"{'earlier test text':22} {'   '.join(parts)}   over {figures['tokens']:,} tokens of {figures['corpus']}"
+
+
+def measured(tokens: int, length: int) -> str:
+    """Which tokens of a text a figure is over."""
+    whole = f"{length:,} tokens"
+    return whole if tokens == length else f"the first {tokens:,} of {whole} (`wordtie evaluate` reads all)"
 
 
 def perplexities(result: TrainingResult, split: str) -> list[str]:

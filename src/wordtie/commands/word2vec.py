@@ -51,6 +51,8 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--print-config", action="store_true", help="Print the settings as a recipe, and stop.")
     parsed = parser.parse_args(argv)
     made = parser.made()
+    if not parsed.print_config:
+        parser.require_text()
     data, settings = with_min_count(made["data"]), made["word2vec"]
     if parsed.print_config:
         print(as_yaml(recipe(data, settings)), end="")

@@ -32,6 +32,9 @@ class DataSettings:
     vocabulary_from: Literal["train", "all"] = "train"
     """Build the vocabulary from the training text (`train`) or every split (`all`). Some published recipes did the
     latter; the run records it."""
+    extends: str | None = None
+    """Run folder whose words keep their ids; new words of the training text follow. The text is cut into words as that
+    run's was. `wordtie train --start-from RUN --extend-vocabulary` sets it."""
     split: tuple[float, float, float] = (0.9, 0.05, 0.05)
     """Shares of training, validation and test text if one file is split."""
 

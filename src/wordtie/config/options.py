@@ -75,6 +75,11 @@ class SettingsParser(Parser):
             self.given["data.corpus"] = Given(parsed_own.corpus, "")
         return parsed_own
 
+    def require_text(self) -> None:
+        """Raise `UsageError` if no text is named: hours of training on the default corpus would surprise."""
+        if "data.corpus" not in self.given:
+            self.error(f"name a text: `{self.prog} novel.txt`, or a corpus that `wordtie corpora` lists")
+
     def made(self, otherwise: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The settings by section; `otherwise` has values, by full name, for those that were not given.
 

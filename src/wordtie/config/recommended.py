@@ -43,7 +43,7 @@ RECOMMENDED: dict[str, Any] = {
 }
 """`section.name` to value; without a time, training stops when validation no longer improves."""
 
-BUDGET = ("training.tokens", "training.validations")
+BUDGET = ("training.tokens", "training.validations", "training.measured_tokens", "training.threads")
 """What a plan for a time sets beside them."""
 _TOGETHER: dict[str, Collection[str]] = {
     "training.optimiser": _ADAM,
@@ -54,7 +54,7 @@ _TOGETHER: dict[str, Collection[str]] = {
     "loss.kind": ("loss.softmax", "loss.samples"),
     "training.schedule": ("training.decay", "training.patience", "training.warmup"),
     "training.tokens": ("training.schedule", "training.decay", "training.patience"),
-    "training.start_from": ("model.bias_init",),
+    "training.start_from": ("model.bias_init", "model.forget_bias"),
 }
 """Whoever sets the one chooses the others, too: the recipe's values were chosen with its own."""
 

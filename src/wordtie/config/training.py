@@ -52,12 +52,19 @@ class TrainingSettings:
     start_from: str | None = None
     """Run folder whose weights this run starts from. The small models of inan-2017 did so (footnote 4). Parameters and
     vocabulary must be the same, dropout may differ; the schedule starts from the beginning."""
+    new_words: Literal["spelling", "mean"] = "spelling"
+    """What the rows of added words start from: `spelling` or `mean`. The rows of old words that are spelt alike, or of
+    all. `data.extends` adds words."""
+    rehearsal: float = 0.5
+    """With `data.extends`: share of the training tokens that are of the earlier text."""
     epochs: int = 50
     """At most this many passes over the training text."""
     tokens: int | None = None
     """Train on this many tokens, instead of `epochs`. The last pass over the text may end before the text does."""
     validations: int | None = None
     """Validate this often, evenly spread over `tokens` and at their end. None: after each epoch, and at the end."""
+    measured_tokens: int | None = None
+    """Validate and measure on so many tokens from the beginning of each text, if it is longer. None: on all of it."""
     patience: int = 5
     """Stop after this many validations (epochs) without a better perplexity (0: never)."""
     keep: Literal["best", "last"] = "best"
@@ -103,8 +110,9 @@ class TrainingSettings:
             "itself: set training.lr to about 0.001",
         )
         require(self.word_rate > 0, f"training.word_rate must be positive, got {self.word_rate}")
+        require(0 <= self.rehearsal < 1, f"training.rehearsal is a share and must be in [0, 1), got {self.rehearsal}")
         require(0 < self.decay <= 1, f"training.decay must be in (0, 1], got {self.decay}")
-        for name in ("tokens", "validations"):
+        for name in ("tokens", "validations", "measured_tokens"):
             value = getattr(self, name)
             require(value is None or value >= 1, f"training.{name} must be at least 1, got {value}")
         require(

@@ -50,6 +50,10 @@ USED: dict[str, tuple[Condition, str]] = {
     "data.split": (lambda s: path_of(s.data.corpus).is_file(), "a text whose parts are given"),
     "training.decay_after": (lambda s: s.training.schedule == "epoch", "training.schedule {training.schedule}"),
     "training.decay": (lambda s: s.training.schedule != "cosine", "training.schedule cosine"),
+    **dict.fromkeys(
+        ("training.new_words", "training.rehearsal"),
+        (lambda s: s.data.extends is not None and s.training.start_from is not None, "no --extend-vocabulary"),
+    ),
     "training.epochs": (lambda s: s.training.tokens is None, "training.tokens"),
     "model.bias_init": (lambda s: s.model.has_output_bias, "no output bias"),
     "training.beta1": (lambda s: s.training.optimiser == "adam", "an optimiser that is not adam"),

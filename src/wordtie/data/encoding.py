@@ -89,6 +89,11 @@ class EncodedText:
         return ids
 
     @property
+    def total_bytes(self) -> int:
+        """How many there are to read; 0 where the file does not say."""
+        return self._reader.total_bytes()
+
+    @property
     def stats(self) -> TextStats:
         """Of what has been read."""
         counts = {name: self._counts[name] for name in ("tokens", "oov", "unk", "eos")}

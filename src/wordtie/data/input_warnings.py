@@ -119,8 +119,8 @@ def refuse_single_words(tokenizer: Tokenizer, cells: Sequence[str], where: str, 
     words = [sum(any(map(str.isalnum, word)) for word in tokenizer.words(cell)) for cell in cells]
     if sum(count < 2 for count in words) > len(cells) / 2:
         raise DataError(
-            f"{where}: column {column} has one word a row, and each would be scored as a sentence: name the column "
-            "that tells sentences apart with --sentence"
+            f"{where}: column {column} has one word a row, and each would be scored as a sentence: give it with "
+            "--words, and the columns that tell sentences apart with --by"
         )
 
 

@@ -8,11 +8,12 @@ then the vocabulary is chosen from their counts and the numbers are replaced by 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tempfile
 import tokenize
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordtie.config import DataSettings
+from wordtie.config.paths import path_of
 from wordtie.data.corpus import SPLITS, Corpus, SplitReader, find_corpus
 from wordtie.data.encoding import Ids, TextStats, WordNumbers
 from wordtie.data.tokenisation import UNK_POLICY, Tokenisation
@@ -120,9 +122,12 @@ def write_token_files(settings: DataSettings, folder: Path, progress: OnProgress
     Raises `DataError` for a text that cannot be used, `SaveError` where the folder cannot be written: the prepared
     data that was there before then still is.
     """
+    base = None if settings.extends is None else _base(settings, settings.extends)
     corpus = find_corpus(settings, download=True)
-    made_from = _made_from(settings, corpus)
     tokenisation = Tokenisation(corpus.tokenisation, settings.lowercase, settings.sentences)
+    if base is not None:
+        corpus, tokenisation = replace(corpus, tokenisation=base.tokenisation.kind), base.tokenisation
+    made_from = _made_from(settings, corpus, base)
     try:
         data = open_prepared(folder)
         if data.info.made_from == made_from and data.tokenizer.tokenisation == tokenisation:
@@ -132,7 +137,7 @@ def write_token_files(settings: DataSettings, folder: Path, progress: OnProgress
     with saving(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".prepare-", dir=folder) as stage:
-            names = _write_all(Path(stage), corpus, settings, tokenisation, made_from, progress or _silent)
+            names = _write_all(Path(stage), corpus, settings, tokenisation, made_from, progress or _silent, base)
             replace_files(Path(stage), folder, names)
     return open_prepared(folder)
 
@@ -155,7 +160,19 @@ def _silent(stage: str, done: int, total: int) -> None:
     """Report nothing."""
 
 
-def _made_from(settings: DataSettings, corpus: Corpus) -> MadeFrom:
+def _base(settings: DataSettings, run: str) -> Tokenizer:
+    """The tokenizer whose words the text extends. Raises `RunFolderError`, or `DataError` where it reads otherwise."""
+    base = Tokenizer.load(path_of(run) / _TOKENIZER)
+    rule = base.tokenisation
+    of_base = {"tokenisation": rule.kind, "lowercase": rule.lowercase, "sentences": rule.sentences}
+    for name, value in of_base.items():
+        asked = getattr(settings, name)
+        if asked not in (value, "auto"):
+            raise DataError(f"{run}: was trained with data.{name} {value}, got {asked}: leave it out, or give {value}")
+    return base
+
+
+def _made_from(settings: DataSettings, corpus: Corpus, base: Tokenizer | None) -> MadeFrom:
     files = {}
     for path in sorted({source.path for sources in corpus.splits.values() for source in sources}):
         try:
@@ -164,6 +181,8 @@ def _made_from(settings: DataSettings, corpus: Corpus) -> MadeFrom:
             raise DataError(f"{path}: cannot be read: {error.strerror}") from error
         files[str(path.resolve())] = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
     asked: dict[str, Any] = json.loads(json.dumps(asdict(settings)))
+    if base is not None:  # the run may have been replaced since
+        asked["extends"] = hashlib.sha256(base.json.encode()).hexdigest()
     return MadeFrom(asked, corpus.tokenisation, files)
 
 
@@ -174,6 +193,7 @@ def _write_all(
     tokenisation: Tokenisation,
     made_from: MadeFrom,
     progress: OnProgress,
+    base: Tokenizer | None,
 ) -> list[str]:
     """Everything a prepared folder holds, into `stage`; gives the names, `data.json` last."""
     numbers = WordNumbers()
@@ -187,7 +207,8 @@ def _write_all(
     number = words.index(UNK) if UNK in words else None
     unks = {split: 0 if number is None else int(counts[split][number]) for split in SPLITS}
     least = _least_count(settings, seen, unks["train"] > 0)
-    tokenizer = Tokenizer(tokenisation, Vocabulary.from_counts(seen, settings.vocabulary_size, least))
+    make = Vocabulary.from_counts if base is None else base.vocabulary.extended
+    tokenizer = Tokenizer(tokenisation, make(seen, settings.vocabulary_size, least))
     id_of_number = tokenizer.vocabulary.encode(words)
     stats = {}
     for split, reader in readers.items():

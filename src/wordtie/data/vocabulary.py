@@ -64,6 +64,21 @@ class Vocabulary:
         rank[UNK] = sum(counts.values()) - sum(rank.values())
         return cls(sorted(rank, key=lambda word: (-rank[word], word)))
 
+    def extended(self, counts: Mapping[str, int], size: int | None = None, min_count: int = 1) -> Vocabulary:
+        """These words with their ids, and after them the new ones of a text, numbered by falling count.
+
+        `size` is that of the whole; words that come fewer than `min_count` times are left out. Raises `DataError` for
+        a size below that of these words.
+
+        >>> Vocabulary(["the", "<eos>", "<unk>"]).extended({"the": 3, "dog": 1, "cat": 2}).words
+        ('the', '<eos>', '<unk>', 'cat', 'dog')
+        """
+        new = [word for word, count in counts.items() if count >= min_count and word not in self._ids]
+        new.sort(key=lambda word: (-counts[word], word))
+        if size is not None and size < len(self):
+            raise DataError(f"a vocabulary of {size:,} has no room for the {len(self):,} words that it extends")
+        return Vocabulary([*self.words, *new[: None if size is None else size - len(self)]])
+
     def id(self, word: str) -> int:
         """The word's id; that of `<unk>` for a word that is not known."""
         return self._ids.get(word, self.unk_id)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
-from wordtie.data.encoding import EncodedText
+from wordtie.data.batches import Ids
+from wordtie.data.encoding import EncodedText, TextStats
+from wordtie.data.token_file import PreparedData
 from wordtie.data.tokenisation import UNK_POLICY
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import require
-from wordtie.evaluation.perplexity import evaluate_blocks
+from wordtie.evaluation.paired import score_units
+from wordtie.evaluation.perplexity import Score, evaluate_blocks
 from wordtie.inference.training_corpus import training_corpus
 from wordtie.models.next_word import NextWordModel
 
@@ -35,20 +39,107 @@ class EvaluationResult:
     eos_policy: str
     sha256: str
     """Of the text."""
+    hits: Mapping[int, float] | None = None
+    """Share of tokens that are among the k likeliest words, by k; None if it was not asked for."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values; `hits` if there are any."""
+        values = asdict(self)
+        return values if self.hits is not None else {name: values[name] for name in values if name != "hits"}
 
 
-def evaluate_file(model: NextWordModel[Any], tokenizer: Tokenizer, source: str | Path | IO[Any]) -> EvaluationResult:
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Called with what is done, how much of it, and of how much (0: not known)."""
+BLOCK = 1 << 14
+"""Tokens of a prepared text between two calls of it."""
+
+
+def evaluate_file(
+    model: NextWordModel[Any],
+    tokenizer: Tokenizer,
+    source: str | Path | IO[Any],
+    hits: Sequence[int] = (),
+    progress: Progress | None = None,
+) -> EvaluationResult:
     """One stream, state carried over, the first word predicted from `<eos>`. Raises `DataError`.
 
-    The text is scored as it is read, so that one of any length needs the same memory. Raises `SettingsError` for a
+    The text is scored as it is read, so that one of any length needs the same memory. `hits`: numbers k for which it is
+    measured how often the next word is among the k likeliest (`wordtie.evaluation.hits`). Raises `SettingsError` for a
     text in place of its file's name.
     """
+    text = open_text(source, tokenizer)
+    score, shares = _measured(model, with_progress(text, progress), hits)
+    return result_of_text(score, text, tokenizer, shares)
+
+
+def evaluate_split(
+    model: LoadedModel,
+    run: str | Path,
+    split: Literal["valid", "test"] = "test",
+    hits: Sequence[int] = (),
+    progress: Progress | None = None,
+) -> EvaluationResult:
+    """A text of the corpus that the model in the folder `run` was trained on.
+
+    Raises `RunFolderError` if the text has changed since, `DataError` if it cannot be read.
+    """
+    data = training_corpus(model, run, [split], hint="name a FILE to measure")
+    score, shares = _measured(model.model, split_blocks(data, split, progress), hits)
+    return result_of_split(score, data, split, shares)
+
+
+def _measured(
+    model: NextWordModel[Any], blocks: Iterable[Ids], hits: Sequence[int]
+) -> tuple[Score, Mapping[int, float] | None]:
+    """The score, and for each k of `hits` the share of tokens among the first k."""
+    if not hits:
+        return evaluate_blocks(model, blocks), None
+    found = score_units([model], blocks, eos_id=None, among=hits)
+    return found.score(0), found.shares(0, hits)
+
+
+def open_text(source: str | Path | IO[Any], tokenizer: Tokenizer) -> EncodedText:
+    """A text to be read once. Raises `SettingsError` for a text in place of its file's name."""
     require(
         not isinstance(source, str) or "\n" not in source, "give the path of a file, or io.StringIO(text) for a text"
     )
-    text = EncodedText(source, tokenizer)
-    score = evaluate_blocks(model, text)
-    stats = text.stats
+    return EncodedText(source, tokenizer)
+
+
+def with_progress(text: EncodedText, progress: Progress | None) -> Iterator[Ids]:
+    """The ids of a text; `progress` is called with the bytes that have been read, and of how many."""
+    for ids in text:
+        yield ids
+        if progress is not None:
+            progress("evaluated", text.stats.bytes, text.total_bytes)
+
+
+def split_blocks(data: PreparedData, split: Literal["valid", "test"], progress: Progress | None) -> Iterator[Ids]:
+    """The ids of a prepared text, in blocks; `progress` is called with the tokens that are done."""
+    ids = data.test if split == "test" else data.valid
+    for first in range(0, len(ids), BLOCK):
+        yield ids[first : first + BLOCK]
+        if progress is not None:
+            progress("evaluated", first + BLOCK, len(ids))
+
+
+def result_of_text(
+    score: Score, text: EncodedText, tokenizer: Tokenizer, hits: Mapping[int, float] | None = None
+) -> EvaluationResult:
+    """A score with the counts of the text, which has been read to its end."""
+    return _result(score, text.stats, UNK_POLICY, tokenizer.tokenisation.eos_policy, hits)
+
+
+def result_of_split(
+    score: Score, data: PreparedData, split: str, hits: Mapping[int, float] | None = None
+) -> EvaluationResult:
+    """A score with the counts of a prepared text."""
+    return _result(score, data.info.splits[split], data.info.policy.unk, data.info.policy.eos, hits)
+
+
+def _result(
+    score: Score, stats: TextStats, unk_policy: str, eos_policy: str, hits: Mapping[int, float] | None
+) -> EvaluationResult:
     return EvaluationResult(
         perplexity=score.perplexity,
         nats=score.nats,
@@ -56,28 +147,8 @@ def evaluate_file(model: NextWordModel[Any], tokenizer: Tokenizer, source: str |
         oov=stats.oov,
         unk=stats.unk,
         eos=stats.eos,
-        unk_policy=UNK_POLICY,
-        eos_policy=tokenizer.tokenisation.eos_policy,
+        unk_policy=unk_policy,
+        eos_policy=eos_policy,
         sha256=stats.sha256,
-    )
-
-
-def evaluate_split(model: LoadedModel, run: str | Path, split: Literal["valid", "test"] = "test") -> EvaluationResult:
-    """A text of the corpus that the model in the folder `run` was trained on.
-
-    Raises `RunFolderError` if the text has changed since, `DataError` if it cannot be read.
-    """
-    data = training_corpus(model, run, [split], hint="name a FILE to measure")
-    counts, policy = data.info.splits[split], data.info.policy
-    score = evaluate_blocks(model.model, [data.test if split == "test" else data.valid])
-    return EvaluationResult(
-        perplexity=score.perplexity,
-        nats=score.nats,
-        tokens=score.tokens,
-        oov=counts.oov,
-        unk=counts.unk,
-        eos=counts.eos,
-        unk_policy=policy.unk,
-        eos_policy=policy.eos,
-        sha256=counts.sha256,
+        hits=hits,
     )

@@ -19,8 +19,10 @@ from wordtie.config.ngram import NgramSettings
 from wordtie.config.paths import path_of
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import RunFolderError, SettingsError
-from wordtie.inference import generate, predict, surprisal
+from wordtie.inference import generate, predict, regions, score, surprisal
 from wordtie.inference.evaluate import EvaluationResult, evaluate_file
+from wordtie.inference.regions import Region, ShownLine
+from wordtie.inference.surprisal import Reset, WordSurprisal
 from wordtie.models.language_model import LanguageModel
 from wordtie.models.mixture import Mixture
 from wordtie.models.network import Network
@@ -65,9 +67,21 @@ class LoadedModel:
             raise RunFolderError(f"{where}holds {what}, and one is needed here: take the run of a language model")
         return networks[0].network
 
-    def surprisal(self, text: str, reset: surprisal.Reset = "line") -> list[surprisal.WordSurprisal]:
+    def surprisal(self, text: str, reset: Reset = "line") -> list[WordSurprisal]:
         """One record a word: see `wordtie.inference.surprisal`."""
         return list(surprisal.surprisal(self.model, self.tokenizer, predict.lines_of(text), reset))
+
+    def regions(self, text: str, reset: Reset = "line", mark: str | None = None) -> list[Region]:
+        """One record a word as shown, or a stretch between marks: see `wordtie.inference.regions`.
+
+        Without log frequencies; `wordtie.inference.regions.region_rows` takes them.
+        """
+        lines = [ShownLine.of(line, mark) for line in predict.lines_of(text)]
+        return [region for line in regions.regions(self, lines, reset) for region in line]
+
+    def score(self, sentences: Sequence[str]) -> list[float]:
+        """Bits of each sentence: see `wordtie.inference.score`."""
+        return score.score(self.model, self.tokenizer, sentences)
 
     def predict(self, text: str, top: int = 10, words_only: bool = False) -> list[tuple[str, float]]:
         """The `top` likeliest next words of a phrase, with probabilities; `words_only`: no `<unk>`, no `<eos>`."""
@@ -77,9 +91,10 @@ class LoadedModel:
         """Text that continues the prompt, sampled word by word."""
         return generate.generate(self.model, self.tokenizer, prompt, words, temperature, seed)
 
-    def evaluate(self, file: str | Path | IO[Any]) -> EvaluationResult:
-        """Perplexity of a text file, given by its path or open, every token predicted once."""
-        return evaluate_file(self.model, self.tokenizer, file)
+    def evaluate(self, file: str | Path | IO[Any], hits: Sequence[int] = ()) -> EvaluationResult:
+        """Perplexity of a text file, given by its path or open, every token predicted once; `hits`: for these k, how
+        often the next word is among the k likeliest."""
+        return evaluate_file(self.model, self.tokenizer, file, hits)
 
 
 def _about(model: NextWordModel[Any]) -> str:
@@ -101,18 +116,21 @@ def load(run: str | Path, kinds: Sequence[str] = (), part: Part | None = None) -
     """Open a run folder, of one of these kinds or of any.
 
     A language model that was mixed with n-grams is opened as the mixture, if this is one of the kinds and no `part` is
-    named. Raises `RunFolderError` where it is incomplete, damaged, from a newer version or of another kind.
+    named. Raises `RunFolderError` if it is incomplete, damaged, from a newer version or of another kind.
     """
     folder = path_of(run)
     mixture = folder / MIXTURE_FOLDER
     if part == "ngram":
         if not is_mixture_of(mixture, folder):
-            raise RunFolderError(f"{folder}: has no n-gram model: train it with --ngram 5")
+            raise RunFolderError(f"{folder}: has no n-gram model mixed in: leave out --part, or train with --ngram 5")
         loaded = _loaded(open_stored(folder / NGRAMS, NGRAM))
     elif part is None and MIXTURE in (kinds or _LOADERS) and is_mixture_of(mixture, folder):
         loaded = _loaded(open_stored(mixture, MIXTURE))
     else:
-        return _loaded(open_stored(folder, *((LANGUAGE_MODEL,) if part else kinds or _LOADERS)))
+        stored = open_stored(folder, *(kinds or _LOADERS))
+        if part and stored.kind != LANGUAGE_MODEL:
+            raise RunFolderError(f"{folder}: is not a network with n-grams mixed in: leave out --part")
+        return _loaded(stored)
     return replace(loaded, folder=folder)
 
 

@@ -62,6 +62,9 @@ class TrainingResult(RunResult):
     """Of the mixture of both: its weights, and the same figures."""
     translation: dict[str, Any] | None = None
     """Of a translation model: BLEU of the validation and the test text, with signature and interval."""
+    earlier: list[dict[str, Any]] | None = None
+    """Of the test text of each run that this one extends: tokens, and the perplexity of network and mixture, before
+    and now; None if there is none. The tokens are those of that run: a word that it did not know is `<unk>`."""
     text: dict[str, Any] | None = None
     """How the text was read: vocabulary size, tokenisation, `<unk>` and `<eos>` policy, out-of-vocabulary tokens."""
 

@@ -34,8 +34,8 @@ from wordtie.training.task import Batch, Tensors, Validation
 
 VALIDATION_STREAMS = 10
 """Streams while choosing between epochs."""
-SAMPLE_WORDS = 2_000
-"""Words read to estimate how long a measurement takes."""
+SAMPLE_WORDS, FEWEST_SAMPLE_WORDS, SAMPLE_SCORES = 2_000, 100, 20_000_000
+"""Words read to estimate how long a measurement takes, and how many scores they may have over a large vocabulary."""
 
 
 def window(inputs_TB: Tensor, targets_TB: Tensor) -> Batch:
@@ -72,6 +72,8 @@ class LanguageModelling:
         self.settings = settings
         self.data = data
         self.precision = precision
+        measured = slice(training.measured_tokens)
+        self.valid, self.test = data.valid[measured], data.test[measured]
         self.log_p: dict[str, list[Tensor]] = {}
         """Of each token of the texts that `measure` read, in pieces; no pieces if it was sampled."""
         self.noise = build_noise(settings.noise, data, device)
@@ -110,7 +112,7 @@ class LanguageModelling:
         """The perplexity of the validation text, by the mean of the noisy word vectors if that is what predicts."""
         self.model.use(self.settings.training.fused)
         with self.noise.frozen(self.model):
-            score = self._score(self.data.valid, VALIDATION_STREAMS)
+            score = self._score(self.valid, VALIDATION_STREAMS)
         perplexity = score.perplexity
         return Validation(
             objective=perplexity,
@@ -132,9 +134,11 @@ class LanguageModelling:
         self.model.use(self.settings.training.fused)
         info = self.data.info
         text = {"vocabulary_size": info.vocabulary_size, **dataclasses.asdict(info.policy)}
-        found: dict[str, Any] = {"text": text | {f"{split}_oov": info.splits[split].oov for split in ("valid", "test")}}
+        for split, ids in (("valid", self.data.valid), ("test", self.data.test)):
+            text |= {f"{split}_oov": info.splits[split].oov, f"{split}_length": len(ids)}
+        found: dict[str, Any] = {"text": text}
         what = ""
-        for split, ids, most in (("valid", self.data.valid, None), ("test", self.data.test, math.inf)):
+        for split, ids, most in (("valid", self.valid, None), ("test", self.test, math.inf)):
             score = self._final(ids, self.log_p.setdefault(split, []))
             what = what or why_diverged(score, self.model.words, most)
             found |= {
@@ -146,17 +150,18 @@ class LanguageModelling:
 
     def seconds_to_measure(self) -> float:
         """Of validating once and measuring both texts."""
-        return sum(self.measuring_times())
+        validation, measuring = self.seconds_per_token()
+        return validation * len(self.valid) + measuring * (len(self.valid) + len(self.test))
 
-    def measuring_times(self) -> tuple[float, float]:
-        """Seconds (to validate once, to measure both texts over one stream), by the time a few words take."""
+    def seconds_per_token(self) -> tuple[float, float]:
+        """(Of a validation, of measuring over one stream), by the time a few words take."""
         self.model.use(self.settings.training.fused)
-        valid, test = self.data.valid, self.data.test
-        sample, found = valid[:SAMPLE_WORDS], []
-        for streams, words in ((VALIDATION_STREAMS, len(valid)), (1, len(valid) + len(test))):
+        words = min(SAMPLE_WORDS, max(FEWEST_SAMPLE_WORDS, SAMPLE_SCORES // self.model.words))
+        sample, found = self.valid[:words], []
+        for streams in (VALIDATION_STREAMS, 1):
             started = time.monotonic()
             self._score(sample, streams)
-            found.append((time.monotonic() - started) * words / len(sample))
+            found.append((time.monotonic() - started) / len(sample))
         return found[0], found[1]
 
     def _score(self, ids: Ids, streams: int = 1) -> Score:

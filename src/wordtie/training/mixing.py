@@ -18,9 +18,7 @@ import torch
 from torch import Tensor
 
 from wordtie.config.ngram import NgramSettings
-from wordtie.data.token_file import PreparedData
-from wordtie.models.language_model import LanguageModel
-from wordtie.models.mixture import Classes, best_mixture, log_p_of_text, log_probabilities
+from wordtie.models.mixture import Classes, Mixture, best_mixture, log_p_of_text, log_probabilities
 from wordtie.models.network import Network
 from wordtie.models.next_word import Nats
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
@@ -29,21 +27,23 @@ from wordtie.runs.layout import MIXTURE_FOLDER, MODEL, NGRAMS
 from wordtie.runs.mixture_run import write_mixture
 from wordtie.runs.ngram_run import SavedNgrams, write_ngrams
 from wordtie.runs.result import TrainingResult
+from wordtie.training.language_modelling import LanguageModelling
+from wordtie.training.rehearsal import EarlierText, Texts
 
 
 def mix_with_ngrams(
     result: TrainingResult,
     settings: NgramSettings,
-    data: PreparedData,
-    model: LanguageModel,
-    log_p: Mapping[str, Sequence[Tensor]],
+    texts: Texts,
+    task: LanguageModelling,
 ) -> TrainingResult:
     """Fit n-grams to the training text and weights to the validation text; write both beside the network.
 
-    `log_p`: of each token of a split under the network, in pieces, if it is known. Returns the result with the figures
-    of the n-gram model and of the mixture, which is saved.
+    `task`: the one that the network was trained and measured on. Returns the result with the figures of the n-gram
+    model and of the mixture, over the same tokens; it is saved. A run that extends another counts its text, too.
     """
     started = time.monotonic()
+    data = texts.for_counting()
     folder, tokenizer = result.folder, data.tokenizer
     eos_id = data.vocabulary.eos_id if tokenizer.sentences else None
     minimum_counts = settings.minimum_of_each_order
@@ -51,9 +51,12 @@ def mix_with_ngrams(
         data.train, len(data.vocabulary), settings.order, eos_id=eos_id, minimum_counts=minimum_counts
     )
     write_ngrams(folder / NGRAMS, SavedNgrams(settings, trie, tokenizer, data.texts))
-    parts = (Network(model, data.vocabulary), NgramModel(data.vocabulary, trie))
-    texts = {split: _Read.of(parts, getattr(data, split), log_p.get(split, ())) for split in ("valid", "test")}
-    mixture = best_mixture(parts, texts["valid"].log_p_NP, texts["valid"].class_N)
+    parts = (Network(task.model, data.vocabulary), NgramModel(data.vocabulary, trie))
+    read = {
+        split: _Read.of(parts, ids, task.log_p.get(split, ()))
+        for split, ids in (("valid", task.valid), ("test", task.test))
+    }
+    mixture = best_mixture(parts, read["valid"].log_p_NP, read["valid"].class_N)
     write_mixture(folder / MIXTURE_FOLDER, [folder, folder / NGRAMS], mixture.weights_RP, tokenizer, link=True)
     ngram = {
         "order": settings.order,
@@ -64,11 +67,17 @@ def mix_with_ngrams(
     alone_RP = np.array([[0.0, 1.0]])
     result = replace(
         result,
-        ngram=ngram | _figures(texts, alone_RP),
-        mixture={"weights": mixture.weights_RP.tolist()} | _figures(texts, mixture.weights_RP),
+        ngram=ngram | _figures(read, alone_RP),
+        mixture={"weights": mixture.weights_RP.tolist()} | _figures(read, mixture.weights_RP),
+        earlier=[each.figures | _of_earlier(each, parts[0], mixture) for each in texts.earlier] or None,
     )
     result.save()
     return result
+
+
+def _of_earlier(text: EarlierText, network: Network, mixture: Mixture) -> dict[str, float]:
+    """Perplexities of network and mixture on the test text of an earlier run."""
+    return {"network": text.perplexity(network), "mixture": text.perplexity(mixture)}
 
 
 @dataclass(frozen=True)

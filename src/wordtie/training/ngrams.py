@@ -10,6 +10,7 @@ from pathlib import Path
 import yaml
 
 from wordtie.config.ngram import NgramSettings
+from wordtie.console import waiting
 from wordtie.data.prepare import prepare
 from wordtie.errors import require
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
@@ -46,13 +47,14 @@ def train_ngrams(settings: NgramSettings, out: str | Path, mode: run_folder.Mode
     with run_folder.folder_for_training(out, mode, can_resume=False) as folder:
         data = prepare(settings.data)
         started = time.monotonic()
-        trie = fit_kneser_ney(
-            data.train,
-            len(data.vocabulary),
-            settings.order,
-            eos_id=data.vocabulary.eos_id if data.tokenizer.sentences else None,
-            minimum_counts=settings.minimum_of_each_order,
-        )
+        with waiting("counting n-grams"):
+            trie = fit_kneser_ney(
+                data.train,
+                len(data.vocabulary),
+                settings.order,
+                eos_id=data.vocabulary.eos_id if data.tokenizer.sentences else None,
+                minimum_counts=settings.minimum_of_each_order,
+            )
         write_ngrams(folder, SavedNgrams(settings, trie, data.tokenizer, data.texts))
         seconds = time.monotonic() - started
         if mode == "overwrite":

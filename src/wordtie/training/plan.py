@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -24,7 +24,6 @@ from wordtie.config import SECTIONS, Settings, to_dict
 from wordtie.config.keywords import settings_from
 from wordtie.config.names import Names
 from wordtie.config.recommended import BUDGET, RECOMMENDED, recommended
-from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import require
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
@@ -32,6 +31,7 @@ from wordtie.training.language_modelling import LanguageModelling
 from wordtie.training.optim import build_optimiser, parameter_groups
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
+from wordtie.training.rehearsal import read_texts
 from wordtie.training.run_state import RunState
 from wordtie.training.step import train_step
 
@@ -47,15 +47,21 @@ FEWEST_WINDOWS = 20
 """Trained on if there is no time at all: a model of nothing is of no use."""
 MOST_VALIDATIONS = 10
 SHARE_OF_MEASURING = 0.1
-"""Of the time, for validation and the figures in the end."""
+"""Of the time, for validation and the figures in the end: of long texts, the beginning is measured."""
+FEWEST_MEASURED = 5_000
+"""Tokens of each text that are measured however little time there is."""
 SHARE_OF_NGRAMS = 0.25
 """Of the time that counting n-grams may take; they are left out if it would take longer."""
+SHARE_OF_PLANNING = 0.15
+"""Of the time, that timing models may take; then the plan is made of what is known."""
 MARGIN = 0.05
 """Of the time, left for what was not foreseen."""
 SECONDS_TO_END = 2.0
 """To write the model and to end."""
 NGRAM_SAMPLE = 50_000
 """Tokens counted to estimate how long counting all takes."""
+WRITTEN, BYTES_PER_SECOND = 5, 200e6
+"""Copies of the parameters that a validation writes: two checkpoints, with the optimiser's state, and the model."""
 FIRST_STEPS, TIMED_STEPS = 2, 50
 """Steps that are not timed, and the most that are."""
 Reasons: TypeAlias = tuple[str, str, str]
@@ -68,9 +74,20 @@ class Timings:
     window: float
     """One step of training."""
     validation: float
-    """One validation."""
+    """One token of a validation."""
     measuring: float
-    """The figures of the finished model on the validation and the test text."""
+    """One token of the texts that the finished model is measured on."""
+    saving: float = 0.0
+    """To write what one validation writes."""
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Tokens of the three texts."""
+
+    train: int
+    valid: int
+    test: int
 
 
 @dataclass(frozen=True)
@@ -107,46 +124,67 @@ def make_plan(
     """As `plan`. `given`: full names of the settings that are kept. `spent`: seconds of the time that are over."""
     started = time.monotonic() - spent
     require(seconds > 0, f"the time to plan for must be positive, got {seconds}")
-    data = prepare(settings.data)
+    data = read_texts(settings).for_planning(settings.training.rehearsal)
     with exclusive_training(settings.training.threads, resolve_device(settings.training.device)):
         counting = seconds_to_count(data, ngram) if ngram else 0.0
         if counting > SHARE_OF_NGRAMS * seconds:
             ngram, counting = None, 0.0
 
-        def timed(hidden: int) -> tuple[Settings, Timings, float]:
-            """A model of so many units, its timings, and the seconds that are left then."""
+        def timed(hidden: int) -> Timings:
             candidate = with_recipe(settings, given, size(hidden) | streams_for(len(data.train)))
-            timings = time_model(candidate, data, min(2.0, seconds / 40))
-            return candidate, timings, seconds - counting - SECONDS_TO_END - (time.monotonic() - started)
+            return time_model(candidate, data, min(2.0, seconds / 40))
 
-        candidate, timings, left = timed(REFERENCE)
-        chosen = choose(settings, given, len(data.train), left, timings)
-        if chosen.model.hidden != candidate.model.hidden:
-            hidden = chosen.model.hidden
-            _, timings, left = timed(hidden)
-            chosen = choose(settings, given, len(data.train), left, timings, hidden)
+        def chosen_by(timings: Timings, hidden: int | None = None) -> Settings:
+            left = seconds - counting - SECONDS_TO_END - (time.monotonic() - started)
+            return choose(settings, given, lengths, left, SHARE_OF_MEASURING * seconds, timings, hidden)
+
+        def has_time() -> bool:
+            """For another timing, which takes as long as the first."""
+            return time.monotonic() - begun + first <= SHARE_OF_PLANNING * seconds
+
+        lengths = Lengths(len(data.train), len(data.valid), len(data.test))
+        begun = time.monotonic()
+        timings = timed(REFERENCE)
+        first = time.monotonic() - begun
+        if "training.threads" not in given and has_time():
+            threads, timings = with_fewer_threads(timings, lambda: timed(REFERENCE))
+            settings = settings_from(settings, **{"training.threads": threads})
+        chosen = chosen_by(timings)
+        if (hidden := chosen.model.hidden) != REFERENCE:
+            if has_time():
+                timings = timed(hidden)
+            else:
+                hidden = REFERENCE
+            chosen = chosen_by(timings, hidden)
     return Plan(chosen, ngram, reasons(chosen, data, seconds, timings, ngram))
 
 
 def choose(
     settings: Settings,
     given: Collection[str],
-    words: int,
+    lengths: Lengths,
     seconds: float,
+    measuring: float,
     timings: Timings,
     hidden: int | None = None,
 ) -> Settings:
-    """The settings for a training text of so many words, at the speed of these timings.
+    """The settings for texts of these lengths, at the speed of these timings.
 
-    `seconds`: for training, validation and the figures in the end. `hidden`: units of the timed model, where it is the
-    chosen one; without it, the model that was timed has `REFERENCE` units, and how large it is to be is chosen.
+    `seconds`: for training, validation and the figures in the end; `measuring`: of these, for all but training.
+    `hidden`: units of the timed model, where it is the chosen one; without it, the model that was timed has `REFERENCE`
+    units, and how large it is to be is chosen.
     """
+    words = lengths.train
     training = with_recipe(settings, given, streams_for(words)).training
     window = training.streams * training.steps
-    left = max(0.0, seconds * (1 - MARGIN) - timings.measuring - timings.validation)
-    more = int(SHARE_OF_MEASURING * left / max(timings.validation, 1e-9))
+    if "training.measured_tokens" not in given:
+        training = replace(training, measured_tokens=measured_tokens(lengths, measuring, timings))
+    once, at_the_end = measuring_seconds(lengths, training.measured_tokens, timings)
+    once += timings.saving
+    more = int((measuring - at_the_end) / max(once, 1e-9))
     validations = 1 + max(0, min(more, MOST_VALIDATIONS - 1))
-    windows = max(FEWEST_WINDOWS, int((left - (validations - 1) * timings.validation) / timings.window))
+    left = max(0.0, seconds * (1 - MARGIN) - at_the_end - timings.saving - (validations - 1) * once)
+    windows = max(FEWEST_WINDOWS, int(left / timings.window))
     tokens = min(windows * window, MOST_EPOCHS * words)
     if "training.epochs" in given:
         tokens = training.epochs * words
@@ -163,11 +201,43 @@ def choose(
             "training.schedule": "cosine",
             "training.warmup": min(50, max(1, tokens // window // 10)),
             "training.tokens": tokens,
+            "training.measured_tokens": training.measured_tokens,
             "training.validations": min(validations, max(1, tokens // window)),
             "training.patience": 0,
             **streams_for(words),
         },
     )
+
+
+def measuring_seconds(lengths: Lengths, measured: int | None, timings: Timings) -> tuple[float, float]:
+    """(Of one validation, of the last one and the figures in the end), with so many tokens of each text measured."""
+    valid, test = (min(length, measured or length) for length in (lengths.valid, lengths.test))
+    once = valid * timings.validation
+    return once, once + (valid + test) * timings.measuring
+
+
+def measured_tokens(lengths: Lengths, seconds: float, timings: Timings) -> int | None:
+    """How many tokens of each text can be measured in these seconds; None if they are enough for all."""
+    if measuring_seconds(lengths, None, timings)[1] <= seconds:
+        return None
+    return max(FEWEST_MEASURED, int(seconds / (timings.validation + 2 * timings.measuring)))
+
+
+def with_fewer_threads(timings: Timings, timed: Callable[[], Timings]) -> tuple[int | None, Timings]:
+    """(The number of threads that is fastest, None for all; its timings). torch has this number afterwards.
+
+    Half as many are tried while that is faster: where other work is on the machine, threads wait for each other.
+    """
+    most = torch.get_num_threads()
+    best = most
+    while best > 1:
+        torch.set_num_threads(best // 2)
+        found = timed()
+        if found.window >= timings.window:
+            break
+        best, timings = best // 2, found
+    torch.set_num_threads(best)
+    return (None if best == most else best), timings
 
 
 def size(hidden: int) -> dict[str, int]:
@@ -218,8 +288,9 @@ def time_model(settings: Settings, data: PreparedData, seconds: float) -> Timing
         if steps > 0 and time.monotonic() - started > seconds:
             break
     window = (time.monotonic() - started) / max(1, steps)
-    validation, measuring = task.measuring_times()
-    return Timings(window, validation, measuring)
+    validation, measuring = task.seconds_per_token()
+    saving = WRITTEN * 4 * task.model.parameter_count() / BYTES_PER_SECOND
+    return Timings(window, validation, measuring, saving)
 
 
 def seconds_to_count(data: PreparedData, order: int) -> float:

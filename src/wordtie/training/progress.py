@@ -9,14 +9,12 @@ from __future__ import annotations
 import math
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any
 
-from wordtie.console import clock, tell
-
-SECONDS_BETWEEN_LINES = 30.0
-"""In a log file."""
+from wordtie.console import SECONDS_BETWEEN_LINES, clock, tell, waiting
 
 
 class Progress:
@@ -78,10 +76,15 @@ class Progress:
         else:
             self.live.update(self.task, completed=done, description=epochs, figures=figures)
 
-    def measuring(self, what: str) -> None:
+    @contextmanager
+    def measuring(self, what: str) -> Iterator[None]:
         """Show that the model is being measured on the `what` text, in the place of figures that stand still."""
         if self.live is not None:
             self.live.update(self.task, figures=f"measuring the {what} text")
+            yield
+        else:
+            with waiting(f"measuring the {what} text", SECONDS_BETWEEN_LINES):
+                yield
 
     def say(self, line: str) -> None:
         """A line that stays."""

@@ -11,10 +11,10 @@ from wordtie.config import Settings
 from wordtie.config.keywords import settings_from
 from wordtie.config.ngram import NgramSettings
 from wordtie.config.unused_settings import unused_settings
-from wordtie.console import say
+from wordtie.console import say, waiting
 from wordtie.data.input_warnings import training_text_warnings
-from wordtie.data.prepare import prepare
 from wordtie.models.memory import check_size
+from wordtie.models.network import Network
 from wordtie.runs import run_folder
 from wordtie.runs.result import Position, TrainingResult
 from wordtie.runs.run_folder import Mode, folder_for_training
@@ -23,6 +23,7 @@ from wordtie.training.mixing import mix_with_ngrams
 from wordtie.training.optim import build_optimiser, parameter_groups
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
+from wordtie.training.rehearsal import Texts, read_texts, settings_to_extend, with_earlier_texts
 from wordtie.training.run_state import RunState
 from wordtie.training.run_writer import RunWriter, language_model_record, read_resumable
 from wordtie.training.trainer import Trainer
@@ -30,7 +31,13 @@ from wordtie.training.warm_start import load_start, read_start
 
 
 def train(
-    settings: Settings | str | Path, out: str | Path, mode: Mode = "new", *, ngram: int | None = None, **named: Any
+    settings: Settings | str | Path,
+    out: str | Path,
+    mode: Mode = "new",
+    *,
+    ngram: int | None = None,
+    extend_vocabulary: bool = False,
+    **named: Any,
 ) -> TrainingResult:
     """Train a language model in the folder `out`.
 
@@ -39,6 +46,8 @@ def train(
 
     `ngram`: fit an n-gram model of this order to the same text, too, and mix the two with weights fitted to the
     validation text. Whoever opens the run folder then gets the mixture, unless they ask for the network.
+
+    `extend_vocabulary`: add the new words of this text to the model of the run that `start_from` names.
 
     `mode` says what to do with a run that is there: `new` refuses, `resume` continues it, `overwrite` replaces it. Only
     one training runs in a process at a time. While it lasts, other threads must not draw torch's random numbers, or the
@@ -49,17 +58,19 @@ def train(
     `SaveError` if something cannot be written. Ctrl-C, SIGTERM and SIGHUP save a checkpoint, then raise
     `KeyboardInterrupt`, `SystemExit(143)` and `SystemExit(129)`.
     """
+    if extend_vocabulary:
+        named = settings_to_extend(named.get("start_from") or named.get("training.start_from")) | named
     settings = settings_from(settings, **named)
-    ngrams = None if ngram is None else NgramSettings(settings.data, ngram)
     device = resolve_device(settings.training.device)
     precision = precision_of(settings, device)
     with exclusive_training(settings.training.threads, device), folder_for_training(out, mode) as folder:
         resumable = read_resumable(folder, settings) if mode == "resume" else None
         start = None if resumable else read_start(settings)
-        data = prepare(settings.data)
+        texts = read_texts(settings)
+        data = texts.for_training(settings.training.rehearsal)
         if not resumable:  # of a resumed run they have been said
-            say([f"{folder}: no run to resume, so a new one starts"] if mode == "resume" else [])
-            say([*unused_settings(settings), *training_text_warnings(data)])
+            new = [f"{folder}: no run to resume, so a new one starts"] if mode == "resume" else []
+            say([*new, *unused_settings(settings), *training_text_warnings(texts.own), *texts.missing])
         check_size(settings, len(data.vocabulary), device)
         torch.manual_seed(settings.training.seed)
         task = LanguageModelling(settings, data, device, precision)
@@ -68,7 +79,13 @@ def train(
         state = RunState(task.model, optimiser, task.initial_state(), Position(started_from=started_from))
         writer = RunWriter(folder, language_model_record(settings, data), mode, resumable)
         result = Trainer(task, settings.training, state, writer, str(precision).removeprefix("torch.")).run()
-        if ngrams is None:
-            run_folder.remove_mixture(folder)
-            return result
-        return mix_with_ngrams(result, ngrams, data, task.model, task.log_p)
+        return finish(result, ngram, texts, task)
+
+
+def finish(result: TrainingResult, ngram: int | None, texts: Texts, task: LanguageModelling) -> TrainingResult:
+    """Mix n-grams in, if there are to be any, and measure the texts of earlier runs."""
+    if ngram is None:
+        run_folder.remove_mixture(result.folder)
+        return with_earlier_texts(result, texts, Network(task.model, texts.own.vocabulary))
+    with waiting("counting n-grams and mixing them in"):
+        return mix_with_ngrams(result, NgramSettings(task.settings.data, ngram), texts, task)

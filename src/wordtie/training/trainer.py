@@ -191,9 +191,8 @@ class Trainer:
 
     def validate(self) -> Validation:
         """Measure the model on the validation text. Raises `DivergedError` if the result means nothing."""
-        self.progress.measuring("validation")
         started = time.monotonic()
-        with self.state.average.applied(self.state.model):
+        with self.progress.measuring("validation"), self.state.average.applied(self.state.model):
             validation = self.task.validate()
         self.state.position.measuring_seconds += time.monotonic() - started
         if validation.diverged:
@@ -223,9 +222,9 @@ class Trainer:
     def finish(self, stopped: Stopped, exported: Tensors) -> TrainingResult:
         """Measure the exported model, and write result.json."""
         position = self.state.position
-        self.progress.measuring("test")
         started = time.monotonic()
-        figures, what = self.task.measure(exported)
+        with self.progress.measuring("test"):
+            figures, what = self.task.measure(exported)
         if what:
             self.diverged("measured in the end", what)
         measuring_seconds = position.measuring_seconds + time.monotonic() - started

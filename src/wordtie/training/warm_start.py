@@ -1,24 +1,27 @@
 """A later stage of training: start from a finished run's weights, with the schedule from its beginning.
 
-Inan, Khosravi & Socher (2017), footnote 4, train their small models in two such stages.
+Inan, Khosravi & Socher (2017), footnote 4, train their small models in two such stages. With `data.extends` the second
+stage reads another text, and has the words of both.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from wordtie.config import Settings
 from wordtie.config.paths import path_of
-from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import DataError, RunFolderError
 from wordtie.models.language_model import LanguageModel
 from wordtie.noise.noisy_forward import build_noise
 from wordtie.runs import checkpoint
 from wordtie.runs.run_folder import SavedModel, read_language_model
+from wordtie.training.rehearsal import text_of
 from wordtie.training.task import Tensors
+from wordtie.training.vocabulary_extension import extend
 
 
 def read_start(settings: Settings) -> SavedModel | None:
@@ -50,13 +53,17 @@ def load_start(saved: SavedModel, settings: Settings, model: LanguageModel, data
     """
     tensors, before, noise = saved.tensors, saved.settings.noise, settings.noise
     exported = checkpoint.tensors_sha256(tensors)
-    if saved.tokenizer.vocabulary != data.tokenizer.vocabulary:
+    old, new = saved.tokenizer.vocabulary.words, data.vocabulary.words
+    if old != (new if settings.data.extends is None else new[: len(old)]):
         raise RunFolderError(
             f"{settings.training.start_from}: training.start_from has another vocabulary than {settings.data.corpus}: "
-            "start from a run on the same text"
+            "start from a run on the same text, or give --extend-vocabulary"
         )
     if before.predicts_with == "mean" and (noise.smooths or noise.predicts_with == "mean"):
         tensors = _before_the_mean(saved, path_of(settings.training.start_from or ""))
+    if len(new) > len(old):
+        count_V = torch.from_numpy(np.bincount(data.train, minlength=len(new)))
+        tensors = extend(tensors, new, count_V, settings.training.new_words)
     model.load_state_dict(tensors)
     model.constrain()
     return exported
@@ -65,9 +72,7 @@ def load_start(saved: SavedModel, settings: Settings, model: LanguageModel, data
 def _before_the_mean(saved: SavedModel, folder: Path) -> Tensors:
     """The parameters that a run trained, from the means that it exported: by its own noise, on its own text."""
     try:
-        data = prepare(saved.settings.data)
-        if data.tokenizer != saved.tokenizer or data.texts["train"] != saved.texts.get("train"):
-            raise DataError(f"{saved.settings.data.corpus} has changed since")
+        data = text_of(saved, folder)
         return build_noise(saved.settings.noise, data, torch.device("cpu")).for_training(saved.tensors)
     except (DataError, ValueError) as error:
         raise RunFolderError(

@@ -91,5 +91,5 @@ def _kind(run: Path) -> str:
     except (OSError, ValueError) as error:
         raise RunFolderError(f"{run}: no run folder, or without a finished model in it") from error
     if kind not in WITH_VECTORS:
-        raise RunFolderError(f"{path}: a {kind} model has no word vectors that this version knows of")
+        raise RunFolderError(f"{path}: a model of kind {kind} has no word vectors: take the run of a network")
     return kind

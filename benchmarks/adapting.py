@@ -1,0 +1,96 @@
+"""What adapting a model to another text gains there, and what it loses on the text that the model was trained on.
+
+    python -m benchmarks.adapting sotu bbc > results/bench/adapting.tsv
+
+A model of the first text is trained on a million tokens of it, with its 10,000 most frequent words. Each row then
+adapts it to the second text, on 400,000 tokens, with all words that this has twice or more. Perplexities are of the
+network and, with `mixed`, of its mixture with 5-grams, on validation texts. Those of the first text are over its own
+tokens and words, before and after. `alone` is a model of the second text alone, on as many tokens and over the same
+words.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import wordtie
+from wordtie.commands.train import ADAPTING_RATE
+from wordtie.config.keywords import settings_from
+from wordtie.config.recommended import RECOMMENDED
+from wordtie.data.prepare import prepare
+from wordtie.evaluation.earlier_words import evaluate_earlier_words
+from wordtie.inference.loading import Part, load
+from wordtie.runs.result import read_result
+from wordtie.runs.run_folder import read_language_model
+from wordtie.training.rehearsal import settings_to_extend
+
+FIRST_TOKENS, TOKENS, WORDS = 1_000_000, 400_000, 10_000
+SIZE = {"model.hidden": 192, "model.embedding": 96, "model.input_dropout": 0.0, "model.hidden_dropout": 0.0}
+PLAN = {"training.schedule": "cosine", "training.patience": 0, "training.validations": 4}
+TRIALS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "no rehearsal": {"training.rehearsal": 0.0},
+    "rehearsal 0.25": {"training.rehearsal": 0.25},
+    "new words from the mean": {"training.new_words": "mean"},
+    "rate 0.003": {"training.lr": 0.003},
+}
+"""What differs from the defaults of `--extend-vocabulary`, by the name of the row."""
+COLUMNS = ("trial", "tokens", "new words", "first before", "first", "loss %", "second", "first mixed before",
+           "first mixed", "loss mixed %", "second mixed")  # fmt: skip
+
+
+def main(first: str, second: str, trials: Sequence[str]) -> None:
+    """Print a row for each trial."""
+    with tempfile.TemporaryDirectory() as folder:
+        base = Path(folder) / "base"
+        train(first, base, vocabulary_size=WORDS, tokens=FIRST_TOKENS)
+        print(*COLUMNS, sep="\t", flush=True)
+        for row in rows(base, second, trials):
+            print(*row, sep="\t", flush=True)
+
+
+def rows(base: Path, second: str, trials: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """The rows of one earlier run."""
+    extended = settings_to_extend(str(base))
+    started = {"training.start_from": str(base), "training.lr": ADAPTING_RATE}
+    for name in trials:
+        out = base.parent / name.replace(" ", "-")
+        result = train(second, out, **{**extended, **started, **TRIALS[name]}, tokens=TOKENS)
+        yield row(name, result, base)
+    result = train(second, base.parent / "alone", **extended, rehearsal=0.0, tokens=TOKENS)
+    yield row("alone", result, base)
+
+
+def train(corpus: str, out: Path, **settings: Any) -> wordtie.TrainingResult:
+    """With the recipe, but for the size and these settings."""
+    recipe = {**RECOMMENDED, **SIZE, **PLAN, **{name: value for name, value in settings.items() if "." in name}}
+    short = {name: value for name, value in settings.items() if "." not in name}
+    recipe = {name: value for name, value in recipe.items() if name != "training.decay"}
+    return wordtie.train(settings_from(corpus, **recipe, **short), out, ngram=5)
+
+
+def row(name: str, result: wordtie.TrainingResult, base: Path) -> tuple[str, ...]:
+    """The figures of a trial."""
+    before = read_result(base)
+    assert result.mixture is not None
+    assert before is not None
+    assert before.mixture is not None
+    words = (result.text or {})["vocabulary_size"] - WORDS
+    data = prepare(read_language_model(base).settings.data)
+    found = [name, f"{result.tokens_seen}", f"{words}"]
+    parts: tuple[tuple[Part | None, float, float], ...] = (
+        ("network", before.valid_perplexity, result.valid_perplexity),
+        (None, before.mixture["valid_perplexity"], result.mixture["valid_perplexity"]),
+    )
+    for part, first, second in parts:
+        now = evaluate_earlier_words(load(result.folder, part=part).model, data.valid, WORDS).perplexity
+        found += [f"{first:.2f}", f"{now:.2f}", f"{100 * (now / first - 1):+.1f}", f"{second:.2f}"]
+    return tuple(found)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3:] or list(TRIALS))

@@ -1,0 +1,124 @@
+"""Who takes part, and the settings that each may choose from.
+
+The tables were written before the trials, after a first run of each recipe that looked for mistakes. A contender has
+six settings at most, each tried on two texts; the choice is by validation perplexity. Sizes are for two minutes and
+grow with the time (`recipe.units_for`). `dropout` None leaves it to the plan, by how often the text will be read. What
+helps `wordtie train` most in little time is open to all: `unigram_bias`, and `word_rate`, by which the rate of the word
+matrix is larger.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import wordtie
+from benchmarks.quality.awd_lstm import AwdLstm
+from benchmarks.quality.gpt import Gpt
+from benchmarks.quality.recipe import Recipe
+from benchmarks.quality.word_language_model import WordLanguageModel
+
+Settings: TypeAlias = Mapping[str, Any]
+MOST_SETTINGS = 6
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One way to a language model."""
+
+    what: str
+    kind: Literal["recipe", "command", "ngram"]
+    """`recipe`: plain PyTorch of this folder. `command`: a call of `wordtie train`. `ngram`: counted, not trained."""
+    settings: Sequence[Settings] = ({},)
+    recipe: Callable[..., Recipe] | None = None
+    files: tuple[str, ...] = ()
+    """Of this folder, beside those of all recipes, what decides its result."""
+
+    def code(self) -> str:
+        """Digest of the program text that decides the result, comments and docstrings apart."""
+        if self.kind == "recipe":
+            shared = ("recipe", "training", "budget", "worker")
+            return digest_of([HERE / f"{name}.py" for name in (*shared, *self.files)])
+        source = Path(wordtie.__file__).parent
+        return digest_of(sorted(source.rglob("*.py")) if not self.files else [source / each for each in self.files])
+
+
+CONTENDERS: Mapping[str, Contender] = {
+    "ours": Contender("`wordtie train TEXT --time`", "command"),
+    "kneser-ney": Contender(
+        "Kneser-Ney 5-gram", "ngram", files=("ngrams/kneser_ney.py", "ngrams/counts.py", "ngrams/trie.py")
+    ),
+    "pytorch-word-lm": Contender(
+        "PyTorch's example word_language_model",
+        "recipe",
+        (
+            {"size": 200, "layers": 2, "dropout": 0.2},
+            {"size": 200, "layers": 2, "dropout": None, "unigram_bias": True},
+            {"size": 200, "layers": 1, "dropout": None, "unigram_bias": True},
+            {"size": 128, "layers": 2, "dropout": None, "unigram_bias": True},
+            {"size": 288, "layers": 1, "dropout": None, "unigram_bias": True},
+            {"size": 200, "layers": 1, "dropout": None, "unigram_bias": True, "streams": 10},
+        ),
+        WordLanguageModel,
+        ("recurrent", "word_language_model"),
+    ),
+    "awd-lstm": Contender(
+        "AWD-LSTM",
+        "recipe",
+        (
+            {"embedding": 192, "hidden": 384, "layers": 3, "dropout": 1.0, "optimiser": "asgd", "lr": 30.0},
+            {"embedding": 160, "hidden": 320, "layers": 2, "dropout": None, "optimiser": "asgd", "lr": 30.0},
+            {"embedding": 160, "hidden": 320, "layers": 2, "dropout": None, "optimiser": "adam", "lr": 0.003,
+             "word_rate": 5.0},
+            {"embedding": 128, "hidden": 256, "layers": 2, "dropout": None, "optimiser": "adam", "lr": 0.005,
+             "steps": 35},
+            {"embedding": 256, "hidden": 256, "layers": 1, "dropout": None, "optimiser": "adam", "lr": 0.003,
+             "steps": 35, "word_rate": 5.0},
+            {"embedding": 192, "hidden": 192, "layers": 1, "dropout": None, "optimiser": "adam", "lr": 0.005,
+             "steps": 35, "word_rate": 5.0},
+        ),
+        AwdLstm,
+        ("recurrent", "awd_lstm"),
+    ),
+    "gpt": Contender(
+        "word-level GPT",
+        "recipe",
+        (
+            {"size": 128, "layers": 2, "lr": 0.003, "context": 64, "batch": 16},
+            {"size": 192, "layers": 2, "lr": 0.002, "context": 64, "batch": 16},
+            {"size": 128, "layers": 2, "lr": 0.002, "context": 64, "batch": 16, "word_rate": 5.0},
+            {"size": 192, "layers": 2, "lr": 0.002, "context": 64, "batch": 8, "word_rate": 5.0},
+            {"size": 128, "layers": 4, "lr": 0.002, "context": 64, "batch": 8, "word_rate": 3.0},
+            {"size": 256, "layers": 2, "lr": 0.002, "context": 64, "batch": 8, "word_rate": 3.0},
+        ),
+        Gpt,
+        ("gpt",),
+    ),
+    "former-default": Contender(
+        "the papers' settings, our former default", "command", files=("config/model.py", "config/training.py")
+    ),
+}  # fmt: skip
+OTHERS = tuple(name for name in CONTENDERS if name != "ours")
+
+
+def digest_of(files: Sequence[Path]) -> str:
+    """Of the files' syntax trees without docstrings: formatting and prose change no result."""
+    found = hashlib.sha256()
+    for path in files:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            body = getattr(node, "body", None)
+            if isinstance(body, list):
+                node.body = [each for each in body if not _is_prose(each)]  # type: ignore[attr-defined]
+        found.update(ast.dump(tree).encode())
+    return found.hexdigest()[:16]
+
+
+def _is_prose(node: ast.AST) -> bool:
+    """A text that stands alone documents what is before it, and does nothing."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

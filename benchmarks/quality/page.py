@@ -1,0 +1,138 @@
+"""Table and figure of docs/performance.md, from the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks import page
+from benchmarks.quality.choices import trials, with_chosen_settings
+from benchmarks.quality.contenders import CONTENDERS
+from benchmarks.quality.goals import WHAT, is_late, value, verdicts
+from benchmarks.quality.rows import Row
+from benchmarks.quality.texts import GOAL_TEXTS, TEXTS, TRIAL_TEXTS
+from wordtie.errors import DataError
+from wordtie.evaluation.format_perplexity import format_perplexity
+from wordtie.reproduction.render import generated_blocks
+from wordtie.reproduction.render.tables import table_line
+
+PAGE, FIGURE = page.PAGE, page.PAGE.with_name("figures") / "quality-in-minutes.svg"
+BEGIN, END = "<!-- quality in minutes: begin -->", "<!-- quality in minutes: end -->"
+COLOURS = ("#d55e00", "#4c566a", "#0072b2", "#009e73", "#cc79a7", "#e69f00")
+"""In the order of the contenders."""
+HEAD_LINES = 2
+"""Of a table: one that has no more is empty."""
+
+
+def write(rows: Sequence[Row], to: Path = PAGE, figure: Path = FIGURE) -> list[str]:
+    """Write both; the figure needs two times of a text. Only measurements by the wall clock are shown.
+
+    Raises `DataError` if the page has lost its markers.
+    """
+    measured = [row for row in with_chosen_settings(rows) if row["clock"] == "wall" and row["threads"] == 2]
+    drawn = draw(measured, figure)
+    tables = [list(goals_table(measured)), list(results_table(measured)), list(trials_table(rows))]
+    content = ["![Test perplexity against minutes](figures/quality-in-minutes.svg)"] if drawn else []
+    content += ["\n".join(lines) for lines in tables if len(lines) > HEAD_LINES]
+    if not generated_blocks.replace(to, BEGIN, END, "\n\n".join(content) + "\n"):
+        raise DataError(f"{to}: the lines `{BEGIN}` and `{END}` are missing; put them where the table belongs")
+    return [str(to), *([str(figure)] if drawn else [])]
+
+
+def goals_table(rows: Sequence[Row]) -> Iterator[str]:
+    """Each goal, the ratio of each text, and the verdict."""
+    yield from _head("goal", "minutes", "limit", *GOAL_TEXTS, "reached")
+    for verdict in verdicts(rows):
+        ratios = [f"{verdict.ratios[text]:.3f}" if text in verdict.ratios else "-" for text in GOAL_TEXTS]
+        reached = {True: "yes", False: "**no**", None: "not measured"}[verdict.reached]
+        yield table_line([WHAT[verdict.kind], f"{verdict.minutes:g}", f"≤ {verdict.limit:g}", *ratios, reached])
+
+
+def results_table(rows: Sequence[Row]) -> Iterator[str]:
+    """Test perplexities of all contenders, text by text and time by time; the median of several seeds."""
+    yield from _head("text", "minutes", "contender", "alone", "with the 5-gram", "parameters", "tokens read", "seconds")
+    for text in TEXTS:
+        for minutes in sorted({row["minutes"] for row in rows if row["text"] == text}):
+            for name, contender in CONTENDERS.items():
+                of = [r for r in rows if (r["contender"], r["text"], r["minutes"]) == (name, text, minutes)]
+                if of:
+                    yield table_line([text, f"{minutes:g}", contender.what, *_cells(of, name, text, minutes)])
+
+
+def _cells(of: Sequence[Row], name: str, text: str, minutes: float) -> list[str]:
+    """Perplexities and costs; a late model has no perplexity that counts."""
+    alone, mixed = (value(of, name, text, minutes, each) for each in ("test", "mixed_test"))
+    last = of[-1]
+    late = " (late)" if is_late(last) else ""
+    return [
+        "-" if alone is None else format_perplexity(alone),
+        "-" if mixed is None else format_perplexity(mixed),
+        f"{last['parameters']:,}",
+        f"{last['tokens']:,}",
+        f"{last.get('seconds', last['wall_seconds']):.0f}{late}",
+    ]
+
+
+def trials_table(rows: Sequence[Row]) -> Iterator[str]:
+    """What the settings of each contender were chosen from."""
+    yield from _head("contender", "settings", *(f"valid {text}" for text in TRIAL_TEXTS), "geometric mean", "time of")
+    for name, contender in CONTENDERS.items():
+        for tried in trials(rows, name) if len(contender.settings) > 1 else ():
+            settings = ", ".join(f"{key} {_plain(setting)}" for key, setting in tried.settings.items())
+            valid = [f"{tried.valid[text]:.1f}" if text in tried.valid else "-" for text in TRIAL_TEXTS]
+            mean = f"{tried.mean:.1f}" if len(tried.valid) == len(TRIAL_TEXTS) else "-"
+            _, threads, clock = tried.way
+            way = f"{threads} thread{'s' if threads > 1 else ''}, {clock} clock"
+            yield table_line([contender.what, settings, *valid, mean, way])
+
+
+def _plain(setting: Any) -> str:
+    return {"None": "planned", "True": "yes"}.get(str(setting), str(setting))
+
+
+def _head(*names: str) -> Iterator[str]:
+    yield table_line(names)
+    yield table_line(["---"] * len(names))
+
+
+def draw(rows: Sequence[Row], path: Path = FIGURE) -> bool:
+    """Test perplexity, mixed with the 5-gram and alone, against minutes; a panel a text. False without two times."""
+    times = {text: sorted({row["minutes"] for row in rows if row["text"] == text}) for text in TEXTS}
+    texts = [text for text in TEXTS if len(times[text]) > 1]
+    if not texts:
+        return False
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    style: Any = {"svg.hashsalt": path.stem, "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 11}
+    with matplotlib.rc_context(style):
+        drawing, panels = pyplot.subplots(1, len(texts), figsize=(4.2 * len(texts), 4.6), squeeze=False,
+                                          layout="constrained")  # fmt: skip
+        for axes, text in zip(panels[0], texts, strict=True):
+            _draw_text(axes, rows, text, times[text])
+        panels[0][0].set_ylabel("test perplexity")
+        drawing.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        drawing.savefig(path, format="svg", metadata={"Date": None})
+        pyplot.close(drawing)
+    return True
+
+
+def _draw_text(axes: Any, rows: Sequence[Row], text: str, times: Sequence[float]) -> None:
+    """A line a contender with the 5-gram, and a dashed one without."""
+    for (name, contender), colour in zip(CONTENDERS.items(), COLOURS, strict=True):
+        what = contender.what.replace("`", "")
+        for measured, dashes, label in (("mixed_test", "o-", what), ("test", "o:", "_")):
+            points = [(time, each) for time in times if (each := value(rows, name, text, time, measured))]
+            if points:
+                axes.plot(*zip(*points, strict=True), dashes, color=colour, label=label, markersize=4)
+    axes.set(xscale="log", yscale="log", xlabel="minutes", title=text)
+    axes.set_xticks(times, [f"{time:g}" for time in times])
+    axes.xaxis.minorticks_off()
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("{x:g}")
+    axes.grid(color="#d8dee9", linewidth=0.6, which="both")
+    axes.spines[["top", "right"]].set_visible(False)

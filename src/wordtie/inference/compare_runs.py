@@ -1,0 +1,124 @@
+"""Models over one vocabulary on one text: the perplexity of each, and whether the differences are more than chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Literal
+
+from wordtie.data.batches import Ids
+from wordtie.data.tokenizer import Tokenizer
+from wordtie.errors import RunFolderError
+from wordtie.evaluation.paired import STRETCH, Difference, UnitScores, paired_bootstrap, score_units
+from wordtie.inference.evaluate import (
+    EvaluationResult,
+    Progress,
+    open_text,
+    result_of_split,
+    result_of_text,
+    split_blocks,
+    with_progress,
+)
+from wordtie.inference.training_corpus import training_corpus
+
+if TYPE_CHECKING:
+    from wordtie.inference.loading import LoadedModel
+
+
+@dataclass(frozen=True)
+class ComparedRuns:
+    """Results by the name of the model, and for each but the first how it differs from the first."""
+
+    results: Mapping[str, EvaluationResult]
+    differences: Mapping[str, Difference]
+    unit: str
+    """What the bootstrap resamples: lines, or stretches of running text; of a long text, blocks of them."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A table, a row for each model.
+
+        Columns: run, perplexity, tokens, oov, hits@K for each K, and of the difference from the first: bits, bits_low,
+        bits_high a token, and ratio, ratio_low, ratio_high of the perplexities.
+        """
+        return [self._row(name, result) for name, result in self.results.items()]
+
+    def _row(self, name: str, result: EvaluationResult) -> dict[str, Any]:
+        row = {"run": name, "perplexity": result.perplexity, "tokens": result.tokens, "oov": result.oov}
+        row |= {f"hits@{first}": share for first, share in (result.hits or {}).items()}
+        of = self.differences.get(name)
+        bits, ratio = ((of.bits, *of.bits_interval), (of.ratio, *of.ratio_interval)) if of else ((None,) * 3,) * 2
+        for kind, values in (("bits", bits), ("ratio", ratio)):
+            row |= dict(zip((kind, f"{kind}_low", f"{kind}_high"), values, strict=True))
+        return row
+
+
+def compare_on_file(
+    models: Mapping[str, LoadedModel],
+    source: str | Path | IO[Any],
+    hits: Sequence[int] = (),
+    progress: Progress | None = None,
+) -> ComparedRuns:
+    """All models on a text file, which is read once.
+
+    Raises `RunFolderError` for models of different words, `DataError` for a text that cannot be read.
+    """
+    tokenizer = _one_tokenizer(models)
+    text = open_text(source, tokenizer)
+    found = _scored(models, tokenizer, with_progress(text, progress), hits)
+    results = {
+        name: result_of_text(found.score(number), text, tokenizer, found.shares(number, hits))
+        for number, name in enumerate(models)
+    }
+    return ComparedRuns(results, _differences(list(models), found), _unit(tokenizer))
+
+
+def compare_on_split(
+    models: Mapping[str, LoadedModel],
+    split: Literal["valid", "test"] = "test",
+    hits: Sequence[int] = (),
+    progress: Progress | None = None,
+) -> ComparedRuns:
+    """All models on a text of the corpus that the first was trained on; names are those of the run folders.
+
+    Raises `RunFolderError` as `compare_on_file`, and if the text has changed since.
+    """
+    tokenizer = _one_tokenizer(models)
+    first, *_ = models
+    data = training_corpus(models[first], first, [split], hint="name a FILE to measure")
+    found = _scored(models, tokenizer, split_blocks(data, split, progress), hits)
+    results = {
+        name: result_of_split(found.score(number), data, split, found.shares(number, hits))
+        for number, name in enumerate(models)
+    }
+    return ComparedRuns(results, _differences(list(models), found), _unit(tokenizer))
+
+
+def _one_tokenizer(models: Mapping[str, LoadedModel]) -> Tokenizer:
+    """That of all models. Raises `RunFolderError` for several: over other tokens a perplexity is another measure."""
+    (first, model), *others = models.items()
+    for name, other in others:
+        if other.tokenizer != model.tokenizer:
+            sizes = " and ".join(f"{len(each.tokenizer.vocabulary):,}" for each in (other, model))
+            raise RunFolderError(
+                f"{name}: has other words than {first} ({sizes}), so that perplexities cannot be compared: train both "
+                "on one text with the same vocabulary"
+            )
+    return model.tokenizer
+
+
+def _scored(
+    models: Mapping[str, LoadedModel], tokenizer: Tokenizer, blocks: Iterable[Ids], hits: Sequence[int]
+) -> UnitScores:
+    eos_id = tokenizer.vocabulary.eos_id if tokenizer.sentences else None
+    return score_units([each.model for each in models.values()], blocks, eos_id, hits)
+
+
+def _differences(names: Sequence[str], found: UnitScores) -> dict[str, Difference]:
+    first_U, *others_U = found.nats_MU
+    pairs = zip(names[1:], others_U, strict=True)
+    return {name: paired_bootstrap(first_U, other_U, found.tokens_U) for name, other_U in pairs}
+
+
+def _unit(tokenizer: Tokenizer) -> str:
+    return "lines" if tokenizer.sentences else f"stretches of {STRETCH} tokens"

@@ -1,0 +1,69 @@
+"""Log frequencies of words: the predictor that surprisal must improve on.
+
+    log frequency(w) = log10((c(w) + 1) / (N + V) * 10^6)
+
+c(w) of N tokens of V words: occurrences per million, with one added to each count, so that a word that was never seen
+has a value, too (van Heuven et al. 2014).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wordtie.data.table import read_table
+from wordtie.errors import DataError
+from wordtie.inference.training_corpus import training_corpus
+
+if TYPE_CHECKING:
+    from wordtie.inference.loading import LoadedModel
+
+
+@dataclass(frozen=True)
+class Frequencies:
+    """Counts of words.
+
+    >>> round(Frequencies({"the": 98, "cat": 0}).of("the"), 4)
+    5.9957
+    """
+
+    counts: Mapping[str, int]
+
+    def of(self, word: str) -> float:
+        """log10 of occurrences per million; a word that is not counted has a count of 0."""
+        return math.log10((self.counts.get(word, 0) + 1) * 1e6 / self._total)
+
+    @cached_property
+    def _total(self) -> int:
+        return sum(self.counts.values()) + len(self.counts)
+
+
+def training_frequencies(loaded: LoadedModel) -> Frequencies:
+    """Counts of the model's training text. A word outside the vocabulary has a count of 0.
+
+    Raises `RunFolderError` or `DataError` if the text is no longer there, or has changed.
+    """
+    data = training_corpus(loaded, loaded.folder or "the model", ["train"], hint="give counts with --frequencies")
+    vocabulary = loaded.tokenizer.vocabulary
+    count_V = np.bincount(data.train, minlength=len(vocabulary))
+    special = (vocabulary.unk_id, vocabulary.eos_id)
+    return Frequencies({word: int(count_V[n]) for n, word in enumerate(vocabulary.words) if n not in special})
+
+
+def read_frequencies(lines: Iterable[str], where: str) -> Frequencies:
+    """Counts from a table with columns `word` and `count`. Raises `DataError`."""
+    table = read_table(lines, where)
+    word, count = table.place("word"), table.place("count")
+    counts: dict[str, int] = {}
+    for row in table.rows:
+        if not row.cells[count].strip().isdecimal():
+            raise DataError(f"{where}, line {row.line}: count {row.cells[count]!r:.40} is no whole number: fix the row")
+        counts[row.cells[word]] = counts.get(row.cells[word], 0) + int(row.cells[count])
+    if not counts:
+        raise DataError(f"{where}: has no counts, only a header: give one word a row")
+    return Frequencies(counts)

@@ -1,0 +1,100 @@
+"""Parameters of a model whose vocabulary grows: what words start from that it has not seen.
+
+A new word w starts from the rows of old words that are spelt like it. With G(w) the character n-grams of w, its ends
+marked, and df(g) the number of old words that have g,
+
+    row(w) = sum over g in G(w) of weight(g) * mean of the rows of old words with g,    weight(g) ~ 1 / df(g)
+
+so that a rare n-gram, as a stem is, counts more than a common ending. It is the idea of the bag-of-subwords model of
+Zhao, Mudgal & Liang (2018), without its training. A word that shares no n-gram starts from the mean of all rows.
+
+The output bias of a new word is the mean of those of old words that the new text has about as often.
+
+Shapes: V old words, W new words, E embedding size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, TypeAlias
+
+import torch
+from torch import Tensor
+
+from wordtie.data.vocabulary import EOS, UNK
+from wordtie.models.language_model import WORD_MATRICES
+
+NewWords: TypeAlias = Literal["spelling", "mean"]
+BIAS = "head.bias"
+SHORTEST, LONGEST = 3, 6
+"""Characters of an n-gram, the marks of the word's ends included."""
+
+
+def extend(tensors: dict[str, Tensor], words: Sequence[str], count_V: Tensor, how: NewWords) -> dict[str, Tensor]:
+    """The parameters of a model over `words`, from those of one over the first of them.
+
+    `count_V`: how often the new text has each word.
+    """
+    found = dict(tensors)
+    for name in WORD_MATRICES:
+        if name in tensors:
+            found[name] = torch.cat([tensors[name], new_rows(tensors[name], words, how)])
+    if BIAS in tensors:
+        found[BIAS] = torch.cat([tensors[BIAS], new_biases(tensors[BIAS], count_V)])
+    return found
+
+
+def new_rows(weight_VE: Tensor, words: Sequence[str], how: NewWords) -> Tensor:
+    """Rows (W, E) of the words after the first V."""
+    mean_E = weight_VE.mean(0)
+    rows_WE = mean_E.repeat(len(words) - len(weight_VE), 1)
+    return rows_WE if how == "mean" else _by_spelling(weight_VE, words, rows_WE)
+
+
+def _by_spelling(weight_VE: Tensor, words: Sequence[str], rows_WE: Tensor) -> Tensor:
+    old, new = words[: len(weight_VE)], words[len(weight_VE) :]
+    number: dict[str, int] = {}
+    of_new = [[number.setdefault(gram, len(number)) for gram in character_ngrams(word)] for word in new]
+    pairs = [
+        (number[gram], place)
+        for place, word in enumerate(old)
+        if word not in (UNK, EOS)
+        for gram in character_ngrams(word)
+        if gram in number
+    ]
+    if not pairs:
+        return rows_WE
+    gram_P, place_P = torch.tensor(pairs).T
+    frequency_G = torch.bincount(gram_P, minlength=len(number)).to(weight_VE.dtype)
+    sum_GE = weight_VE.new_zeros(len(number), weight_VE.shape[1]).index_add_(0, gram_P, weight_VE[place_P])
+    for row_E, grams in zip(rows_WE, of_new, strict=True):
+        shared = [gram for gram in grams if frequency_G[gram]]
+        if shared:
+            weight = 1 / frequency_G[shared]
+            row_E.copy_((sum_GE[shared] * weight.square()[:, None]).sum(0) / weight.sum())
+    return rows_WE
+
+
+def character_ngrams(word: str) -> Iterator[str]:
+    """Stretches of a word in lower case, its ends marked; each once.
+
+    >>> list(character_ngrams("The"))
+    ['<th', 'the', 'he>', '<the', 'the>', '<the>']
+    """
+    marked = f"<{word.lower()}>"
+    lengths = range(SHORTEST, min(LONGEST, len(marked)) + 1)
+    yield from dict.fromkeys(
+        marked[first : first + length] for length in lengths for first in range(len(marked) - length + 1)
+    )
+
+
+def new_biases(bias_V: Tensor, count_V: Tensor) -> Tensor:
+    """Biases (W,) of the words after the first V, by their counts in octaves."""
+    octave_V = count_V.clamp(min=1).double().log2().floor().long().cpu()
+    of_old, of_new = octave_V[: len(bias_V)], octave_V[len(bias_V) :]
+    size = int(octave_V.max()) + 1
+    sums = torch.zeros(size, dtype=bias_V.dtype).index_add_(0, of_old, bias_V.cpu())
+    counts = torch.bincount(of_old, minlength=size)
+    filled = counts.nonzero().flatten()
+    nearest = filled[(of_new[:, None] - filled[None]).abs().argmin(1)]
+    return (sums[nearest] / counts[nearest]).to(bias_V)

@@ -1,0 +1,88 @@
+"""Tables with a word per row: row for row, and the first row that does not match."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+
+from tests.inference.hand_made import hand_made
+from wordtie.data.table import read_table
+from wordtie.errors import DataError
+from wordtie.inference.stimuli import check_new_columns, word_per_row
+
+READ = """\
+subject,item,word,rt
+s1,1,The,300
+s1,1,cat,
+s1,2,the,310
+s1,2,cat,NA
+s1,2,sat.,290
+s2,1,The,200
+s2,1,cat,210
+"""
+
+
+def joined(
+    text: str, by: str, reset: Literal["line", "blank"] = "line"
+) -> list[tuple[int, list[str], int, int, float]]:
+    table = read_table(text.splitlines(), "times.csv")
+    found = word_per_row([hand_made()], table, "word", by.split(","), reset)
+    return [(row.line, [*row.cells], v["line"], v["region"], v["surprisal_bits"]) for row, v in found]
+
+
+def test_rows_stay_in_order_and_a_sentence_is_scored_once() -> None:
+    found = joined(READ, "subject,item")
+    assert [cells for _, cells, *_ in found] == [line.split(",") for line in READ.splitlines()[1:]]
+    assert [line for line, *_ in found] == [2, 3, 4, 5, 6, 7, 8]
+    assert [(line, region) for *_, line, region, _ in found] == [(1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (1, 1), (1, 2)]
+    assert [bits for *_, bits in found] == pytest.approx([1, 1, 1, 1, 1 + 2, 1, 1])
+
+
+def test_a_passage_keeps_its_context_and_ends_its_sentences() -> None:
+    text = "story,sentence,word\n1,1,the\n1,1,cat\n1,2,sat\n2,1,sat\n"
+    sentences, passages = joined(text, "story,sentence"), joined(text, "story,sentence", "blank")
+    assert [(line, region) for *_, line, region, _ in passages] == [(1, 1), (1, 2), (1, 3), (2, 1)]
+    assert [bits for *_, bits in passages] == pytest.approx([bits for *_, bits in sentences])  # <eos> is all it knows
+    assert [(line, region) for *_, line, region, _ in sentences] == [(1, 1), (1, 2), (2, 1), (2, 1)]
+
+
+def test_a_cell_may_hold_a_region_of_several_words() -> None:
+    assert [bits for *_, bits in joined("item,word\n1,The  cat\n1,sat\n", "item")] == pytest.approx([2, 1])
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        (["1,The", "1, "], "times.csv, line 3: has no word in column word: fix the row"),
+        (
+            ["1,the", "1,cat", "2,a", "1,the", "1,dog"],
+            "line 6: does not match: the sentence with item 1 came before, and word 2 was 'cat', but 'dog' here",
+        ),
+        (["1,the", "1,cat", "2,a", "1,the"], "line 5: .* word 2 was 'cat', but the sentence ends here"),
+        (["1,the", "2,a", "1,the", "1,cat"], "line 5: .* it had 1 words, but 'cat' here"),
+        (
+            [f"1,{word}" for word in ["the", "cat", "sat", "the", "cat", "sat"]],
+            "line 5: .* item 1 come 2 times over: name the",
+        ),
+        (["1,the", "1,the", "1,cat", "1,cat", "1,sat", "1,sat"], "line 3: .* item 1 come 2 times over"),
+    ],
+)
+def test_the_first_row_that_does_not_match_is_named(rows: list[str], says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        joined("\n".join(["item,word", *rows]), "item")
+
+
+def test_a_short_sentence_may_repeat_itself() -> None:
+    assert len(joined("item,word\n1,no\n1,no\n", "item")) == 2
+
+
+def test_a_column_that_is_there_already() -> None:
+    table = read_table(["item,oov"], "times.csv")
+    with pytest.raises(DataError, match=r"times.csv, line 1: has a column oov already, .* --prefix"):
+        check_new_columns(table, ["line", "oov"])
+
+
+def test_a_sentence_that_does_not_end_is_refused() -> None:
+    with pytest.raises(DataError, match="line 11: the sentence with item 1 is longer than 10 MB: do these columns"):
+        joined("\n".join(["item,word", *[f"1,{'a' * 1_000_000}"] * 10]), "item")

@@ -1,0 +1,161 @@
+"""A run on another text that has the words of both, and keeps what the first one knew."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import wordtie
+from tests.commands import Capture, output
+from wordtie import cli
+from wordtie.data.tokenizer import Tokenizer
+from wordtie.errors import DataError, RunFolderError, UsageError
+from wordtie.runs.run_folder import read_language_model
+from wordtie.training.rehearsal import read_texts
+
+FIRST = ["the", "cat", "sat", "on", "mat", "dog", "walks"]
+SECOND = ["the", "cats", "sat", "in", "house", "dogs", "walked"]
+COMMON = ["--streams", "4", "--steps", "7", "--threads", "1", "--hidden-dropout", "0", "--input-dropout", "0"]
+
+
+def text(folder: Path, words: list[str], lines: int = 120) -> Path:
+    """Random sentences."""
+    folder.mkdir()
+    generator = random.Random(1)
+    for split, count in (("train", lines), ("valid", 20), ("test", 20)):
+        content = "".join(" ".join(generator.choices(words, k=6)) + "\n" for _ in range(count))
+        (folder / f"{split}.txt").write_text(content)
+    return folder
+
+
+@pytest.fixture
+def first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    text(tmp_path / "first", FIRST)
+    text(tmp_path / "second", SECOND)
+    arguments = ["--head", "tied_linear", "--hidden", "12", "--embedding", "6", "--epochs", "2"]
+    assert cli.main(["train", "first", "--out", "run", *arguments, *COMMON]) == 0
+    return tmp_path / "run"
+
+
+def adapt(out: str, *more: str) -> list[str]:
+    """The command that adapts the first run to the second text."""
+    return ["train", "second", "--start-from", "run", "--extend-vocabulary", "--out", out, "--epochs", "2",
+            *COMMON, *more]  # fmt: skip
+
+
+def test_old_words_keep_their_ids_and_new_ones_follow(first: Path, capsys: Capture) -> None:
+    result = json.loads(output(adapt("more", "--json"), capsys))
+    old, new = (Tokenizer.load(Path(run) / "tokenizer.json").vocabulary.words for run in ("run", "more"))
+    assert new[: len(old)] == old
+    assert set(new[len(old) :]) == set(SECOND) - set(FIRST)
+    assert wordtie.load("more").settings.model.hidden == 12  # type: ignore[union-attr]
+    [earlier] = result["earlier"]
+    before = json.loads((first / "result.json").read_text())
+    assert earlier["network_before"] == before["test_perplexity"]
+    assert earlier["mixture_before"] == before["mixture"]["test_perplexity"]
+    old_ids = wordtie.load("run").tokenizer.encode(Path("first/test.txt").read_text())
+    for part, name in (("network", "network"), (None, "mixture")):
+        model = wordtie.load("more", part=part).model  # type: ignore[arg-type]
+        p_TV = model.distributions(old_ids[:, None], model.initial_state(1))[0][:, 0].astype(np.float64)
+        p_TV[:, model.vocabulary.unk_id] += p_TV[:, len(old) :].sum(1)
+        p_T = np.take_along_axis(p_TV[:, : len(old)], old_ids[:, None], 1)
+        assert earlier[name] == pytest.approx(np.exp(-np.log(p_T).mean()), rel=1e-5)
+    assert json.loads(output(["evaluate", "more", "--json"], capsys))["perplexity"] == pytest.approx(
+        result["mixture"]["test_perplexity"]
+    )
+
+
+def test_the_earlier_text_is_rehearsed_and_counted(first: Path, capsys: Capture) -> None:
+    output(adapt("more", "--rehearsal", "0.25"), capsys)
+    texts = read_texts(read_language_model(Path("more")).settings)
+    own, rehearsed = (len(each.train) for each in (texts.own, texts.for_training(0.25)))
+    assert rehearsed - own == pytest.approx(own / 3, abs=32)
+    assert texts.for_training(0.0) is texts.own
+    whole = texts.for_counting().train
+    assert whole.tolist() == [*texts.own.train, *texts.earlier[0].data.train]
+    model = wordtie.load("more", part="ngram").model
+    assert model.trie.unigram[texts.own.vocabulary.id("dog")] > 0.03  # type: ignore[attr-defined]
+
+
+def test_a_run_that_was_killed_resumes_with_identical_results(first: Path, capsys: Capture) -> None:
+    whole = json.loads(output(adapt("whole", "--json"), capsys))
+    assert cli.main(adapt("cut", "--max-time", "0.01s")) == 0
+    resumed = json.loads(output(adapt("cut", "--resume", "--json"), capsys))
+    assert resumed["weights_sha256"] == whole["weights_sha256"]
+    assert resumed["earlier"] == whole["earlier"]
+
+
+def test_a_third_text_rehearses_both(first: Path, tmp_path: Path, capsys: Capture) -> None:
+    text(tmp_path / "third", ["birds", "the", "sing"])
+    output(adapt("more"), capsys)
+    arguments = ["train", "third", "--start-from", "more", "--extend-vocabulary", "--out", "third-run", "--epochs", "1"]
+    result = json.loads(output([*arguments, *COMMON, "--json"], capsys))
+    assert [each["run"] for each in result["earlier"]] == ["more", "run"]
+
+
+def test_without_the_earlier_text_it_is_said(first: Path, capsys: Capture) -> None:
+    shutil.rmtree("first")
+    capsys.readouterr()
+    assert cli.main(adapt("more")) == 0
+    out, err = capsys.readouterr()
+    assert "the text of run is not read again, so that the model may unlearn it" in err
+    assert "earlier test text" not in out
+
+
+def test_both_texts_are_printed_and_a_loss_is_said(first: Path, capsys: Capture) -> None:
+    capsys.readouterr()
+    assert cli.main(adapt("more", "--lr", "0.05", "--rehearsal", "0", "--epochs", "6", "--ngram", "none")) == 0
+    out, err = capsys.readouterr()
+    assert "earlier test text      network" in out
+    assert "over 140 tokens of first" in out
+    assert "run: its text is predicted more than 5 % worse: raise --rehearsal, or lower --lr" in err
+
+
+@pytest.mark.parametrize("model", [["--head", "untied"], ["--core", "gru", "--bias-init", "zero"]])
+def test_other_models(model: list[str], first: Path) -> None:
+    assert cli.main(["train", "first", "--out", "other", "--epochs", "1", "--hidden", "8", *model, *COMMON]) == 0
+    arguments = adapt("more", "--softmax", "full")
+    arguments[arguments.index("run")] = "other"
+    assert cli.main(arguments) == 0
+    before, now = load_file("other/model.safetensors"), load_file("more/model.safetensors")
+    assert {name: tensor.shape[1:] for name, tensor in now.items()} == {
+        name: tensor.shape[1:] for name, tensor in before.items()
+    }
+
+
+def refusal(arguments: list[str], code: int, capsys: Capture) -> str:
+    capsys.readouterr()
+    assert cli.main(arguments) == code
+    return capsys.readouterr().err
+
+
+def test_what_cannot_be_extended_is_refused(first: Path, capsys: Capture) -> None:
+    alone: list[Any] = ["train", "second", "--extend-vocabulary", "--out", "more"]
+    assert "name it with --start-from" in refusal(alone, UsageError.exit_code, capsys)
+    lower = refusal(adapt("more", "--lowercase", "true"), DataError.exit_code, capsys)
+    assert "was trained with data.lowercase False, got True" in lower
+    small = refusal(adapt("more", "--vocabulary-size", "5"), DataError.exit_code, capsys)
+    assert "a vocabulary of 5 has no room for the 9 words that it extends" in small
+    without = ["train", "second", "--start-from", "run", "--out", "more", "--hidden", "12", "--embedding", "6"]
+    assert "or give --extend-vocabulary" in refusal(without, RunFolderError.exit_code, capsys)
+    vectors = ["word2vec", "first", "--out", "vectors", "--min-count", "1", "--epochs", "1", "--dim", "4"]
+    assert cli.main(vectors) == 0
+    arguments = adapt("more")
+    arguments[arguments.index("run")] = "vectors"
+    assert "holds a word2vec model, not a language_model model" in refusal(arguments, RunFolderError.exit_code, capsys)
+
+
+def test_python_takes_the_same(first: Path) -> None:
+    result = wordtie.train("second", "more", start_from="run", extend_vocabulary=True, epochs=1, streams=4, steps=7)
+    assert result.earlier is not None
+    assert torch.isfinite(torch.tensor(result.earlier[0]["network"]))
