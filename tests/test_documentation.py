@@ -198,8 +198,8 @@ def test_options_in_sentences_exist(capsys: pytest.CaptureFixture[str]) -> None:
     calls = [[], *([name] for name in COMMANDS), *(["reproduce", name] for name in ("list", "run", "report", "check"))]
     for call in calls:
         assert main([*call, "--help"]) == 0
-    for name in ("train", "word2vec", "ngram", "baseline"):
-        assert main([name, "--help-all"]) == 0
+    for call in (["train"], ["word2vec"], ["ngram"], ["baseline"], ["translate", "train"], ["translate", "prepare"]):
+        assert main([*call, "--help-all"]) == 0
     options = set(re.findall(r"(?<![\w-])--([a-z][\w.-]*)", capsys.readouterr().out))
     known = options | {option.rpartition(".")[2] for option in options} | {"extra-index-url"}  # the last is pip's
     ours = named_in_sentences("^(?!python -m).*")  # a module's own options are not the program's
