@@ -15,6 +15,7 @@ CLAIM_FILES = (
     "cells",
     "scoring",
     "vocabulary",
+    "translation",
     "word2vec",
     "start_up",
     "gpu_large_real",

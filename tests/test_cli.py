@@ -193,6 +193,7 @@ def test_corpora_says_what_is_known(capsys: Capture) -> None:
     listing = capsys.readouterr().out
     assert re.search(r"^sotu +here +State of the Union", listing)
     assert "as bbc.tsv.gz in $WORDTIE_DATA/bbc;" in " ".join(listing.split())
+    assert re.search(r"^tatoeba-deu-eng +(here|missing) +Tatoeba", listing, re.MULTILINE)
 
 
 def test_corpora_says_what_can_be_downloaded(

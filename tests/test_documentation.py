@@ -53,7 +53,7 @@ def quoted() -> list[tuple[str, str]]:
 def arguments_of(command: str) -> list[str]:
     """What the shell hands to wordtie, without comments, redirections, placeholders and the explanation in a help."""
     command = re.sub(r"^echo .*\| ", "", command)
-    command = re.split(r"   +| *<<< | > ", command)[0]
+    command = re.split(r"   +| *<<< | < | > ", command)[0]
     return [word for word in shlex.split(command, comments=True)[1:] if word not in ("...", "[ROW", "...]")]
 
 
@@ -198,8 +198,8 @@ def test_options_in_sentences_exist(capsys: pytest.CaptureFixture[str]) -> None:
     calls = [[], *([name] for name in COMMANDS), *(["reproduce", name] for name in ("list", "run", "report", "check"))]
     for call in calls:
         assert main([*call, "--help"]) == 0
-    for name in ("train", "word2vec", "ngram", "baseline"):
-        assert main([name, "--help-all"]) == 0
+    for call in (["train"], ["word2vec"], ["ngram"], ["baseline"], ["translate", "train"], ["translate", "prepare"]):
+        assert main([*call, "--help-all"]) == 0
     options = set(re.findall(r"(?<![\w-])--([a-z][\w.-]*)", capsys.readouterr().out))
     known = options | {option.rpartition(".")[2] for option in options} | {"extra-index-url"}  # the last is pip's
     ours = named_in_sentences("^(?!python -m).*")  # a module's own options are not the program's

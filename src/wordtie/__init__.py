@@ -16,12 +16,22 @@ from wordtie.lazy import lazily
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from wordtie.config import DataSettings, LossSettings, ModelSettings, NoiseSettings, Settings, TrainingSettings
+    from wordtie.config import (
+        DataSettings,
+        LossSettings,
+        ModelSettings,
+        NoiseSettings,
+        Settings,
+        TrainingSettings,
+        TranslationSettings,
+    )
     from wordtie.errors import WordtieError
     from wordtie.inference.loading import LoadedModel, load
+    from wordtie.inference.translation import load_translation
     from wordtie.runs.result import TrainingResult
     from wordtie.training.plan import plan
     from wordtie.training.train import train
+    from wordtie.training.translation import train_translation
 
 _HOME = {
     "DataSettings": "wordtie.config",
@@ -32,10 +42,13 @@ _HOME = {
     "Settings": "wordtie.config",
     "TrainingResult": "wordtie.runs.result",
     "TrainingSettings": "wordtie.config",
+    "TranslationSettings": "wordtie.config",
     "WordtieError": "wordtie.errors",
     "load": "wordtie.inference.loading",
+    "load_translation": "wordtie.inference.translation",
     "plan": "wordtie.training.plan",
     "train": "wordtie.training.train",
+    "train_translation": "wordtie.training.translation",
 }
 
 __all__ = [
@@ -47,10 +60,13 @@ __all__ = [
     "Settings",
     "TrainingResult",
     "TrainingSettings",
+    "TranslationSettings",
     "WordtieError",
     "load",
+    "load_translation",
     "plan",
     "train",
+    "train_translation",
 ]
 
 

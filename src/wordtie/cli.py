@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "pairs": "measure how often a model prefers the grammatical sentence of a minimal pair",
     "reading-times": "measure what surprisal adds to a regression of reading times",
     "predict": "list the likeliest next words of a phrase",
+    "translate": "translate lines, or train a model that does",
     "generate": "write text, one sampled word after another",
     "corpora": "list the corpora known by name",
     "word2vec": "train word vectors: skip-gram or CBOW, untied, tied, or tied with a linear map",

@@ -35,7 +35,11 @@ from wordtie.word2vec.settings import Word2VecSettings
         (ModelSettings, {"unit_rows": 1}, "model.unit_rows must be true or false, got 1"),
         (ModelSettings, {"embedding": "100"}, "model.embedding must be a whole number or none"),
         (NoiseSettings, {"prediction": "median"}, "noise.prediction must be one of mean, mode, sampling or none"),
-        (TrainingSettings, {"optimiser": "Adam"}, "training.optimiser must be one of sgd, adam, rmsprop, got 'Adam'"),
+        (
+            TrainingSettings,
+            {"optimiser": "Adam"},
+            "training.optimiser must be one of sgd, adam, rmsprop, adadelta, got 'Adam'",
+        ),
         (TrainingSettings, {"precision": "fp16"}, "training.precision must be one of auto, fp32, bf16"),
         (TrainingSettings, {"max_time": True}, "training.max_time must be a text or a number or none, got True"),
         (

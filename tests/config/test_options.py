@@ -304,7 +304,7 @@ def test_all_help_has_every_setting_with_type_default_choices_and_meaning(
             assert meaning.startswith("      ")
             assert meaning.endswith(".")
             assert len(meaning) <= 100
-    assert "  --optimiser sgd|adam|rmsprop  [sgd]  (also --optim, --optimizer)" in lines
+    assert "  --optimiser sgd|adam|rmsprop|adadelta  [sgd]  (also --optim, --optimizer)" in lines
     assert "  --embedding INT|none  [none]  (also --dim, --embedding-dim, --embedding-size, --emsize)" in lines
     assert "  --split A,B,C  [0.9,0.05,0.05]" in lines
 

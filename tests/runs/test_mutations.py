@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from tests.runs.mutations import Mutation, any_file, json_file, json_values, safetensors_file, sealed, tensors
 from wordtie.config import DataSettings, ModelSettings, Settings, TrainingSettings
@@ -31,9 +32,10 @@ from wordtie.runs.provenance import invocations
 from wordtie.runs.result import read_result
 from wordtie.storage import atomic
 from wordtie.storage.strict_json import conform
+from wordtie.training.language_modelling import LanguageModelling
 from wordtie.training.optim import build_optimiser
 from wordtie.training.run_state import RunState
-from wordtie.training.run_writer import RunWriter, read_resumable
+from wordtie.training.run_writer import RunWriter, language_model_record, read_resumable
 from wordtie.training.train import train
 from wordtie.vectors.extraction import vectors_of
 from wordtie.word2vec.run import train_word2vec
@@ -201,7 +203,8 @@ def test_checkpoint(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def restored() -> dict[str, Any]:
         state = fresh(settings, data)
-        RunWriter(run, settings, data, "resume", read_resumable(run, settings)).begin(state)
+        writer = RunWriter(run, language_model_record(settings, data), "resume", read_resumable(run, settings))
+        writer.begin(state, LanguageModelling(settings, data, torch.device("cpu"), torch.float32))
         return asdict(state.position)
 
     before, cases, accepted = restored(), 0, {}

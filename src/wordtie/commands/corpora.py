@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from wordtie.commands._shared import Parser, print_json
+from wordtie.data.bitext import PARALLEL, locate_parallel
 from wordtie.data.catalogue import CATALOGUE, locate
 from wordtie.data.checksums import UnusableFileError
 from wordtie.errors import DataError
@@ -39,6 +40,8 @@ def main(argv: list[str]) -> None:
         print_json([_as_json(name, states[name]) for name in CATALOGUE])
         return
     print("\n\n".join(_paragraph(name, states[name]) for name in CATALOGUE))
+    print("\nfor `wordtie translate`:\n")
+    print("\n\n".join(map(_parallel, PARALLEL)))
 
 
 def state(name: str) -> str:
@@ -61,6 +64,22 @@ def _paragraph(name: str, stands: str) -> str:
     lines += textwrap.wrap(f"{entry.note}{files}; licence: {entry.licence}", 100, initial_indent=" " * 29,
                            subsequent_indent=" " * 29)  # fmt: skip
     return "\n".join(lines)
+
+
+def _parallel(name: str) -> str:
+    """Of sentence pairs, which are never downloaded."""
+    entry = PARALLEL[name]
+    try:
+        locate_parallel(name)
+        stands = "here"
+    except UnusableFileError:
+        stands = "damaged"
+    except DataError:
+        stands = "missing"
+    names = ", ".join(file.name for file in entry.files)
+    about = textwrap.wrap(f"as {names} in $WORDTIE_DATA/{name}; licence: {entry.licence}", 100,
+                          initial_indent=" " * 29, subsequent_indent=" " * 29)  # fmt: skip
+    return "\n".join([f"{name:17} {stands:10} {entry.title}", *about])
 
 
 def _as_json(name: str, stands: str) -> dict[str, object]:

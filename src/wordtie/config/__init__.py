@@ -10,8 +10,9 @@ from __future__ import annotations
 import dataclasses
 import reprlib
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
+from wordtie.config import translation
 from wordtie.config.data import DataSettings as DataSettings
 from wordtie.config.loss import LossSettings as LossSettings
 from wordtie.config.model import ModelSettings as ModelSettings
@@ -21,6 +22,8 @@ from wordtie.config.training import MAY_CHANGE_ON_RESUME as MAY_CHANGE_ON_RESUME
 from wordtie.config.training import RUNTIME_ONLY as RUNTIME_ONLY
 from wordtie.config.training import TrainingSettings as TrainingSettings
 from wordtie.config.training import parse_time as parse_time
+from wordtie.config.translation import BitextSettings as BitextSettings
+from wordtie.config.translation import TranslationSettings as TranslationSettings
 from wordtie.errors import require
 
 SECTIONS: dict[str, type] = {
@@ -76,7 +79,7 @@ class Settings:
         """The setting because of which an update reaches every row of the word matrices."""
         found = {
             "loss.softmax full": self.loss.softmax == "full",
-            "training.optimiser rmsprop": self.training.optimiser == "rmsprop",
+            f"training.optimiser {self.training.optimiser}": self.training.optimiser in ("rmsprop", "adadelta"),
             "training.weight_decay": self.training.weight_decay > 0,
             "noise.l2": self.noise.l2 > 0,
             "noise.output_vector_dropout": self.noise.output_vector_dropout > 0,
@@ -90,15 +93,24 @@ class Settings:
         return self._needs_every_row() is None if given is None else given
 
 
-def to_dict(settings: Settings) -> dict[str, dict[str, Any]]:
+AnySettings: TypeAlias = Settings | TranslationSettings
+"""Of a model of any kind that the trainer trains."""
+S = TypeVar("S", bound=Settings | TranslationSettings)
+TRANSLATION_SECTIONS = translation.SECTIONS
+SECTIONS_OF: dict[type, dict[str, type]] = {Settings: SECTIONS, TranslationSettings: TRANSLATION_SECTIONS}
+
+
+def to_dict(settings: AnySettings) -> dict[str, dict[str, Any]]:
     """Plain values, as `config.json` and `settings.yaml` hold them."""
-    return {section: plain_values(getattr(settings, section)) for section in SECTIONS}
+    return {section: plain_values(getattr(settings, section)) for section in SECTIONS_OF[type(settings)]}
 
 
-def resolved(settings: Settings) -> dict[str, dict[str, Any]]:
+def resolved(settings: AnySettings) -> dict[str, dict[str, Any]]:
     """As `to_dict`, with defaults that depend on other settings filled in: what computes alike is alike."""
     values = to_dict(settings)
     values["loss"]["gamma"] = settings.loss.weight
+    if isinstance(settings, TranslationSettings):
+        return values
     values["noise"]["prediction"] = settings.noise.predicts_with
     values["training"]["sparse_updates"] = settings.has_sparse_updates
     return values
@@ -115,10 +127,15 @@ def from_dict(values: dict[str, Any]) -> Settings:
 
     Raises `SettingsError` for an unknown name or a wrong type.
     """
+    return settings_from_dict(values, Settings)
+
+
+def settings_from_dict(values: dict[str, Any], made: type[S]) -> S:
+    """As `from_dict`, of settings of another kind, too."""
     require(isinstance(values, dict), f"the settings must be sections by name, got {reprlib.repr(values)}")
     values = with_current_names(values)
     sections: dict[str, Any] = {}
-    for section, kind in SECTIONS.items():
+    for section, kind in SECTIONS_OF[made].items():
         given = values.get(section, {})
         require(isinstance(given, dict), f"{section} must be settings by name, got {reprlib.repr(given)}")
         unknown = {str(name) for name in given} - {known.name for known in dataclasses.fields(kind)}
@@ -127,4 +144,4 @@ def from_dict(values: dict[str, Any]) -> Settings:
         sections[section] = kind(**{**given, **tuples})
     unknown_sections = {str(name) for name in values} - set(sections)
     require(not unknown_sections, f"unknown section {min(unknown_sections, default='')}: from a newer version?")
-    return Settings(**sections)
+    return made(**sections)

@@ -26,12 +26,18 @@ _KINDS = {bool: "true|false", int: "INT", float: "NUMBER", str: "TEXT", type(Non
 
 @lru_cache
 def meanings(kind: type) -> dict[str, str]:
-    """The docstring of each field of a dataclass, in one line. They are in its source, not in the class."""
-    file = sys.modules[kind.__module__].__file__
-    assert file is not None
-    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
-    (body,) = (node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == kind.__name__)
-    return dict(_documented(body))
+    """The docstring of each field of a dataclass, in one line. They are in its source, not in the class.
+
+    A field that is inherited has that of the class it is from, unless it is documented again.
+    """
+    found: dict[str, str] = {}
+    for each in reversed([base for base in kind.__mro__ if dataclasses.is_dataclass(base)]):
+        file = sys.modules[each.__module__].__file__
+        assert file is not None
+        tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+        (body,) = (node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == each.__name__)
+        found |= _documented(body)
+    return found
 
 
 def _documented(body: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:

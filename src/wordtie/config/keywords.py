@@ -8,7 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from wordtie.config import SECTIONS, DataSettings, Settings
+from wordtie.config import (
+    SECTIONS,
+    TRANSLATION_SECTIONS,
+    BitextSettings,
+    DataSettings,
+    Settings,
+    TranslationSettings,
+)
 from wordtie.config.names import Names
 from wordtie.errors import require
 
@@ -25,6 +32,22 @@ def settings_from(text: Settings | str | Path, **named: Any) -> Settings:
     """
     start = text if isinstance(text, Settings) else Settings(data=_corpus(text, "Settings"))
     return Settings(**changed_by_name({section: getattr(start, section) for section in SECTIONS}, named))
+
+
+def translation_settings_from(text: TranslationSettings | str | Path, **named: Any) -> TranslationSettings:
+    """As `settings_from`, of a translation model.
+
+    >>> translation_settings_from("multi30k", source="de", target="en").data.source
+    'de'
+    """
+    if isinstance(text, TranslationSettings):
+        start = text
+    else:
+        wrong = f"give the name or path of a parallel corpus, or TranslationSettings(...), got a {type(text).__name__}"
+        require(isinstance(text, str | os.PathLike), wrong)
+        start = TranslationSettings(data=BitextSettings(corpus=os.fspath(text)))
+    sections = {section: getattr(start, section) for section in TRANSLATION_SECTIONS}
+    return TranslationSettings(**changed_by_name(sections, named))
 
 
 def data_from(text: DataSettings | str | Path) -> DataSettings:

@@ -41,6 +41,9 @@ class LossSettings:
     """Words in a window's sample, on average. More of them come closer to the full softmax, and cost more."""
     power: float = 0.75
     """Words are drawn as often as count ** power says. 1: as often as the training text has them, 0: all alike."""
+    label_smoothing: float = 0.0
+    """Share of the target's probability that is spread evenly over all words (Szegedy et al. 2016). Perplexities of the
+    training text leave it out."""
 
     def __post_init__(self) -> None:
         check_types(self, "loss")
@@ -50,6 +53,15 @@ class LossSettings:
             self.softmax == "full" or self.kind != "augmented_2016",
             "loss.softmax sampled: augmented_2016 compares the whole prediction with the similar words: set loss.kind "
             "to augmented",
+        )
+        require(
+            0 <= self.label_smoothing < 1,
+            f"loss.label_smoothing is a share and must be in [0, 1), got {self.label_smoothing}",
+        )
+        require(
+            self.label_smoothing == 0 or (self.softmax == "full" and self.kind != "interpolated"),
+            "loss.label_smoothing is over all words, beside the cross-entropy: set loss.softmax to full, and loss.kind "
+            "to cross_entropy or augmented",
         )
         require(self.temperature > 0, f"loss.temperature must be positive, got {self.temperature}")
         require(self.weight >= 0, f"loss.gamma must not be negative, got {self.gamma}")

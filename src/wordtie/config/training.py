@@ -14,8 +14,9 @@ from wordtie.errors import require
 class TrainingSettings:
     """How the parameters are found. Losses are summed over time and averaged over streams."""
 
-    optimiser: Literal["sgd", "adam", "rmsprop"] = "sgd"
-    """How the gradient moves the parameters: `sgd`, `adam` or `rmsprop`. `sgd` is plain, as in most of the papers."""
+    optimiser: Literal["sgd", "adam", "rmsprop", "adadelta"] = "sgd"
+    """How gradients move parameters: `sgd`, `adam`, `rmsprop` or `adadelta`. `sgd` is plain, as in most of the
+    papers. `adadelta` is that of Zeiler 2012, with which attention models of translation were trained."""
     lr: float = 1.0
     """Learning rate; `adam` and `rmsprop` want about 0.001. With `sgd` it refers to the loss summed over the `steps`
     and averaged over the `streams`. The steps of `adam` and `rmsprop` do not depend on the scale of the loss."""
@@ -36,10 +37,10 @@ class TrainingSettings:
     beta1: float = 0.9
     """Adam's decay of the mean gradient."""
     beta2: float | None = None
-    """Decay of the mean squared gradient. None: Adam 0.999, RMSprop 0.99."""
+    """Decay of the mean squared gradient. None: Adam 0.999, RMSprop 0.99, Adadelta 0.95."""
     sparse_updates: bool | None = None
     """Update only the rows of word matrices that a window used. They then have no mean gradient (`beta1`).
-    None: if it can be done, that is with loss.softmax sampled, an optimiser other than rmsprop, and neither
+    None: if it can be done, that is with loss.softmax sampled, with sgd or adam, and neither
     weight_decay, noise.l2 nor noise.output_vector_dropout, which need every row."""
     weight_decay: float = 0.0
     """lambda: lambda times each parameter is added to its gradient after clipping. This is the gradient of lambda / 2 *
@@ -104,7 +105,7 @@ class TrainingSettings:
         )
         require(self.lr > 0, f"training.lr must be positive, got {self.lr}")
         require(
-            self.optimiser == "sgd" or self.lr <= LARGEST_OF_ADAPTIVE,
+            self.optimiser in ("sgd", "adadelta") or self.lr <= LARGEST_OF_ADAPTIVE,
             f"training.lr {self.lr:g} is a rate for sgd; {self.optimiser} moves each parameter by about the rate "
             "itself: set training.lr to about 0.001",
         )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from wordtie.config import Settings
+from wordtie.config import Settings, TranslationSettings
 from wordtie.config.loss import AUGMENTED
 from wordtie.config.paths import path_of
 
@@ -85,3 +85,29 @@ def unused_settings(settings: Settings) -> list[str]:
             section, getattr(settings, section), {field: why.format(loss=settings.loss, training=settings.training)}
         )
     return found
+
+
+def unused_translation_settings(settings: TranslationSettings) -> list[str]:
+    """The same, of a translation model."""
+    loss, noise, training, data = settings.loss, settings.noise, settings.training, settings.data
+    reasons = {
+        "loss": {
+            name: f"loss.kind {loss.kind}"
+            for name, kinds in {
+                "temperature": ("augmented", "interpolated"),
+                "gamma": AUGMENTED,
+                "form": AUGMENTED,
+                "beta": ("interpolated",),
+                "gradient_through_target": (*AUGMENTED, "interpolated"),
+            }.items()
+            if loss.kind not in kinds
+        },
+        "noise": dict.fromkeys(("gamma", "side"), "noise.kind none") if noise.kind == "none" else {},
+        "data": {} if data.units == "words" else {"min_count": f"data.units {data.units}"},
+        "training": {
+            **({} if training.schedule == "epoch" else {"decay_after": f"training.schedule {training.schedule}"}),
+            **({"decay": "training.schedule cosine"} if training.schedule == "cosine" else {}),
+            **({} if training.optimiser == "adam" else {"beta1": "an optimiser that is not adam"}),
+        },
+    }
+    return [line for section, why in reasons.items() for line in unused(section, getattr(settings, section), why)]

@@ -12,6 +12,7 @@ from wordtie.config import LossSettings
 from wordtie.kernels.softmax.loss import Pull, softmax_loss
 from wordtie.losses.augmented import AugmentedLoss
 from wordtie.losses.interpolated import Interpolated
+from wordtie.losses.label_smoothing import LabelSmoothing
 from wordtie.losses.loss import CrossEntropy, Loss, LossSum, Scoring
 from wordtie.losses.sampled import CandidateSampler, SampledLoss
 
@@ -45,6 +46,8 @@ def build_loss(
     `sparse` its gradients of word matrices are sparse tensors of rows. Raises `ValueError` if the counts are missing.
     """
     full = _full(settings, fused, precision)
+    if settings.label_smoothing:
+        return LabelSmoothing(full, settings.label_smoothing)
     if settings.softmax == "full":
         return full
     if count_V is None:

@@ -51,5 +51,5 @@ def check_size(settings: Settings, words: int, device: torch.device) -> None:
         return
     with torch.device("meta"):  # shapes without memory
         parameters = LanguageModel(settings.model, words).parameter_count()
-    moments = {"sgd": 0, "adam": 2, "rmsprop": 1}[settings.training.optimiser]
+    moments = {"sgd": 0, "adam": 2, "rmsprop": 1, "adadelta": 2}[settings.training.optimiser]
     check_fits(parameters, 2 + moments, "take a smaller model.hidden, model.layers or data.vocabulary_size")

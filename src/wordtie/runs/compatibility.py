@@ -14,14 +14,14 @@ from typing import Any
 
 import yaml
 
-from wordtie.config import MAY_CHANGE_ON_RESUME, Settings, from_dict, resolved, to_dict
+from wordtie.config import MAY_CHANGE_ON_RESUME, AnySettings, Settings, from_dict, resolved, settings_from_dict, to_dict
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import RunFolderError, SettingsError
 from wordtie.runs.layout import SETTINGS
 from wordtie.storage.opening import read_regular
 
 
-def decisive(settings: Settings) -> dict[str, Any]:
+def decisive(settings: AnySettings) -> dict[str, Any]:
     """`section.name` to value, of all but `MAY_CHANGE_ON_RESUME`; a cosine over the epochs depends on their number."""
     passing = {f"training.{name}" for name in MAY_CHANGE_ON_RESUME}
     if settings.training.schedule == "cosine" and settings.training.tokens is None:
@@ -60,10 +60,10 @@ def settled(settings: Settings, data: PreparedData) -> Settings:
     return replace(settings, data=replace(settings.data, min_count=data.info.policy.min_count))
 
 
-def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+def difference(before: Mapping[str, Any], now: Mapping[str, Any], kind: type[AnySettings] = Settings) -> str:
     """What a run had otherwise, as `training.lr (1.0, now 0.5)`; empty where nothing differs."""
     try:
-        then, since = (from_dict(each["settings"]) for each in (before, now))
+        then, since = (settings_from_dict(each["settings"], kind) for each in (before, now))
     except SettingsError as error:
         return str(error)
     texts = changed(before["texts"], now["texts"], "text of ")
@@ -75,7 +75,7 @@ def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     return ", ".join(other)
 
 
-def changed_settings(then: Settings, now: Settings, but: tuple[str, ...] = ("data.corpus",)) -> list[str]:
+def changed_settings(then: AnySettings, now: AnySettings, but: tuple[str, ...] = ("data.corpus",)) -> list[str]:
     """Those that decide the numbers of a run, and differ; what one leaves to the text to decide is left to the text."""
     by_text = ("data.min_count",) if None in (then.data.min_count, now.data.min_count) else ()
     return changed(decisive(then), decisive(now), but=(*but, *by_text))

@@ -60,6 +60,8 @@ class TrainingResult(RunResult):
     """Of the n-gram model of the same text: order, n-grams, bytes, seconds, and the same figures; None without one."""
     mixture: dict[str, Any] | None = None
     """Of the mixture of both: its weights, and the same figures."""
+    translation: dict[str, Any] | None = None
+    """Of a translation model: BLEU of the validation and the test text, with signature and interval."""
     earlier: list[dict[str, Any]] | None = None
     """Of the test text of each run that this one extends: tokens, and the perplexity of network and mixture, before
     and now; None if there is none. The tokens are those of that run: a word that it did not know is `<unk>`."""

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from torch import Tensor
 
@@ -47,7 +47,7 @@ from wordtie.runs.sealed import finish_publishing, publish, read_model_files
 from wordtie.storage.atomic import file_sha256, remove_leftovers, saving, stage_prefix
 from wordtie.storage.lock import LOCK, hold, open_lock, release
 
-LANGUAGE_MODEL, WORD2VEC = "language_model", "word2vec"
+LANGUAGE_MODEL, WORD2VEC, TRANSLATION = "language_model", "word2vec", "translation"
 Mode: TypeAlias = Literal["new", "resume", "overwrite"]
 """What to do with a run that is in the folder already: refuse, continue it, replace it."""
 NGRAM = "ngram"
@@ -57,6 +57,7 @@ OPENERS = {
     NGRAM: "`wordtie evaluate`, `wordtie surprisal` or `wordtie predict`",
     MIXTURE: "`wordtie evaluate`, `wordtie surprisal` or `wordtie predict`",
     WORD2VEC: "`wordtie vectors` or `wordtie similarity`",
+    TRANSLATION: "`wordtie translate`",
 }
 """Kind of model to the commands for it."""
 
@@ -74,7 +75,7 @@ class SavedModel:
 
 
 @dataclass(frozen=True)
-class StoredModel:
+class SealedModel:
     """A model of any kind, sealed and whole."""
 
     folder: Path
@@ -82,7 +83,22 @@ class StoredModel:
     config: Stored
     content: mmap.mmap | bytes
     """Of the file that holds the numbers, mapped into memory."""
+    tokenizer_file: bytes
+    """Content of `tokenizer.json`."""
+
+
+@dataclass(frozen=True)
+class StoredModel(SealedModel):
+    """A model over the words of one vocabulary."""
+
     tokenizer: Tokenizer
+
+
+class Savable(Protocol):
+    """A tokenizer of any kind."""
+
+    def save(self, path: Path) -> None:
+        """Write `tokenizer.json`. Raises `SaveError`."""
 
 
 def write_language_model(folder: Path, model: SavedModel) -> None:
@@ -105,13 +121,13 @@ def understand_language_model(stored: StoredModel) -> SavedModel:
     return SavedModel(settings, tensors, stored.tokenizer, config.get("texts", {}))
 
 
-def trained_config(stored: StoredModel) -> Config:
+def trained_config(stored: SealedModel) -> Config:
     """The config of a model that was trained on a text. Raises `RunFolderError`."""
     with sound(stored.folder / CONFIG):
         return check_config(stored.config, Config)
 
 
-def read_tensors(stored: StoredModel) -> dict[str, Tensor]:
+def read_tensors(stored: SealedModel) -> dict[str, Tensor]:
     """The numbers of a model that is stored as safetensors. Raises `RunFolderError`."""
     with sound(stored.folder / MODEL):
         return parse_tensors(bytes(stored.content))
@@ -128,14 +144,14 @@ def check_fits(folder: Path, tensors: Mapping[str, Tensor], expected: Callable[[
 
 
 def write_model(
-    folder: Path, kind: str, config: dict[str, Any], tensors: dict[str, Tensor], tokenizer: Tokenizer
+    folder: Path, kind: str, config: dict[str, Any], tensors: dict[str, Tensor], tokenizer: Savable
 ) -> None:
     """Write config, model, tokenizer, then the manifest. Raises `SaveError`."""
     write_sealed(folder, kind, config, partial(save_tensors, tensors, metadata={"format": "pt"}), tokenizer)
 
 
 def write_sealed(
-    folder: Path, kind: str, config: dict[str, Any], write: Callable[[Path], object], tokenizer: Tokenizer
+    folder: Path, kind: str, config: dict[str, Any], write: Callable[[Path], object], tokenizer: Savable
 ) -> None:
     """As `write_model`, of a model of any kind; `write` makes its file."""
     with saving(folder):
@@ -163,6 +179,19 @@ def read_model(folder: Path, kind: str) -> tuple[Config, dict[str, Tensor], Toke
 
 
 def open_stored(folder: Path, *kinds: str) -> StoredModel:
+    """The model of a sealed run folder, of one of these kinds, which are over the words of one vocabulary.
+
+    Raises `RunFolderError` as `open_sealed` does.
+    """
+    sealed = open_sealed(folder, *kinds)
+    tokenizer = Tokenizer.from_bytes(sealed.tokenizer_file, folder / TOKENIZER)
+    with sound(folder / CONFIG):
+        if sealed.config["words"] != len(tokenizer.vocabulary):
+            raise ValueError(f"words is {sealed.config['words']}, but {TOKENIZER} has {len(tokenizer.vocabulary)}")
+    return StoredModel(**vars(sealed), tokenizer=tokenizer)
+
+
+def open_sealed(folder: Path, *kinds: str) -> SealedModel:
     """The model of a sealed run folder, of one of these kinds.
 
     Raises `RunFolderError` if a file is missing, is not what the manifest says, is from a newer version, or does not
@@ -178,11 +207,7 @@ def open_stored(folder: Path, *kinds: str) -> StoredModel:
         raise RunFolderError(f"{folder / CONFIG}: holds a {found} model, not a {kinds[0]} model: open it with {opener}")
     with sound(folder / CONFIG):
         config = check_config(head, Stored)
-    tokenizer = Tokenizer.from_bytes(bytes(contents[TOKENIZER]), folder / TOKENIZER)
-    with sound(folder / CONFIG):
-        if config["words"] != len(tokenizer.vocabulary):
-            raise ValueError(f"words is {config['words']}, but {TOKENIZER} has {len(tokenizer.vocabulary)}")
-    return StoredModel(folder, kind, config, contents[MODEL], tokenizer)
+    return SealedModel(folder, kind, config, contents[MODEL], bytes(contents[TOKENIZER]))
 
 
 @contextmanager

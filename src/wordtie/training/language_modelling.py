@@ -90,14 +90,19 @@ class LanguageModelling:
         """Each layer's parts, (B, H): an epoch starts from zeros."""
         return self.model.initial_state(self.settings.training.streams)
 
-    def batches(self, start: int) -> Iterator[Batch]:
-        """The windows of the training text from number `start` on."""
+    def batches(self, start: int, epoch: int = 1) -> Iterator[Batch]:
+        """The windows of the training text from number `start` on, the same in each epoch."""
         training, device = self.settings.training, self.model.device
         eos_id = self.data.vocabulary.eos_id
         for inputs_TB, targets_TB in batches(
             self.data.train, training.streams, training.steps, eos_id=eos_id, start=start
         ):
             yield window(torch.from_numpy(inputs_TB).to(device), torch.from_numpy(targets_TB).to(device))
+
+    def tokens_before(self, batch: int, epoch: int = 1) -> int:
+        """T tokens of each stream for a window; the last one of an epoch may be short."""
+        training = self.settings.training
+        return min(training.streams * batch * training.steps, self.tokens_per_epoch)
 
     def prepare_for_training(self) -> None:
         """Fast kernels in the run's precision, and dropout on."""

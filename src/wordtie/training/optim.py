@@ -51,15 +51,22 @@ def _rmsprop(parameters: Parameters, settings: TrainingSettings) -> torch.optim.
     return torch.optim.RMSprop(parameters, lr=settings.lr, alpha=alpha, weight_decay=settings.weight_decay)
 
 
+def _adadelta(parameters: Parameters, settings: TrainingSettings) -> torch.optim.Optimizer:
+    rho = 0.95 if settings.beta2 is None else settings.beta2
+    return torch.optim.Adadelta(parameters, lr=settings.lr, rho=rho, weight_decay=settings.weight_decay)
+
+
 OPTIMISERS: dict[str, Callable[[Parameters, TrainingSettings], torch.optim.Optimizer]] = {
     "sgd": _sgd,
     "adam": _adam,
     "rmsprop": _rmsprop,
+    "adadelta": _adadelta,
 }
 SLOTS: dict[str, tuple[str, ...]] = {
     "sgd": (),
     "adam": ("step", "exp_avg", "exp_avg_sq"),
     "rmsprop": ("step", "square_avg"),
+    "adadelta": ("step", "square_avg", "acc_delta"),
 }
 """What each keeps for a parameter from its first step on, as PyTorch names it."""
 

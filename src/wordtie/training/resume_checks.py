@@ -1,4 +1,4 @@
-"""Whether a checkpoint's tensors and position are those of a run of these settings over this text.
+"""Whether a checkpoint's tensors and position are those of a run of this task.
 
 Nobody can prove that a checkpoint was never edited. But most of what it holds follows from the rest: which tensors
 there are and of what sizes, how many steps the optimiser has taken, how many tokens a window is over.
@@ -10,31 +10,30 @@ import math
 
 import torch
 
-from wordtie.config import Settings, TrainingSettings
-from wordtie.data.batches import stream_length, window_count
+from wordtie.config import AnySettings, Settings, TrainingSettings
 from wordtie.models.language_model import WORD_MATRICES
 from wordtie.runs.parameters import Shape, check_numbers, check_tensors, shapes
 from wordtie.runs.result import Position
 from wordtie.training.optim import SLOTS
 from wordtie.training.run_state import RunState
 from wordtie.training.schedule import Budget, averaging_begins, budget_of, windows_done
-from wordtie.training.task import Tensors
+from wordtie.training.task import Task, Tensors
 
 LARGEST_STEP = 2**24
 """Optimisers count their steps in float32, which stays at this number."""
 
 
-def check_position(position: Position, settings: TrainingSettings, words: int) -> None:
-    """Compare a position with a training text of so many words. Raises `ValueError`."""
-    windows = window_count(words, settings.streams, settings.steps)
+def check_position(position: Position, settings: TrainingSettings, task: Task) -> None:
+    """Compare a position with the task's batches. Raises `ValueError`."""
+    windows = task.batches_per_epoch
     if position.window > windows:
         raise ValueError(f"position.window is {position.window}, but an epoch has {windows} windows")
-    tokens = settings.streams * min(position.window * settings.steps, stream_length(words, settings.streams))
+    tokens = task.tokens_before(position.window, position.epoch)
     if position.tokens != tokens:
         raise ValueError(f"position.tokens is {position.tokens}, but {tokens} after {position.window} windows")
     if position.window == 0 and position.nats != 0:
         raise ValueError(f"position.nats is {position.nats} at the start of an epoch")
-    _check_history(position, budget_of(settings, windows, settings.streams * stream_length(words, settings.streams)))
+    _check_history(position, budget_of(settings, windows, task.tokens_per_epoch))
 
 
 def _check_history(position: Position, budget: Budget) -> None:
@@ -50,12 +49,11 @@ def _check_history(position: Position, budget: Budget) -> None:
         )
 
 
-def check_resumable(tensors: Tensors, state: RunState, position: Position, settings: Settings, words: int) -> None:
+def check_resumable(tensors: Tensors, state: RunState, position: Position, settings: AnySettings, task: Task) -> None:
     """Compare a checkpoint's tensors with those of a fresh `state` at that position. Raises `ValueError`."""
     training = settings.training
-    check_position(position, training, words)
-    windows = window_count(words, training.streams, training.steps)
-    budget = budget_of(training, windows, training.streams * stream_length(words, training.streams))
+    check_position(position, training, task)
+    budget = budget_of(training, task.batches_per_epoch, task.tokens_per_epoch)
     taken = windows_done(budget, position)
     finished = range(1, len(position.history) + 1)
     patience = training.average_patience
@@ -69,14 +67,14 @@ def check_resumable(tensors: Tensors, state: RunState, position: Position, setti
         slot = name.rpartition(".")[2] if name.startswith("optimiser.") else ""
         if slot == "step" and float(tensor) != min(taken, LARGEST_STEP):
             raise ValueError(f"{name} is {float(tensor):g}, but {taken} steps were taken")
-        if slot in ("exp_avg_sq", "square_avg") and float(tensor.min()) < 0:
+        if slot in ("exp_avg_sq", "square_avg", "acc_delta") and float(tensor.min()) < 0:
             raise ValueError(f"{name} is a mean of squares, and has a negative number")
         if position.window == 0 and name.startswith("state.") and bool(tensor.any()):
             raise ValueError(f"{name} is not zero at the start of an epoch")
 
 
 def _expected(
-    tensors: Tensors, state: RunState, position: Position, settings: Settings, taken: int, averages: bool
+    tensors: Tensors, state: RunState, position: Position, settings: AnySettings, taken: int, averages: bool
 ) -> dict[str, Shape]:
     """As `RunState.tensors` names and makes them."""
     model = shapes(state.model.state_dict())
@@ -92,10 +90,11 @@ def _expected(
     expected["rng.cpu"] = (tuple(torch.get_rng_state().shape), torch.uint8)
     if "rng.cuda" in tensors:  # whether there is one depends on where the run was, not where it resumes
         expected["rng.cuda"] = ((math.prod(tensors["rng.cuda"].shape),), torch.uint8)
+    updates_rows = isinstance(settings, Settings) and settings.has_sparse_updates
     names = {id(parameter): name for name, parameter in state.model.named_parameters()}
     ordered = (parameter for group in state.optimiser.param_groups for parameter in group["params"])
     for number, name in enumerate(map(names.__getitem__, map(id, ordered)) if taken else ()):
-        has_mean = not (settings.has_sparse_updates and name in WORD_MATRICES)
+        has_mean = not (updates_rows and name in WORD_MATRICES)
         for slot in SLOTS[settings.training.optimiser]:
             if has_mean or slot != "exp_avg":  # row updates have no mean gradient
                 expected[f"optimiser.{number}.{slot}"] = ((), torch.float32) if slot == "step" else parameters[name]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from wordtie.config import Settings, from_dict, to_dict
+from wordtie.config import AnySettings, Settings, settings_from_dict, to_dict
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import RunFolderError, SettingsError
 from wordtie.runs import checkpoint, provenance, run_folder
@@ -19,7 +20,7 @@ from wordtie.runs.record import read_record
 from wordtie.storage.atomic import write_text
 from wordtie.training.resume_checks import check_resumable
 from wordtie.training.run_state import RunState
-from wordtie.training.task import Tensors
+from wordtie.training.task import Task, Tensors
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,29 @@ class Resumable:
     record: dict[str, Any]
 
 
-def read_resumable(folder: Path, settings: Settings) -> Resumable | None:
+@dataclass(frozen=True)
+class RunRecord:
+    """What a run of some kind of model is known by, and how its model is written."""
+
+    settings: AnySettings
+    identity: dict[str, Any]
+    """What a checkpoint says of its run: see `wordtie.runs.compatibility`."""
+    write_model: Callable[[Path, Tensors], None]
+    """Makes tensors the run folder's model. Raises `SaveError`."""
+
+
+def language_model_record(settings: Settings, data: PreparedData) -> RunRecord:
+    """The record of a run that trains a language model."""
+    known_by = identity(settings, data)
+
+    def write(folder: Path, tensors: Tensors) -> None:
+        model = run_folder.SavedModel(settings, tensors, data.tokenizer, known_by["texts"])
+        run_folder.write_language_model(folder, model)
+
+    return RunRecord(settings, known_by, write)
+
+
+def read_resumable(folder: Path, settings: AnySettings) -> Resumable | None:
     """The checkpoint of a run with these settings; None if the run has none yet.
 
     Checked before a text is read for nothing; the text itself is checked by `RunWriter.begin`. Raises `RunFolderError`
@@ -44,7 +67,7 @@ def read_resumable(folder: Path, settings: Settings) -> Resumable | None:
     with checkpoint.wrap_record_errors(path):
         try:
             _, before = read_record(record)
-            other = changed_settings(from_dict(before["settings"]), settings)
+            other = changed_settings(settings_from_dict(before["settings"], type(settings)), settings)
         except SettingsError as error:
             other = [str(error)]
     if other:
@@ -67,23 +90,19 @@ def incompatible_run(folder: Path, other: str) -> RunFolderError:
 class RunWriter:
     """Writes one run into its folder: settings, metrics, checkpoints, the model. Used under the folder's lock."""
 
-    def __init__(
-        self, folder: Path, settings: Settings, data: PreparedData, mode: run_folder.Mode, resumable: Resumable | None
-    ) -> None:
+    def __init__(self, folder: Path, record: RunRecord, mode: run_folder.Mode, resumable: Resumable | None) -> None:
         self.folder = folder
-        self.settings = settings
-        self.tokenizer = data.tokenizer
-        self.identity = identity(settings, data)
+        self.settings = record.settings
+        self.record = record
         self.replaces = mode == "overwrite"
         self.how_to_resume = "" if mode == "resume" else "with --resume "
         self.resumable = resumable
         self.metrics = Metrics(folder)
-        self.words = len(data.train)
 
-    def begin(self, state: RunState) -> None:
+    def begin(self, state: RunState, task: Task) -> None:
         """Bring the run to where its checkpoint is, or save its start. Raises `RunFolderError`, `SaveError`."""
         if self.resumable:
-            self._restore(self.resumable, state)
+            self._restore(self.resumable, state, task)
         else:
             self.checkpoint(state)
         if self.replaces:  # not before there was room for the new run; the model stays until there is another
@@ -110,21 +129,20 @@ class RunWriter:
     def checkpoint(self, state: RunState) -> None:
         """Save everything that decides what comes next. Raises `SaveError`."""
         state.position.metrics_length = self.metrics.length
-        record = {"position": asdict(state.position), "identity": self.identity}
+        record = {"position": asdict(state.position), "identity": self.record.identity}
         checkpoint.save(self.folder / CHECKPOINT, state.tensors(), record)
 
     def export(self, tensors: Tensors) -> None:
         """Make these parameters the run folder's model. Raises `SaveError`."""
-        model = run_folder.SavedModel(self.settings, tensors, self.tokenizer, self.identity["texts"])
-        run_folder.write_language_model(self.folder, model)
+        self.record.write_model(self.folder, tensors)
 
-    def _restore(self, resumable: Resumable, state: RunState) -> None:
+    def _restore(self, resumable: Resumable, state: RunState, task: Task) -> None:
         """Take everything back. Raises `RunFolderError` if the text is not the run's."""
         with checkpoint.wrap_record_errors(resumable.path):
             position, before = read_record(resumable.record)
-            other = difference(before, self.identity)
+            other = difference(before, self.record.identity, type(self.settings))
             if not other:
-                check_resumable(resumable.tensors, state, position, self.settings, self.words)
+                check_resumable(resumable.tensors, state, position, self.settings, task)
                 state.restore(resumable.tensors, position)
         if other:
             raise incompatible_run(self.folder, other)

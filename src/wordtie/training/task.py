@@ -36,7 +36,7 @@ class Validation:
     """What one validation gave."""
 
     objective: float
-    """What epochs are compared by; less is better. A perplexity, or a negative BLEU."""
+    """What epochs are compared by: a positive number, less is better. A perplexity, or what a BLEU lacks."""
     figures: dict[str, float]
     """Lines of `metrics.jsonl`, by name."""
     diverged: str
@@ -77,8 +77,11 @@ class Task(Protocol):
     def initial_state(self) -> State:
         """The state that an epoch starts with."""
 
-    def batches(self, start: int) -> Iterator[Batch]:
+    def batches(self, start: int, epoch: int = 1) -> Iterator[Batch]:
         """The batches of an epoch from number `start` on, always in the same order for the same epoch."""
+
+    def tokens_before(self, batch: int, epoch: int = 1) -> int:
+        """Target words of the batches of an epoch that come before number `batch`."""
 
     def prepare_for_training(self) -> None:
         """Choose kernels and precision, and training mode, before the batches of an epoch."""

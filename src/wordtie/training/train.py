@@ -25,7 +25,7 @@ from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
 from wordtie.training.rehearsal import Texts, read_texts, settings_to_extend, with_earlier_texts
 from wordtie.training.run_state import RunState
-from wordtie.training.run_writer import RunWriter, read_resumable
+from wordtie.training.run_writer import RunWriter, language_model_record, read_resumable
 from wordtie.training.trainer import Trainer
 from wordtie.training.warm_start import load_start, read_start
 
@@ -77,7 +77,7 @@ def train(
         started_from = load_start(start, settings, task.model, data) if start else ""
         optimiser = build_optimiser(settings.training, parameter_groups(task.model, settings.training.word_rate))
         state = RunState(task.model, optimiser, task.initial_state(), Position(started_from=started_from))
-        writer = RunWriter(folder, settings, data, mode, resumable)
+        writer = RunWriter(folder, language_model_record(settings, data), mode, resumable)
         result = Trainer(task, settings.training, state, writer, str(precision).removeprefix("torch.")).run()
         return finish(result, ngram, texts, task)
 

@@ -67,7 +67,7 @@ class Trainer:
     def run(self) -> TrainingResult:
         """Train until the budget is used up, or until patience or time runs out; then measure the model."""
         state = self.state
-        self.writer.begin(state)
+        self.writer.begin(state, self.task)
         self.seconds_before = state.position.seconds
         if not why_finished(self.training, self.budget, state.position):
             state.position.add_precision(self.precision)
@@ -107,7 +107,7 @@ class Trainer:
             if state.position.window == task.batches_per_epoch:
                 self.begin_epoch()
             windows = end - windows_done(self.budget, state.position)
-            for batch in islice(task.batches(start=state.position.window), windows):
+            for batch in islice(task.batches(state.position.window, state.position.epoch), windows):
                 if not self.train_on(batch, end):
                     return False
         return True

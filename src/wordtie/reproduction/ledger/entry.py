@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Protocol
 
-from wordtie.config import Settings
-from wordtie.data.token_file import PreparedData
+from wordtie.config import AnySettings
 from wordtie.errors import RunFolderError
 from wordtie.reproduction.ledger import ledger
 from wordtie.reproduction.ledger.record import About, Curve, Stage
@@ -24,7 +24,15 @@ RESULT = ("precision", "epochs", "best_epoch", "seconds")
 SCORES = tuple(f"{split}_{unit}" for split in ("valid", "test") for unit in ("perplexity", "nats", "tokens"))
 
 
-def about(row: Row, settings: Settings, data: PreparedData) -> About:
+class Texts(Protocol):
+    """Prepared data of any kind."""
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """SHA-256 of the text of each split."""
+
+
+def about(row: Row, settings: AnySettings, data: Texts) -> About:
     """What an entry says of its run."""
     return {
         "row": row.name,
@@ -35,7 +43,7 @@ def about(row: Row, settings: Settings, data: PreparedData) -> About:
     }
 
 
-def texts(settings: Settings, data: PreparedData) -> dict[str, str]:
+def texts(settings: AnySettings, data: Texts) -> dict[str, str]:
     """The corpus, and the SHA-256 of each split's text."""
     return {"corpus": settings.data.corpus, **data.texts}
 

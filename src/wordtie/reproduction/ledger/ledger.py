@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
-from wordtie.config import RUNTIME_ONLY, Settings, from_dict, resolved
+from wordtie.config import RUNTIME_ONLY, AnySettings, resolved, settings_from_dict
 from wordtie.errors import DataError, SettingsError
 from wordtie.reproduction.ledger.earlier import with_earlier
 from wordtie.reproduction.ledger.record import STAGES, Entry, score_of
-from wordtie.reproduction.papers.row import Row
+from wordtie.reproduction.papers.row import Row, settings_of
 from wordtie.storage.atomic import write_text
 from wordtie.storage.strict_json import conform, parse
 
@@ -162,7 +162,7 @@ def ever(entry: Entry, name: str) -> Iterator[Any]:
         yield from part.get(f"{name}s", [part[name]] if name in part else [])
 
 
-def configuration(settings: Settings) -> dict[str, Any]:
+def configuration(settings: AnySettings) -> dict[str, Any]:
     """What decides the numbers of a run, as plain values."""
     values = resolved(settings)
     for name in RUNTIME_ONLY:
@@ -170,13 +170,14 @@ def configuration(settings: Settings) -> dict[str, Any]:
     return values
 
 
-def same_configuration(entry: Entry, settings: Settings) -> bool:
+def same_configuration(entry: Entry, settings: AnySettings) -> bool:
     """Whether an entry's run had these settings; one that its version did not know had what is its default now.
 
     What was counted rather than trained has settings of its text alone.
     """
     try:
-        before, now = configuration(from_dict(entry["configuration"])), configuration(settings)
+        before = configuration(settings_from_dict(entry["configuration"], type(settings)))
+        now = configuration(settings)
     except SettingsError:
         return False
     return bool(before["data"] == now["data"] if set(entry["configuration"]) == {"data"} else before == now)
@@ -186,7 +187,7 @@ def is_stale(entry: Entry, row: Row) -> bool:
     """Whether the row, or a later stage of it, has been given other settings since."""
     changed = [stage["changed"] for stage in entry.get(STAGES, ())[1:]]
     try:
-        same = same_configuration(entry, row.settings(entry["seed"]))
+        same = same_configuration(entry, settings_of(row, entry["seed"]))
     except SettingsError:
         return True
     return not same or changed != [dict(changes) for changes in row.later_stages[: len(changed)]]

@@ -1,8 +1,9 @@
-"""Press & Wolf (2017): the tables that are not perplexities. Word similarity, agreement of embeddings, translation."""
+"""Press & Wolf (2017): the tables that are not perplexities. Word similarity, and agreement of embeddings."""
 
 from __future__ import annotations
 
 from wordtie.reproduction.papers.press_wolf_2017 import PAPER, table_5, table_6, table_7
+from wordtie.reproduction.papers.press_wolf_2017_translation import translation
 from wordtie.reproduction.papers.row import Published, Row, table_of
 
 BENCHMARKS = ("SimLex-999", "Verb-143", "MEN", "Rare-Word", "MTurk-771")
@@ -27,14 +28,6 @@ TABLE_4 = {
     "large": (0.16, 0.45, 0.77),
 }
 """Spearman's rho between the similarities of all pairs of words: input-output, input-tied, output-tied."""
-TABLE_1 = {"en-fr": (2e3, 7e3, 85e3), "en-de": (3e3, 11e3, 80e3)}
-"""BPE subwords only in the source, only in the target, in both."""
-TABLE_8 = {
-    "en-fr": {"baseline": (168e6, 29.49, 33.13), "decoder-wt": (122e6, 29.47, 33.26), "twwt": (80e6, 29.43, 33.46)},
-    "en-de": {"baseline": (165e6, 20.96, 16.79), "decoder-wt": (119e6, 21.09, 16.54), "twwt": (79e6, 21.02, 17.15)},
-}
-"""Parameters; BLEU on validation and test."""
-TRANSLATION = "not built yet: translation"
 ON_IMDB = "text8 is not in the catalogue; measured on IMDB instead: docs/word-vectors.md"
 NOT_RUN = {
     "table-2/": ON_IMDB,
@@ -86,22 +79,6 @@ def agreement() -> list[Row]:
                 rows.append(drawn(name, label, published, "wt", "agreement_with_small", pair.replace("-", "~")))
             else:
                 rows.append(apart(name, label, published))
-    return rows
-
-
-def translation() -> list[Row]:
-    """Tables 1 and 8."""
-    rows = []
-    for pair, subwords in TABLE_1.items():
-        published = Published(values=dict(zip(("source only", "target only", "both"), subwords, strict=True)))
-        rows.append(
-            Row(f"{PAPER}/table-1/{pair}", f"BPE subwords, {pair}", published, kind="other", not_run=TRANSLATION)
-        )
-    for pair, models in TABLE_8.items():
-        for model, (parameters, valid, test) in models.items():
-            published = Published(parameters=parameters, values={"valid BLEU": valid, "test BLEU": test})
-            name = f"{PAPER}/table-8/{pair}-{model}"
-            rows.append(Row(name, f"{pair}, {model}", published, kind="other", not_run=TRANSLATION))
     return rows
 
 

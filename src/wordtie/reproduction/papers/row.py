@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from wordtie.config import Settings, from_dict, to_dict
+from wordtie.config import AnySettings, Settings, TranslationSettings, from_dict, settings_from_dict, to_dict
 
 Changes: TypeAlias = Mapping[str, Any]
-Kind: TypeAlias = Literal["train", "kneser_ney", "drawn", "other"]
-"""`train`: a model. `kneser_ney`: n-grams. `drawn`: a figure or table made from other rows' results. `other`: not made
-by training a language model from settings; such a row says why it is not run."""
+Kind: TypeAlias = Literal["train", "translation", "kneser_ney", "drawn", "other"]
+"""`train`: a language model. `translation`: a translation model. `kneser_ney`: n-grams. `drawn`: a figure or table made
+from other rows' results. `other`: not made by training a model from settings; such a row says why it is not run."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,20 @@ class Row:
             section, _, setting = name.partition(".")
             values.setdefault(section, {})[setting] = value
         return from_dict(values)
+
+
+def settings_of(row: Row, seed: int = 1) -> AnySettings:
+    """The whole configuration of a row of any kind. Raises `SettingsError` for a setting that is not known."""
+    return translation_settings(row, seed) if row.kind == "translation" else row.settings(seed)
+
+
+def translation_settings(row: Row, seed: int = 1) -> TranslationSettings:
+    """The configuration of a row that trains a translation model."""
+    values = to_dict(TranslationSettings())
+    for name, value in {**row.changes, "training.seed": seed}.items():
+        section, _, setting = name.partition(".")
+        values.setdefault(section, {})[setting] = value
+    return settings_from_dict(values, TranslationSettings)
 
 
 def cited(table: str, label_and_test: Mapping[str, Published]) -> dict[str, Row]:

@@ -37,7 +37,7 @@ def runnable(rows: Sequence[Row], named_in_full: Sequence[str], results: Path) -
     here, reasons = [], []
     entries = read_sound(results)[0] if any(row.kind == "drawn" for row in rows) else []
     for row in rows:
-        impossible = row.not_run or row.kind not in ("train", "kneser_ney")
+        impossible = row.not_run or row.kind not in ("train", "translation", "kneser_ney")
         too_large = row.needs == "gpu" and not torch.cuda.is_available() and row.name not in named_in_full
         if impossible or too_large:
             reasons.append(f"{row.name}: {_why_left_out(row, entries)}")

@@ -10,10 +10,9 @@ import contextlib
 import dataclasses
 import math
 import time
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from wordtie.config import Settings
 from wordtie.console import tell
@@ -22,11 +21,14 @@ from wordtie.data.token_file import PreparedData
 from wordtie.errors import DivergedError, RunFolderError
 from wordtie.reproduction.ledger import ledger
 from wordtie.reproduction.ledger.entry import about, curve, stage_entry, texts
-from wordtie.reproduction.ledger.record import DIVERGED, STAGE_SUFFIX, STAGES, Entry, Scores, Stage, entry_of, stages_of
+from wordtie.reproduction.ledger.record import DIVERGED, STAGES, Entry, Scores, Stage, entry_of, stages_of
 from wordtie.reproduction.papers.row import Changes, Row
 from wordtie.reproduction.running import kneser_ney_row
 from wordtie.reproduction.running.existing_run import find_reusable_result
 from wordtie.reproduction.running.measures import MEASURES, is_measured
+from wordtie.reproduction.running.place import Outcome as Outcome
+from wordtie.reproduction.running.place import Place as Place
+from wordtie.reproduction.running.translation_row import run_translation_row
 from wordtie.runs import checkpoint
 from wordtie.runs.compatibility import recorded_settings
 from wordtie.runs.layout import CHECKPOINT, MANIFEST, SETTINGS
@@ -35,31 +37,14 @@ from wordtie.runs.record import read_record
 from wordtie.runs.result import TrainingResult
 from wordtie.training.train import train
 
-Outcome: TypeAlias = Literal["done", "already", "stopped"]
-"""Finished and entered; entered before; out of time, to be resumed."""
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where runs and results lie, and what a run may use."""
-
-    runs: Path = Path("runs")
-    results: Path = Path("results")
-    threads: int = 1
-    max_seconds: float = math.inf
-    again: bool = False
-    """Train again what was trained by another version of the code, or with other settings."""
-
-    def folder(self, row: Row, seed: int, stage: int = 1) -> Path:
-        """The run folder of a row; a later stage has its own beside it."""
-        return self.runs / f"{row.name}.seed-{seed}{f'{STAGE_SUFFIX}{stage}' if stage > 1 else ''}"
-
 
 def run_row(row: Row, seed: int, place: Place) -> Outcome:
     """Train or count what the row says, unless the ledger has it for these settings and this text.
 
     Raises what `train` raises.
     """
+    if row.kind == "translation":
+        return run_translation_row(row, seed, place)
     started = time.monotonic()
     seed = 1 if row.kind == "kneser_ney" else seed  # nothing is drawn where words are counted
     settings = row.settings(seed)

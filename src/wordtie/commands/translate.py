@@ -1,0 +1,222 @@
+"""`wordtie translate`: prepare sentence pairs, train a translation model, translate with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wordtie.commands._settings import as_yaml, default_folder
+from wordtie.commands._shared import Parser, UsageError, print_json, stdin, text_name, whole_number
+from wordtie.config import TRANSLATION_SECTIONS, BitextSettings, TranslationSettings, to_dict
+from wordtie.config.options import SettingsParser
+from wordtie.console import say
+
+if TYPE_CHECKING:
+    from wordtie.runs.result import TrainingResult
+    from wordtie.runs.run_folder import Mode
+
+HELP = """\
+Translate lines, or train a model that does.
+
+There is one line out for each line in, always.
+
+  wordtie translate RUN < in.en > out.de
+  wordtie translate RUN in.en --n-best 10 > out.nbest        as Moses writes n-best lists
+  wordtie translate RUN in.en --json                         with scores and attention weights
+
+Two other forms make such a model; each has its own --help:
+
+  wordtie translate prepare CORPUS      learn subwords, and count those that the languages share
+  wordtie translate train CORPUS        train on sentence pairs
+
+A run folder that is called `train` or `prepare` is given as ./train."""
+
+TRAIN_HELP = """\
+Train a translation model on sentence pairs: attention, GRU encoder and decoder, shared word matrices.
+
+examples:
+  wordtie translate train multi30k --out runs/en-de
+  wordtie translate train multi30k --source de --target en --tying decoder
+  wordtie translate train pairs.tsv --source en --target nl --vocabulary-size 4000 --lowercase
+  wordtie translate train texts/ --source en --target nl --units words --tying none
+
+CORPUS is a folder with train.en, train.de, valid.en and so on, a TSV file, which is split, or one of: {corpora}.
+Sentences of the validation part are translated after every epoch, and training stops when their BLEU stops rising."""
+
+TRAIN_USAGE = "[CORPUS] [--SETTING VALUE ...] [--config RECIPE] [--out RUN] [--resume] [--overwrite]"
+COMMON = (
+    "source",
+    "target",
+    "units",
+    "vocabulary_size",
+    "lowercase",
+    "tying",
+    "linear_map",
+    "hidden",
+    "embedding",
+    "output_dropout",
+    "loss.kind",
+    "label_smoothing",
+    "noise.kind",
+    "optimiser",
+    "lr",
+    "epochs",
+    "max_time",
+    "seed",
+)
+"""The settings that `--help` shows."""
+
+PREPARE_HELP = """\
+Read sentence pairs, learn their subwords, and count those of the source only, of the target only, and of both.
+
+examples:
+  wordtie translate prepare multi30k
+  wordtie translate prepare pairs.tsv --vocabulary-size 4000 --out tokenizer.json
+
+Training does the same by itself. Press & Wolf (2017) show these counts in their table 1: the more subwords both
+languages share, the more three-way tying saves."""
+
+
+def main(argv: list[str]) -> None:
+    """Prepare, train or translate."""
+    forms = {"prepare": prepare, "train": train}
+    if argv and argv[0] in forms:
+        forms[argv[0]](argv[1:])
+    else:
+        translate(argv)
+
+
+def prepare(argv: list[str]) -> None:
+    """Print what the sentence pairs are, and which subwords their languages share."""
+    sections = {"data": BitextSettings}
+    usage = "[CORPUS] [--SETTING VALUE ...] [--out FILE] [--json]"
+    parser = SettingsParser("translate prepare", PREPARE_HELP, usage, sections, COMMON[:5], TRANSLATION_SECTIONS)
+    parser.add_argument("--out", metavar="FILE", help="Write the tokenizer here, in the format of `tokenizers`.")
+    parser.add_argument("--json", action="store_true", help="Print a JSON object.")
+    parsed = parser.parse_args(argv)
+    settings: BitextSettings = parser.made()["data"]
+
+    from wordtie.data.bitext import SPLITS, read_bitext
+    from wordtie.data.subword_overlap import overlap
+
+    data = read_bitext(settings)
+    shared = overlap(data)
+    if parsed.out:
+        data.tokenizer.save(Path(parsed.out))
+    counts = {
+        split: {"pairs": len(getattr(data, split)), "target_tokens": getattr(data, split).target_tokens}
+        for split in SPLITS
+    }
+    if parsed.json:
+        lost = {"too_long": data.too_long, "repeated": data.repeated}
+        print_json({"text": counts, **lost, "units": settings.units, **vars(shared), "sha256": data.texts})
+        return
+    for split, count in counts.items():
+        print(f"{split:12} {count['pairs']:,} pairs, {count['target_tokens']:,} target tokens with <eos>")
+    print(f"left out     {data.too_long:,} training pairs for their length, {data.repeated:,} for a repeated sentence")
+    unit = "words" if settings.units == "words" else "subwords"
+    for (name, count), share in zip(vars(shared).items(), shared.shares(), strict=True):
+        print(f"{name.replace('_', ' '):12} {count:,} {unit} ({share:.0%})")
+
+
+def train(argv: list[str]) -> None:
+    """Train, and print what came out."""
+    from wordtie.data.bitext import PARALLEL
+
+    help_text = TRAIN_HELP.format(corpora=", ".join(PARALLEL))
+    parser = SettingsParser(
+        "translate train", help_text, TRAIN_USAGE, TRANSLATION_SECTIONS, COMMON, TRANSLATION_SECTIONS
+    )
+    parser.add_argument("--out", metavar="RUN", help="The run folder; runs/CORPUS-SOURCE-TARGET if not given.")
+    parser.add_argument("--resume", action="store_true", help="Continue from the run folder's last checkpoint.")
+    parser.add_argument("--overwrite", action="store_true", help="Replace a run; its model stays until the next.")
+    parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
+    parser.add_argument("--print-config", action="store_true", help="Print the settings as a recipe, and stop.")
+    parsed = parser.parse_args(argv)
+    if parsed.resume and parsed.overwrite:
+        raise UsageError("--resume keeps the run folder and --overwrite replaces it; give one of them")
+    settings = parser.with_place(TranslationSettings, **parser.made())
+    if parsed.print_config:
+        print(as_yaml(to_dict(settings)), end="")
+        return
+
+    from wordtie.training.translation import train_translation
+
+    data = settings.data
+    out = default_folder(data.corpus, f"-{data.source}-{data.target}") if parsed.out is None else parsed.out
+    mode: Mode = "resume" if parsed.resume else "overwrite" if parsed.overwrite else "new"
+    result = train_translation(settings, out, mode)
+    if result.stopped == "max_time":
+        say(["stopped by --max-time; the same command with --resume continues"])
+    if parsed.json:
+        print_json(result.as_json())
+    else:
+        print(summary(result))
+
+
+def summary(result: TrainingResult) -> str:
+    """The result, for a person."""
+    from wordtie.evaluation.format_perplexity import format_perplexity
+
+    scores, measuring = result.translation or {}, result.measuring_seconds or 0.0
+    lines = [
+        f"run folder   {result.folder}",
+        f"parameters   {result.parameters:,}",
+        f"trained      {result.epochs_trained:.3g} epochs, {result.tokens_seen:,} target tokens, in "
+        f"{result.seconds - measuring:.0f} s, and {measuring:.0f} s of measuring ({result.stopped})",
+    ]
+    for split, perplexity in (("test", result.test_perplexity), ("valid", result.valid_perplexity)):
+        low, high = scores[f"{split}_low"], scores[f"{split}_high"]
+        lines.append(
+            f"{split:12} BLEU {scores[f'{split}_bleu']:.2f} (95 % interval {low:.2f} to {high:.2f}), perplexity "
+            f"{format_perplexity(perplexity)}"
+        )
+    return "\n".join([*lines, f"BLEU         {scores['signature']}, beam {scores['beam']}"])
+
+
+def translate(argv: list[str]) -> None:
+    """Print a translation of each line."""
+    parser = Parser("translate", HELP, usage="wordtie translate RUN [FILE] [--beam K] [--n-best N] [--json]")
+    parser.add_argument("run", metavar="RUN", help="the run folder of a translation model")
+    parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="a UTF-8 text, plain or .gz (stdin)")
+    parser.add_argument("--beam", type=whole_number, default=5, metavar="K", help="width of the beam (5); 1 is greedy")
+    parser.add_argument("--length-power", type=float, default=1.0, metavar="A", help="rank by log p / length^A (1)")
+    parser.add_argument("--n-best", type=whole_number, metavar="N", help="print N translations of a line, Moses format")
+    parser.add_argument("--replace-unknown", action="store_true", help="<unk> becomes the most attended source word")
+    parser.add_argument("--json", action="store_true", help="print a JSON object a translation, with attention")
+    parsed = parser.parse_args(argv)
+
+    from wordtie.inference.translation import load_translation, moses_line
+    from wordtie.models.beam_search import Search
+
+    model = load_translation(parsed.run)
+    n = parsed.n_best or 1
+    search = Search(max(parsed.beam, n), parsed.length_power, attention=parsed.json or parsed.replace_unknown)
+    for number, best in enumerate(model.stream(batches(parsed.file), n, search, parsed.replace_unknown)):
+        for found in best:
+            if parsed.json:
+                print(json.dumps({"line": number, **found.as_json()}, ensure_ascii=False))
+            else:
+                print(moses_line(number, found) if parsed.n_best else found.text)
+        sys.stdout.flush()
+
+
+def batches(file: str) -> Iterator[Sequence[str]]:
+    """Lines of a file, some hundred at a time; of stdin, those that are there. Raises `DataError`."""
+    from wordtie.commands._shared import read_lines
+    from wordtie.data.reading import decoded
+    from wordtie.inference.translation import arriving, in_batches
+
+    if file != "-":
+        yield from in_batches(read_lines(file))
+        return
+    number = 1
+    descriptor = stdin().fileno()
+    for block in arriving(lambda: os.read(descriptor, 1 << 16)):
+        lines = decoded(block, text_name(file), number, begins=number == 1).removesuffix("\n").split("\n")
+        number += len(lines)
+        yield from in_batches(lines)

@@ -1,0 +1,76 @@
+"""Batches of sentence pairs of similar length: the same for the same seed and epoch, so that a run can resume.
+
+Pairs are shuffled, sorted by length within pools of `POOL` batches, cut into batches, and the batches are shuffled. So
+a batch has little padding, and no two epochs have the same batches.
+
+Shapes: B sentences, S source positions, T target positions with `<eos>`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Padded = NDArray[np.int64]
+POOL = 100
+"""Batches whose pairs are sorted together."""
+
+
+@dataclass(frozen=True)
+class PaddedPairs:
+    """A batch as arrays; the ends of shorter sentences hold `<eos>`."""
+
+    source_SB: Padded
+    source_lengths_B: Padded
+    inputs_TB: Padded
+    targets_TB: Padded
+    target_lengths_B: Padded
+
+
+def batch_order(
+    source: Sequence[Sequence[int]], target: Sequence[Sequence[int]], size: int, seed: int, epoch: int
+) -> list[NDArray[np.int64]]:
+    """Which pairs each batch of an epoch has."""
+    draw = np.random.default_rng([seed, epoch])
+    shuffled = draw.permutation(len(source))
+    lengths = np.array([(len(t), len(s)) for s, t in zip(source, target, strict=True)]).reshape(-1, 2)
+    batches = []
+    for first in range(0, len(shuffled), POOL * size):
+        pool = shuffled[first : first + POOL * size]
+        pool = pool[np.lexsort((lengths[pool, 1], lengths[pool, 0]))]
+        batches += [pool[start : start + size] for start in range(0, len(pool), size)]
+    return [batches[number] for number in draw.permutation(len(batches))]
+
+
+def pad(sentences: Sequence[Sequence[int]], eos_id: int) -> tuple[Padded, Padded]:
+    """(ids (S, B), lengths (B,)), each sentence filled up with `eos_id`; an empty one has one `<eos>`."""
+    lengths_B = np.array([max(len(each), 1) for each in sentences], np.int64)
+    ids_SB = np.full((int(lengths_B.max()), len(sentences)), eos_id, np.int64)
+    for b, each in enumerate(sentences):
+        ids_SB[: len(each), b] = each
+    return ids_SB, lengths_B
+
+
+def pad_pairs(
+    source: Sequence[Sequence[int]], target: Sequence[Sequence[int]], source_eos: int, target_eos: int
+) -> PaddedPairs:
+    """A batch of these pairs: what is read begins with `<eos>`, what is predicted ends with it.
+
+    >>> batch = pad_pairs([[5, 6]], [[7]], source_eos=1, target_eos=1)
+    >>> batch.source_SB.T.tolist(), batch.inputs_TB.T.tolist(), batch.targets_TB.T.tolist()
+    ([[5, 6, 1]], [[1, 7]], [[7, 1]])
+    """
+    source_SB, source_lengths_B = pad([[*each, source_eos] for each in source], source_eos)
+    targets_TB, target_lengths_B = pad([[*each, target_eos] for each in target], target_eos)
+    inputs_TB = np.concatenate([np.full((1, len(target)), target_eos), targets_TB[:-1]])
+    return PaddedPairs(source_SB, source_lengths_B, inputs_TB, targets_TB, target_lengths_B)
+
+
+def by_length(sentences: Sequence[Sequence[int]], size: int) -> Iterator[list[int]]:
+    """Numbers of the sentences, in batches of like length: longest first, so that memory is known at once."""
+    order = sorted(range(len(sentences)), key=lambda number: (-len(sentences[number]), number))
+    for first in range(0, len(order), size):
+        yield order[first : first + size]

@@ -1,0 +1,86 @@
+"""BLEU by sacrebleu (Post 2018), with the signature that says how it was computed.
+
+sacrebleu is optional: `pip install "wordtie[translate]"`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+from wordtie.errors import WordtieError
+
+RESAMPLED = 1000
+"""Test sets that are drawn for an interval."""
+
+
+@dataclass(frozen=True)
+class Bleu:
+    """A score of 0 to 100, and how it came about."""
+
+    bleu: float
+    signature: str
+    low: float | None = None
+    """Bounds of the 95 % interval over test sets drawn from this one."""
+    high: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def require_sacrebleu() -> None:
+    """Raise `WordtieError` if sacrebleu is missing."""
+    if importlib.util.find_spec("sacrebleu") is None:
+        raise WordtieError('BLEU needs sacrebleu: `pip install "wordtie[translate]"`')
+
+
+def bleu(
+    translations: Sequence[str], references: Sequence[str], tokenised: bool, lowercase: bool, interval: bool = False
+) -> Bleu:
+    """Corpus BLEU against one reference each. Raises `WordtieError` if sacrebleu is missing.
+
+    `tokenised`: white space separates the tokens of both; otherwise they are split as sacrebleu does by default (13a).
+    """
+    require_sacrebleu()
+    from sacrebleu.metrics.bleu import BLEU
+
+    # `force`: text that is tokenised already is what `none` is for
+    metric = BLEU(tokenize="none" if tokenised else "13a", lowercase=lowercase, force=True)
+    found = metric.corpus_score(list(translations), [list(references)], n_bootstrap=RESAMPLED if interval else 1)
+    signature = str(metric.get_signature())
+    if not interval:
+        return Bleu(float(found.score), signature)
+    mean, around = found._mean, found._ci
+    return Bleu(float(found.score), signature, float(mean - around), float(mean + around))
+
+
+def paired_bootstrap(
+    baseline: Sequence[str], system: Sequence[str], references: Sequence[str], tokenised: bool, lowercase: bool
+) -> dict[str, float]:
+    """Whether a system's BLEU differs from a baseline's: paired bootstrap resampling (Koehn 2004) by sacrebleu.
+
+    Gives the BLEU of both, the 95 % interval of each over the same test sets, and the p-value of their difference.
+    """
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.significance import PairedTest
+
+    metric = BLEU(
+        tokenize="none" if tokenised else "13a", lowercase=lowercase, force=True, references=[list(references)]
+    )
+    systems: list[tuple[str, Sequence[str]]] = [("baseline", list(baseline)), ("system", list(system))]
+    _, scores = PairedTest(systems, {"BLEU": metric}, references=None, test_type="bs", n_samples=RESAMPLED)()
+    first, second = (cast(Any, each) for each in scores["BLEU"])
+    return {
+        "baseline_bleu": float(first.score),
+        "bleu": float(second.score),
+        **{f"baseline_{bound}": value for bound, value in _bounds(first).items()},
+        **_bounds(second),
+        "p_value": float(second.p_value),
+    }
+
+
+def _bounds(found: Any) -> dict[str, float]:
+    return {"low": float(found.mean - found.ci), "high": float(found.mean + found.ci)}

@@ -1,0 +1,160 @@
+"""A trained translation model in use.
+
+model = wordtie.load_translation("runs/multi30k")
+model.translate(["two young men are outside ."])
+model.n_best(["two young men are outside ."], n=3)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from wordtie.config import TranslationSettings
+from wordtie.config.paths import path_of
+from wordtie.data.subwords import SubwordPair
+from wordtie.data.vocabulary import EOS, UNK
+from wordtie.errors import require
+from wordtie.models.beam_search import Hypothesis, Search, translate_ids
+from wordtie.models.seq2seq import Seq2Seq
+from wordtie.runs.translation_run import build, read_translation
+
+LINES_AT_ONCE = 512
+"""Lines that are read before the first of them is translated, where they are all there."""
+
+
+@dataclass(frozen=True)
+class Translated:
+    """One translation of a line."""
+
+    text: str
+    log_p: float
+    """Of its units and `<eos>`, in nats."""
+    score: float
+    """What translations of a line are ranked by: log p over a power of the length."""
+    units: tuple[str, ...]
+    """Subwords or words of the translation, `<eos>` last."""
+    source_units: tuple[str, ...]
+    """Of the line, `<eos>` last."""
+    attention: tuple[tuple[float, ...], ...] | None = None
+    """For each unit of the translation, how much it came from each unit of the line."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class TranslationModel:
+    """A translation model with its tokenizers, ready for use."""
+
+    network: Seq2Seq
+    tokenizer: SubwordPair
+    settings: TranslationSettings
+    tokenised: bool
+    """Whether it was trained on tokenised text."""
+
+    def __repr__(self) -> str:
+        data, count = self.settings.data, self.network.parameter_count()
+        return f"TranslationModel({data.source} to {data.target}, {self.settings.model.tying}, {count:,} parameters)"
+
+    def translate(
+        self, lines: Iterable[str], beam: int = 5, power: float = 1.0, replace_unknown: bool = False
+    ) -> list[str]:
+        """The best translation of each line; see `n_best`."""
+        found = self.n_best(lines, 1, Search(beam, power, attention=replace_unknown), replace_unknown)
+        return [best[0].text for best in found]
+
+    def n_best(
+        self, lines: Iterable[str], n: int, search: Search | None = None, replace_unknown: bool = False
+    ) -> list[list[Translated]]:
+        """Up to `n` translations of each line, best first. A blank line has an empty one.
+
+        `search` is a beam of `n`, at least 5, unless given. `replace_unknown` puts the source word that had most of the
+        attention in the place of `<unk>` (Jean et al. 2015), for models of whole words. Raises `SettingsError` if `n`
+        is larger than the beam.
+        """
+        search = search or Search(max(n, 5), attention=replace_unknown)
+        require(1 <= n <= search.beam, f"{n} translations need a beam of at least {n}, not {search.beam}")
+        require(
+            not replace_unknown or self.settings.data.units == "words",
+            "unknown words are replaced in models of whole words: this one has subwords, which know every word",
+        )
+        if replace_unknown and not search.attention:
+            search = Search(search.beam, search.power, search.max_length, attention=True)
+        lines = [line.replace("\n", " ") for line in lines]
+        source = self.tokenizer.source.encode(lines)
+        found = translate_ids(self.network, source, *self.tokenizer.eos_ids, search)
+        return [
+            [self._translated(line, ids, each, replace_unknown) for each in hypotheses[:n]]
+            for line, ids, hypotheses in zip(lines, source, found, strict=True)
+        ]
+
+    def _translated(self, line: str, ids: Sequence[int], found: Hypothesis, replace_unknown: bool) -> Translated:
+        pieces = self.tokenizer.target.pieces(found.ids)
+        weights = found.attention_TS
+        if replace_unknown and weights is not None:
+            words = line.split()
+            for place, piece in enumerate(pieces):
+                if piece == UNK:
+                    pieces[place] = words[int(weights[place, : len(words)].argmax())]
+        units = (*self.tokenizer.target.pieces(found.ids), EOS)
+        source_units = (*self.tokenizer.source.pieces(ids), EOS)
+        attention = None if weights is None else tuple(tuple(map(float, row)) for row in weights)
+        text = self.tokenizer.target.join(pieces)
+        return Translated(text, found.log_p, found.score, units, source_units, attention)
+
+    def stream(
+        self, batches: Iterable[Sequence[str]], n: int, search: Search, replace_unknown: bool = False
+    ) -> Iterator[list[Translated]]:
+        """Translations line by line, a batch at a time, in the memory of one batch."""
+        for lines in batches:
+            yield from self.n_best(lines, n, search, replace_unknown)
+
+
+def load_translation(run: str | Path) -> TranslationModel:
+    """Open a run folder of a translation model. Raises `RunFolderError`."""
+    saved = read_translation(path_of(run))
+    return TranslationModel(build(saved), saved.tokenizer, saved.settings, saved.tokenised)
+
+
+def in_batches(lines: Iterable[str], size: int = LINES_AT_ONCE) -> Iterator[list[str]]:
+    """So many lines at a time."""
+    rest = iter(lines)
+    while batch := list(islice(rest, size)):
+        yield batch
+
+
+def arriving(read: Callable[[], bytes]) -> Iterator[bytes]:
+    """Blocks of whole lines as they come: what a pipe has ready is not kept waiting for more.
+
+    `read` gives what is there, and nothing at the end; the last line may lack its end.
+
+    >>> chunks = iter([b"a\\nb", b"c\\n", b"d", b""])
+    >>> list(arriving(lambda: next(chunks)))
+    [b'a\\n', b'bc\\n', b'd']
+    """
+    rest = b""
+    while data := read():
+        whole, end, rest_of_it = data.rpartition(b"\n")
+        if end:
+            yield rest + whole + end
+            rest = rest_of_it
+        else:
+            rest += data
+    if rest:
+        yield rest
+
+
+def moses_line(number: int, found: Translated) -> str:
+    """A line of an n-best list as Moses writes it: number, translation, features, score.
+
+    >>> moses_line(0, Translated("ein hund", -1.5, -0.5, ("ein", "hund", "<eos>"), ("a", "dog", "<eos>")))
+    '0 ||| ein hund ||| LogP= -1.500000 Length= 3 ||| -0.500000'
+    """
+    text = re.sub(r"\|\|\|", "| | |", found.text)
+    return f"{number} ||| {text} ||| LogP= {found.log_p:.6f} Length= {len(found.units)} ||| {found.score:.6f}"

@@ -1,0 +1,139 @@
+"""A translation model in use: the command, one line out for each line in, n-best lists, unknown words."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import wordtie
+from tests.parallel_text import tiny, write_pairs
+from wordtie.cli import main
+from wordtie.errors import RunFolderError, SettingsError
+from wordtie.inference.translation import TranslationModel, load_translation
+from wordtie.models.beam_search import Search
+from wordtie.training.translation import train_translation
+
+pytest.importorskip("sacrebleu")
+LINES = ["a b c", "", "f e", "  ", "a zzz c", "a\tb"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("translation")
+    train_translation(tiny(write_pairs(folder / "text", reverse=True), epochs=9, keep="last"), folder / "run")
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def model(run: Path) -> TranslationModel:
+    return wordtie.load_translation(run)
+
+
+def test_lines_in_lines_out(run: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("\n".join(LINES) + "\n")
+    assert main(["translate", str(run), str(tmp_path / "in")]) == 0
+    out = capfd.readouterr().out.split("\n")
+    assert out[:4] == ["c b a", "", "e f", ""]
+    assert len(out) == len(LINES) + 1
+
+
+def test_stdin_is_answered_line_by_line(run: Path) -> None:
+    """Whoever writes a line and waits for its translation is not kept waiting for more lines."""
+    command = [sys.executable, "-m", "wordtie", "translate", str(run)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for line, translation in (("a b\n", "b a\n"), ("\n", "\n"), ("c\n", "c\n")):
+            process.stdin.write(line.encode())
+            process.stdin.flush()
+            assert process.stdout.readline().decode() == translation
+        process.stdin.write(b"d e")  # without its end
+        process.stdin.close()
+        assert process.stdout.read() == b"e d\n"
+    assert process.returncode == 0
+
+
+def test_n_best_lists_as_moses_writes_them(run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").write_text("a b c\nd\n")
+    assert main(["translate", str(run), str(tmp_path / "in"), "--n-best", "3"]) == 0
+    rows = [line.split(" ||| ") for line in capfd.readouterr().out.splitlines()]
+    assert [row[0] for row in rows] == ["0"] * 3 + ["1"] * 3
+    assert rows[0][1] == "c b a"
+    totals = [float(row[3]) for row in rows[:3]]
+    assert totals == sorted(totals, reverse=True)
+    label, log_p, _, length = rows[0][2].split()
+    assert label == "LogP="
+    assert float(log_p) / int(length) == pytest.approx(totals[0], abs=1e-5)
+
+
+def test_json_has_scores_and_attention(run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").write_text("a b c\n")
+    assert main(["translate", str(run), str(tmp_path / "in"), "--json", "--beam", "2"]) == 0
+    (found,) = map(json.loads, capfd.readouterr().out.splitlines())
+    assert found["text"] == "c b a"
+    assert found["units"] == ["c", "b", "a", "<eos>"]
+    assert found["source_units"] == ["a", "b", "c", "<eos>"]
+    assert [row.index(max(row)) for row in found["attention"][:3]] == [2, 1, 0]
+    assert [len(row) for row in found["attention"]] == [4] * 4
+
+
+def test_unknown_words_are_taken_from_the_source(model: TranslationModel) -> None:
+    model.network.head.bias.data[model.tokenizer.target.vocabulary.unk_id] = 100  # type: ignore[union-attr]
+    try:
+        (plain,), (replaced,) = (
+            model.n_best(["a"], 1, Search(1, max_length=2), replace_unknown=each)[0] for each in (False, True)
+        )
+    finally:
+        model.network.head.bias.data[model.tokenizer.target.vocabulary.unk_id] = 0  # type: ignore[union-attr]
+    assert (plain.text, replaced.text) == ("<unk>", "a")
+    assert replaced.units == ("<unk>", "<eos>")
+
+
+def test_more_translations_than_the_beam_are_refused(model: TranslationModel) -> None:
+    with pytest.raises(SettingsError, match="6 translations need a beam of at least 6, not 5"):
+        model.n_best(["a"], 6, Search(5))
+
+
+def test_what_a_model_is(model: TranslationModel, run: Path) -> None:
+    assert repr(model).startswith("TranslationModel(en to de, decoder, ")
+    with pytest.raises(RunFolderError, match=r"holds a translation model.*`wordtie translate`"):
+        wordtie.load(run)
+
+
+def test_damage_is_found(run: Path, tmp_path: Path) -> None:
+    import shutil
+
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    (copy / "tokenizer.json").write_text("{}")
+    with pytest.raises(RunFolderError, match=r"tokenizer\.json: damaged"):
+        load_translation(copy)
+
+
+def test_prepare_counts_what_is_shared(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    text = write_pairs(tmp_path / "text")
+    arguments = ["translate", "prepare", str(text), "--units", "words", "--min-count", "1"]
+    assert main([*arguments, "--out", str(tmp_path / "tokenizer.json")]) == 0
+    assert "both         6 words (100%)" in capfd.readouterr().out
+    assert main([*arguments, "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["both"] == 6
+    assert (tmp_path / "tokenizer.json").exists()
+
+
+def test_train_prints_what_came_out(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    text = write_pairs(tmp_path / "text", train=60)
+    arguments = ["translate", "train", str(text), "--units", "words", "--min_count", "1", "--tying", "none",
+                 "--hidden", "8", "--embedding", "4", "--epochs", "1", "--out", str(tmp_path / "run")]  # fmt: skip
+    assert main(arguments) == 0
+    out = capfd.readouterr().out
+    assert "test         BLEU" in out
+    assert "tok:none" in out
+    assert main([*arguments, "--print-config"]) == 0
+    assert "tying: none" in capfd.readouterr().out
+    assert main(arguments) == 4
+    assert main([*arguments, "--resume", "--overwrite"]) == 2

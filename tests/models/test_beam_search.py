@@ -1,0 +1,105 @@
+"""Beam search against all translations there are, and whatever else is in the batch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from tests.reference import translation as literal
+from wordtie.config.translation import Seq2SeqSettings
+from wordtie.errors import SettingsError
+from wordtie.models.beam_search import Search, translate_ids
+from wordtie.models.seq2seq import Seq2Seq
+
+EOS, WORDS = 1, 4
+SOURCES = [[2, 3, 0], [3], [], [0, 0, 2, 3, 3]]
+
+
+@pytest.fixture
+def model() -> Seq2Seq:
+    torch.manual_seed(3)
+    made = Seq2Seq(Seq2SeqSettings(hidden=5, embedding=4), WORDS, WORDS).double()
+    for parameter in made.parameters():
+        torch.nn.init.uniform_(parameter, -1.5, 1.5)
+    return made.requires_grad_(False)
+
+
+@pytest.mark.parametrize("power", [0.0, 1.0])
+def test_a_wide_beam_finds_what_exhaustive_search_finds(model: Seq2Seq, power: float) -> None:
+    longest = 4
+    search = Search(beam=90, power=power, max_length=longest)
+    for source, found in zip(SOURCES, translate_ids(model, SOURCES, EOS, EOS, search), strict=True):
+        if not source:
+            continue
+        every = literal.every_translation([*source, EOS], EOS, longest, dict(model.named_parameters()))
+        assert len(found) == len(every) == 1 + 3 + 9 + 27
+        assert {tuple(each.ids): round(each.log_p, 9) for each in found} == {t: round(p, 9) for t, p in every.items()}
+        best = max(every, key=lambda target: every[target] / (len(target) + 1) ** power)
+        assert tuple(found[0].ids) == best
+        assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
+
+
+def test_a_beam_of_one_takes_the_likeliest_word_each_time(model: Seq2Seq) -> None:
+    source = SOURCES[0]
+    target: list[int] = []
+    while len(target) < 2 * len(source) + 9:
+        log_p = literal.log_distributions([*source, EOS], [EOS, *target], dict(model.named_parameters()))[-1]
+        if int(log_p.argmax()) == EOS:
+            break
+        target.append(int(log_p.argmax()))
+    ((found,),) = translate_ids(model, [source], EOS, EOS, Search(1))
+    assert found.ids == target
+    assert found.log_p == pytest.approx(
+        -float(literal.nats([*source, EOS], target, EOS, dict(model.named_parameters())))
+    )
+
+
+def test_what_else_is_in_the_batch_changes_nothing(model: Seq2Seq) -> None:
+    search = Search(beam=3, attention=True)
+    together = translate_ids(model, SOURCES, EOS, EOS, search)
+    backwards = translate_ids(model, SOURCES[::-1], EOS, EOS, search)[::-1]
+    alone = [translate_ids(model, [source], EOS, EOS, search)[0] for source in SOURCES]
+    for one, two, three in zip(together, backwards, alone, strict=True):
+        assert [each.ids for each in one] == [each.ids for each in two] == [each.ids for each in three]
+        for a, b in zip(one, three, strict=True):
+            assert a.log_p == pytest.approx(b.log_p)
+            if a.attention_TS is not None and b.attention_TS is not None:
+                np.testing.assert_allclose(a.attention_TS, b.attention_TS, atol=1e-6)
+
+
+def test_attention_is_over_the_source_with_its_end(model: Seq2Seq) -> None:
+    found = translate_ids(model, SOURCES, EOS, EOS, Search(2, attention=True))
+    for source, best in zip(SOURCES, found, strict=True):
+        if source:
+            weights = best[0].attention_TS
+            assert weights is not None
+            assert weights.shape == (len(best[0].ids) + 1, len(source) + 1)
+            np.testing.assert_allclose(weights.sum(1), 1, atol=1e-6)
+
+
+def test_a_sentence_without_words_has_the_empty_translation(model: Seq2Seq) -> None:
+    assert [each.ids for each in translate_ids(model, [[]], EOS, EOS, Search(4))[0]] == [[]]
+    assert translate_ids(model, [], EOS, EOS, Search(4)) == []
+
+
+def test_no_translation_is_longer_than_allowed(model: Seq2Seq) -> None:
+    with torch.no_grad():
+        assert model.head.bias is not None
+        model.head.bias[EOS] = -50
+    found = translate_ids(model, SOURCES, EOS, EOS, replace(Search(2), max_length=6))
+    assert max(len(each.ids) for best in found for each in best) == 5
+
+
+def test_training_mode_is_left_as_it_was(model: Seq2Seq) -> None:
+    model.train()
+    translate_ids(model, SOURCES, EOS, EOS, Search(2))
+    assert model.training
+
+
+@pytest.mark.parametrize("wrong", [{"beam": 0}, {"max_length": 0}])
+def test_a_search_that_means_nothing_is_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(SettingsError, match=r"at least 1|>= 1"):
+        Search(**wrong)  # type: ignore[arg-type]

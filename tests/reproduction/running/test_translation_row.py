@@ -1,0 +1,70 @@
+"""Rows that train a translation model: trained once, entered with BLEU and shared subwords, compared in pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.parallel_text import write_pairs
+from wordtie.config import Settings
+from wordtie.reproduction.ledger.ledger import entry_path, is_stale, read_entry
+from wordtie.reproduction.ledger.status import states
+from wordtie.reproduction.papers.press_wolf_2017_translation import translation
+from wordtie.reproduction.papers.row import Published, Row, settings_of
+from wordtie.reproduction.running.place import Place
+from wordtie.reproduction.running.run_row import run_row
+
+pytest.importorskip("sacrebleu")
+TABLE = "press-wolf-2017/table-8/made-en-de"
+
+
+def row(text: Path, model: str, **changes: object) -> Row:
+    of_all = {
+        "data.corpus": str(text),
+        "data.vocabulary_size": 40,
+        "model.hidden": 8,
+        "model.embedding": 4,
+        "training.epochs": 2,
+        "training.lr": 0.01,
+    }
+    name = f"{TABLE}-{model}"
+    return Row(name, model, Published(), {**of_all, **changes}, kind="translation", shows=("measures", "bleu"))
+
+
+def test_a_row_is_trained_once_and_compared_with_its_baseline(tmp_path: Path) -> None:
+    text = write_pairs(tmp_path / "text", train=60)
+    place = Place(runs=tmp_path / "runs", results=tmp_path / "results")
+    tied = row(text, "twwt")
+    baseline = row(text, "baseline", **{"model.tying": "none"})
+    assert run_row(tied, 1, place) == "done"
+    assert run_row(tied, 1, place) == "already"
+    assert run_row(baseline, 1, place) == "done"
+    path = entry_path(place.results, tied.name, 1)
+    before = read_entry(path)
+    assert "paired" not in before["measures"]
+    assert run_row(tied, 1, place) == "done", "now that there is a baseline to compare it with"
+    entry = read_entry(path)
+    assert entry["weights_sha256"] == before["weights_sha256"]
+    assert 0 <= entry["measures"]["paired"]["p_value"] <= 1
+    assert entry["measures"]["paired"]["bleu"] == pytest.approx(entry["measures"]["bleu"]["test BLEU"])
+    assert entry["measures"]["subwords"] == {"source only": 0, "target only": 0, "both": 6}
+    assert entry["parameters"] < read_entry(entry_path(place.results, baseline.name, 1))["parameters"]
+    assert run_row(tied, 1, place) == "already"
+    assert is_stale(entry, row(text, "twwt", **{"model.hidden": 9}))
+
+
+def test_a_row_that_runs_out_of_time_resumes(tmp_path: Path) -> None:
+    text = write_pairs(tmp_path / "text", train=100)
+    limited = Place(tmp_path / "runs", tmp_path / "results", max_seconds=0.01)
+    outcomes = [run_row(row(text, "twwt"), 1, limited)]
+    assert outcomes == ["stopped"]
+    assert run_row(row(text, "twwt"), 1, Place(tmp_path / "runs", tmp_path / "results")) == "done"
+
+
+def test_rows_of_the_paper_have_settings() -> None:
+    trained = [each for each in translation() if each.kind == "translation"]
+    assert len(trained) == 9
+    for each in trained:
+        assert not isinstance(settings_of(each), Settings)
+    assert {state.status for state in states([], rows=translation())} == {"not run"}

@@ -1,0 +1,219 @@
+"""Translation as a task: rules that are learnt to the last word, BLEU, noise, bit-identical resume."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.parallel_text import tiny, write_pairs
+from wordtie.config import (
+    BitextSettings,
+    LossSettings,
+    Settings,
+    TranslationSettings,
+    resolved,
+    settings_from_dict,
+    to_dict,
+)
+from wordtie.config.translation import (
+    Seq2SeqSettings,
+    TranslationLossSettings,
+    TranslationNoiseSettings,
+    TranslationTrainingSettings,
+)
+from wordtie.config.unused_settings import unused_translation_settings
+from wordtie.data.bitext import Bitext, read_bitext
+from wordtie.errors import DataError, RunFolderError, SettingsError
+from wordtie.evaluation.bleu import bleu
+from wordtie.inference.translation import load_translation
+from wordtie.runs.metrics import finished_epochs
+from wordtie.runs.result import read_result
+from wordtie.training.translation import Translation, build_pair_noise, train_translation
+
+pytest.importorskip("sacrebleu")
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize(("rule", "epochs"), [("copy", 11), ("reverse", 9)])
+def test_a_rule_is_learnt_to_the_last_word(rule: str, epochs: int, tmp_path: Path) -> None:
+    settings = tiny(write_pairs(tmp_path / "text", rule == "reverse"), epochs=epochs, keep="last")
+    result = train_translation(settings, tmp_path / "run")
+    assert result.translation is not None
+    assert result.translation["test_bleu"] == pytest.approx(100)
+    assert "tok:none" in result.translation["signature"]
+    lines = (tmp_path / "text" / "test.en").read_text().splitlines()
+    expected = (tmp_path / "text" / "test.de").read_text().splitlines()
+    assert load_translation(tmp_path / "run").translate(lines) == expected
+    assert read_result(tmp_path / "run") == result
+    lines_of_epochs = finished_epochs(tmp_path / "run")
+    assert lines_of_epochs[-1]["valid_bleu"] == pytest.approx(100)
+
+
+@pytest.mark.parametrize("optimiser", ["adam", "adadelta"])
+def test_a_run_that_was_stopped_resumes_with_the_same_bits(optimiser: str, tmp_path: Path) -> None:
+    text = write_pairs(tmp_path / "text", train=100)
+    rate = {"adam": 0.01, "adadelta": 1.0}[optimiser]
+    settings = tiny(text, optimiser=optimiser, lr=rate, epochs=2, checkpoint_every=1)
+    settings = dataclasses.replace(
+        settings,
+        model=dataclasses.replace(settings.model, word_dropout=0.2, output_dropout=0.2),
+        noise=TranslationNoiseSettings(kind="kneser_ney"),
+    )
+    whole = train_translation(settings, tmp_path / "whole")
+    invocations = 0
+    while True:
+        short = dataclasses.replace(settings.training, max_time="0.01s")
+        part = train_translation(dataclasses.replace(settings, training=short), tmp_path / "parts", "resume")
+        invocations += 1
+        if part.stopped != "max_time":
+            break
+    assert invocations > 3
+    assert part.weights_sha256 == whole.weights_sha256
+    assert part.translation == whole.translation
+
+
+def test_a_run_of_other_pairs_or_settings_is_not_resumed(tmp_path: Path) -> None:
+    text = write_pairs(tmp_path / "text", train=60)
+    train_translation(tiny(text, epochs=1), tmp_path / "run")
+    with pytest.raises(RunFolderError, match=r"training.lr \(0.01, now 0.02\)"):
+        train_translation(tiny(text, epochs=1, lr=0.02), tmp_path / "run", "resume")
+    (text / "train.de").write_text((text / "train.de").read_text().replace("a", "b"))
+    with pytest.raises(RunFolderError, match="started with other text of train"):
+        train_translation(tiny(text, epochs=1), tmp_path / "run", "resume")
+    with pytest.raises(RunFolderError, match="holds a run already"):
+        train_translation(tiny(text, epochs=1), tmp_path / "run")
+
+
+def test_bleu_is_what_sacrebleus_command_prints(tmp_path: Path) -> None:
+    ours = ["the cat sat on the mat .", "A dog", "", "it is , what it is"]
+    theirs = ["the cat sat on a mat .", "a dog barks", "so", "it is what it is !"]
+    (tmp_path / "reference").write_text("".join(f"{line}\n" for line in theirs))
+    for tokenised, options in ((True, ["-tok", "none", "--force"]), (False, ["-lc"])):
+        command = [sys.executable, "-m", "sacrebleu", str(tmp_path / "reference"), "-b", "-w", "6", *options]
+        printed = subprocess.run(command, input="\n".join(ours) + "\n", capture_output=True, text=True, check=True)
+        assert float(printed.stdout) == pytest.approx(bleu(ours, theirs, tokenised, not tokenised).bleu, abs=1e-6)
+
+
+def test_an_interval_holds_the_score() -> None:
+    draw = np.random.default_rng(1)
+    theirs = [" ".join(draw.choice(list("abcdef"), 9)) for _ in range(60)]
+    ours = [line if draw.random() < 0.5 else " ".join(draw.permutation(line.split())) for line in theirs]
+    found = bleu(ours, theirs, tokenised=True, lowercase=False, interval=True)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < found.bleu < found.high
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Bitext:
+    return read_bitext(tiny(write_pairs(tmp_path / "text")).data)
+
+
+def task(data: Bitext, **noise: object) -> Translation:
+    settings = dataclasses.replace(
+        tiny(Path("text")),
+        noise=TranslationNoiseSettings(**noise),  # type: ignore[arg-type]
+    )
+    return Translation(settings, data, CPU, torch.float32)
+
+
+def test_every_pair_is_read_once_an_epoch(data: Bitext) -> None:
+    made = task(data)
+    for epoch in (1, 2):
+        batches = list(made.batches(0, epoch))
+        assert len(batches) == made.batches_per_epoch
+        assert sum(batch.words for batch in batches) == made.tokens_per_epoch == made.tokens_before(10**6, epoch)
+        assert sum(batch.streams for batch in batches) == len(data.train)
+        later = list(made.batches(4, epoch))
+        assert torch.equal(later[0].targets, batches[4].targets)
+        assert made.tokens_before(4, epoch) == sum(batch.words for batch in batches[:4])
+    orders = [torch.cat([b.targets.flatten() for b in made.batches(0, epoch)]).tolist() for epoch in (1, 2)]
+    assert orders[0] != orders[1]
+
+
+@pytest.mark.parametrize("side", ["source", "target", "both"])
+def test_noise_is_on_its_side_and_leaves_the_ends(data: Bitext, side: str) -> None:
+    made = task(data, kind="linear_interpolation", gamma=1.0, side=side)
+    torch.manual_seed(1)
+    batch = next(made.batches(0)).inputs
+    noised = made.objective.noise.noised(batch)
+    eos = data.tokenizer.target.vocabulary.eos_id
+    assert torch.equal(noised.source_SB == eos, batch.source_SB == eos)
+    assert torch.equal(noised.inputs_TB == eos, batch.inputs_TB == eos)
+    assert torch.equal(noised.targets_TB, batch.targets_TB)
+    assert torch.equal(noised.source_SB, batch.source_SB) == (side == "target")
+    assert torch.equal(noised.inputs_TB, batch.inputs_TB) == (side == "source")
+
+
+def test_kneser_ney_noise_replaces_the_word_after_a_replaced_one(data: Bitext) -> None:
+    made = task(data, kind="kneser_ney", gamma=1.0)
+    made.objective.noise.target.gamma_V[:] = 1.0  # type: ignore[union-attr]
+    batch = max(made.batches(0), key=lambda each: each.words).inputs
+    torch.manual_seed(1)
+    noised = made.objective.noise.noised(batch)
+    assert not torch.equal(noised.targets_TB, batch.targets_TB)
+    eos = data.tokenizer.target.vocabulary.eos_id
+    assert torch.equal(noised.targets_TB == eos, batch.targets_TB == eos)
+    assert torch.equal(noised.targets_TB[0], batch.targets_TB[0]), "the first word comes after <eos>, which stays"
+
+
+def test_noise_needs_words(data: Bitext) -> None:
+    settings = dataclasses.replace(tiny(Path("text")), noise=TranslationNoiseSettings(kind="blank"))
+    empty = dataclasses.replace(data.train, source=[[]], target=[[]])
+    assert build_pair_noise(settings, data, CPU).source is not None
+    with pytest.raises(DataError, match="too short to draw replacements"):
+        build_pair_noise(
+            dataclasses.replace(settings, noise=TranslationNoiseSettings(kind="linear_interpolation")),
+            dataclasses.replace(data, train=empty), CPU,
+        )  # fmt: skip
+
+
+def test_settings_are_read_back() -> None:
+    settings = TranslationSettings(data=BitextSettings(split=(0.8, 0.1, 0.1)), loss=TranslationLossSettings(gamma=0.2))
+    assert settings_from_dict(to_dict(settings), TranslationSettings) == settings
+    assert resolved(settings)["loss"]["gamma"] == 0.2
+    with pytest.raises(SettingsError, match=r"unknown setting data\."):
+        settings_from_dict(to_dict(settings), Settings)
+
+
+def test_settings_without_effect_are_named() -> None:
+    assert unused_translation_settings(TranslationSettings()) == []
+    settings = TranslationSettings(
+        data=BitextSettings(min_count=5),
+        loss=TranslationLossSettings(gamma=0.5),
+        noise=TranslationNoiseSettings(gamma=0.5),
+        training=TranslationTrainingSettings(schedule="cosine", decay=0.1, beta1=0.5, optimiser="adadelta", lr=1.0),
+    )
+    assert unused_translation_settings(settings) == [
+        "loss.gamma 0.5 has no effect with loss.kind cross_entropy",
+        "noise.gamma 0.5 has no effect with noise.kind none",
+        "data.min_count 5 has no effect with data.units joint_bpe",
+        "training.decay 0.1 has no effect with training.schedule cosine",
+        "training.beta1 0.5 has no effect with an optimiser that is not adam",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: TranslationTrainingSettings(steps=20), "training.steps is for language models"),
+        (lambda: TranslationTrainingSettings(beam=0), "training.beam must be at least 1"),
+        (lambda: TranslationLossSettings(softmax="sampled"), "loss.softmax sampled is for language models"),
+        (lambda: Seq2SeqSettings(readout=3), "set model.linear_map"),
+        (lambda: Seq2SeqSettings(tying="none", linear_map=True), "model.linear_map is for a shared matrix"),
+        (lambda: Seq2SeqSettings(word_dropout=1.0), "model.word_dropout is the share dropped"),
+        (lambda: BitextSettings(source="de"), "data.source and data.target are both 'de'"),
+        (lambda: TranslationSettings(data=BitextSettings(units="words")), "set data.units to joint_bpe"),
+        (lambda: TranslationSettings(loss=LossSettings()), "loss must be made with TranslationLossSettings"),  # type: ignore[arg-type]
+        (lambda: TranslationNoiseSettings(gamma=2.0), "noise.gamma is a probability"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(make: object, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        make()  # type: ignore[operator]
