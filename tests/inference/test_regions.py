@@ -81,7 +81,7 @@ def test_regions_add_up_to_the_tokens_of_their_line(sentences: bool) -> None:
     resets: list[Reset] = ["line", "blank"]
     for reset in resets:
         tokens = [record for record in loaded.surprisal(text, reset) if record.word != "<eos>"]
-        total = sum(r.surprisal_bits for r in loaded.regions(text, reset))
+        total = sum(r.surprisal_bits or 0.0 for r in loaded.regions(text, reset))
         assert total == pytest.approx(sum(t.surprisal_bits for t in tokens))
     last = loaded.regions("the cat")[-1]
     assert (last.entropy_reduction_bits is None) == (not sentences)
