@@ -77,8 +77,8 @@ def main(folder: Path) -> None:
             raise SystemExit(f"{name} was not scored")
     RESULTS.write_text("".join("\t".join(row) + "\n" for row in [COLUMNS, *rows(folder)]), encoding="utf-8")
     generated_blocks.replace(PAGE, BEGIN, END, table(RESULTS))
-    measured, _ = read_joined(tables(folder), Choice("self_paced", item="item", controls=("last",)))
-    draw(measured, analyse(measured), FIGURE, "self-paced time, ms,")
+    drawn, _ = read_joined(tables(folder), Choice("self_paced", item="item", controls=("last",)))
+    draw(drawn, analyse(drawn), FIGURE, "self-paced time, ms,")
 
 
 def tables(folder: Path) -> list[tuple[str, list[str]]]:

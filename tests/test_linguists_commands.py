@@ -115,7 +115,7 @@ def test_sentences_per_row_keep_their_columns(runs: Path, tmp_path: Path, capsys
     ]  # fmt: skip
     (tmp_path / "no-mark.csv").write_text('id,sentence\n7,"The dog, too, sat."\n')
     tokens = read(output([*asked[:2], str(tmp_path / "no-mark.csv"), *asked[3:]], capsys))
-    assert [row["id"] for row in tokens] == ["7"] * 7
+    assert [row["id"] for row in tokens] == ["7"] * 8  # The dog , too , sat . <eos>
     assert sum(float(row["surprisal_bits"]) for row in tokens[:-1]) == pytest.approx(
         sum(float(row["surprisal_bits"]) for row in found[:2]), abs=1e-4
     )

@@ -81,8 +81,8 @@ def test_regions_add_up_to_the_tokens_of_their_line(sentences: bool) -> None:
     resets: list[Reset] = ["line", "blank"]
     for reset in resets:
         tokens = [record for record in loaded.surprisal(text, reset) if record.word != "<eos>"]
-        total = sum(region.surprisal_bits or 0.0 for region in loaded.regions(text, reset))
-        assert total == pytest.approx(sum(token.surprisal_bits for token in tokens))
+        total = sum(r.surprisal_bits or 0.0 for r in loaded.regions(text, reset))
+        assert total == pytest.approx(sum(t.surprisal_bits for t in tokens))
     last = loaded.regions("the cat")[-1]
     assert (last.entropy_reduction_bits is None) == (not sentences)
 

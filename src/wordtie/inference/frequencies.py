@@ -29,7 +29,7 @@ class Frequencies:
     """Counts of words.
 
     >>> round(Frequencies({"the": 98, "cat": 0}).of("the"), 4)
-    5.9957
+    5.9956
     """
 
     counts: Mapping[str, int]
