@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import wordtie
-from tests.tiny_run import TINY
+from tests.tiny_run import AS_IN_PAPERS, TINY
 from wordtie import cli
 from wordtie.data.encoding import encode_file
 from wordtie.evaluation.perplexity import evaluate
@@ -219,7 +219,7 @@ def test_what_makes_no_sense_stops_before_any_data_is_read(
     options: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """There is no such text: who looked for it would say so."""
-    assert cli.main(["train", str(tmp_path / "no-text"), *options.split()]) in (2, 4)
+    assert cli.main(["train", str(tmp_path / "no-text"), *AS_IN_PAPERS, *options.split()]) in (2, 4)
     error = capsys.readouterr().err
     assert reason in error
     assert error.count("\n") == 1

@@ -53,7 +53,7 @@ def test_a_run_that_goes_on_drops_the_mixture_of_before(settings: Settings) -> N
     assert not Path("run/mixture").exists()
     shutil.copytree("old", "run/mixture")  # as while it trains further: of a network that is no longer there
     assert not isinstance(wordtie.load("run").model, Mixture)
-    with pytest.raises(RunFolderError, match="has no n-gram model: train it with --ngram 5"):
+    with pytest.raises(RunFolderError, match="no n-gram model mixed in: leave out --part, or train with --ngram 5"):
         wordtie.load("run", part="ngram")
 
 

@@ -150,7 +150,7 @@ def test_a_part_of_the_texts_is_measured(
     assert result["ngram"]["test_tokens"] == result["mixture"]["valid_tokens"] == 30
     length = result["text"]["test_length"]
     assert length > 30
-    assert f"the first 30 of {length} tokens" in printed
+    assert f"over 30 of {length} tokens" in printed
     assert cli.main(["evaluate", "run", str(text / "test.txt"), "--json", "--part", "network"]) == 0
     assert json.loads(capsys.readouterr().out)["tokens"] == length
 

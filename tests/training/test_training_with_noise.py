@@ -135,7 +135,9 @@ def test_a_start_refuses_a_mean_that_cannot_be_undone(text: Path, tmp_path: Path
     kept = shutil.copytree(text, tmp_path / "kept")
     with (text / "train.txt").open("a") as file:
         file.write("w1 w2 w3\n")
-    with pytest.raises(RunFolderError, match=r"cannot be undone \(.*text has changed since\): start with --noise"):
+    with pytest.raises(
+        RunFolderError, match=r"cannot be undone \(.*text has changed since .* was trained\): start with --noise"
+    ):
         started(kept, first, **SMOOTHED)
     shutil.rmtree(first / "checkpoints")
     with pytest.raises(RunFolderError, match="has changed since"):

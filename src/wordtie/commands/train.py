@@ -279,7 +279,7 @@ def earlier_line(figures: Mapping[str, Any]) -> str:
 def measured(tokens: int, length: int) -> str:
     """Which tokens of a text a figure is over."""
     whole = f"{length:,} tokens"
-    return whole if tokens == length else f"the first {tokens:,} of {whole} (`wordtie evaluate` reads all)"
+    return whole if tokens == length else f"{tokens:,} of {whole} (`wordtie evaluate` reads all)"
 
 
 def perplexities(result: TrainingResult, split: str) -> list[str]:

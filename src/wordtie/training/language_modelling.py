@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,26 @@ from wordtie.training.task import Batch, Tensors, Validation
 
 VALIDATION_STREAMS = 10
 """Streams while choosing between epochs."""
+STRETCHES = 10
+"""Of a text of which a part is measured."""
 SAMPLE_WORDS, FEWEST_SAMPLE_WORDS, SAMPLE_SCORES = 2_000, 100, 20_000_000
 """Words read to estimate how long a measurement takes, and how many scores they may have over a large vocabulary."""
+
+
+def spread(ids: Ids, tokens: int | None) -> Ids:
+    """So many of a text's tokens, in stretches from all over it; all, if there are no more, or for None.
+
+    A text often changes on its way: its beginning alone may be easier than the whole.
+
+    >>> spread(np.arange(100), 20)[:6].tolist()
+    [0, 1, 10, 11, 20, 21]
+    """
+    if tokens is None or len(ids) <= tokens:
+        return ids
+    edges = [tokens * number // STRETCHES for number in range(STRETCHES + 1)]
+    starts = [len(ids) * number // STRETCHES for number in range(STRETCHES)]
+    sizes = [end - start for start, end in pairwise(edges)]
+    return np.concatenate([ids[start : start + size] for start, size in zip(starts, sizes, strict=True)])
 
 
 def window(inputs_TB: Tensor, targets_TB: Tensor) -> Batch:
@@ -72,8 +91,7 @@ class LanguageModelling:
         self.settings = settings
         self.data = data
         self.precision = precision
-        measured = slice(training.measured_tokens)
-        self.valid, self.test = data.valid[measured], data.test[measured]
+        self.valid, self.test = (spread(ids, training.measured_tokens) for ids in (data.valid, data.test))
         self.log_p: dict[str, list[Tensor]] = {}
         """Of each token of the texts that `measure` read, in pieces; no pieces if it was sampled."""
         self.noise = build_noise(settings.noise, data, device)
@@ -134,8 +152,8 @@ class LanguageModelling:
         self.model.use(self.settings.training.fused)
         info = self.data.info
         text = {"vocabulary_size": info.vocabulary_size, **dataclasses.asdict(info.policy)}
-        for split, ids in (("valid", self.data.valid), ("test", self.data.test)):
-            text |= {f"{split}_oov": info.splits[split].oov, f"{split}_length": len(ids)}
+        for split, whole in (("valid", self.data.valid), ("test", self.data.test)):
+            text |= {f"{split}_oov": info.splits[split].oov, f"{split}_length": len(whole)}
         found: dict[str, Any] = {"text": text}
         what = ""
         for split, ids, most in (("valid", self.valid, None), ("test", self.test, math.inf)):

@@ -47,7 +47,7 @@ FEWEST_WINDOWS = 20
 """Trained on if there is no time at all: a model of nothing is of no use."""
 MOST_VALIDATIONS = 10
 SHARE_OF_MEASURING = 0.1
-"""Of the time, for validation and the figures in the end: of long texts, the beginning is measured."""
+"""Of the time, for validation and the figures in the end: of long texts, a part is measured."""
 FEWEST_MEASURED = 5_000
 """Tokens of each text that are measured however little time there is."""
 SHARE_OF_NGRAMS = 0.25

@@ -22,7 +22,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from wordtie.config import DataSettings
+from wordtie.config import DataSettings, plain_values
 from wordtie.data.prepare import prepare
 from wordtie.errors import DataError, RunFolderError
 from wordtie.exits import exit_code_of
@@ -137,6 +137,7 @@ def is_there(result: Path, data: DataSettings, settings: Word2VecSettings) -> bo
         return False
     content = read(result)
     found = content["settings"]
+    found["data"] = plain_values(DataSettings()) | found["data"]  # an older one lacks what is new
     found["word2vec"]["workers"] = settings.workers
     if found != asked_of(data, settings):
         return False
