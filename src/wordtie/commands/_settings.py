@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from wordtie.commands._shared import UsageError
+
+if TYPE_CHECKING:
+    from wordtie.runs.run_folder import Mode
 
 
 def as_yaml(recipe: Mapping[str, Any]) -> str:
@@ -12,6 +18,22 @@ def as_yaml(recipe: Mapping[str, Any]) -> str:
     import yaml
 
     return str(yaml.safe_dump(recipe, sort_keys=False, allow_unicode=True))
+
+
+def add_run_options(parser: ArgumentParser) -> None:
+    """Options of a training that can be resumed."""
+    add = parser.add_argument
+    add("--resume", action="store_true", help="Continue from the run folder's last checkpoint.")
+    add("--overwrite", action="store_true", help="Replace a run; its model stays until the next.")
+    add("--json", action="store_true", help="Print the result as JSON.")
+    add("--print-config", action="store_true", help="Print the settings as a recipe, and stop.")
+
+
+def mode_of(parsed: Namespace) -> Mode:
+    """What happens to a run that is in the folder already. Raises `UsageError` if two things are asked for."""
+    if parsed.resume and parsed.overwrite:
+        raise UsageError("--resume keeps the run folder and --overwrite replaces it; give one of them")
+    return "resume" if parsed.resume else "overwrite" if parsed.overwrite else "new"
 
 
 def default_folder(corpus: str, ending: str = "") -> Path:

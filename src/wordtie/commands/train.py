@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wordtie.commands._settings import another_of_its_name, as_yaml, default_folder
+from wordtie.commands._settings import add_run_options, another_of_its_name, as_yaml, default_folder, mode_of
 from wordtie.commands._shared import UsageError, print_json
 from wordtie.config import SECTIONS, Settings, parse_time, to_dict
 from wordtie.config.ngram import LONGEST
@@ -22,7 +22,6 @@ from wordtie.word2vec.settings import Word2VecSettings
 
 if TYPE_CHECKING:
     from wordtie.runs.result import TrainingResult
-    from wordtie.runs.run_folder import Mode
 
 HELP = """\
 Train a language model on a text.
@@ -81,13 +80,9 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--ngram", metavar="ORDER", help="Mix in an n-gram model of this order (5), or none.")
     parser.add_argument("--extend-vocabulary", action="store_true", help="With --start-from: add the text's new words.")
     parser.add_argument("--out", metavar="RUN", help="The run folder; runs/CORPUS if not given.")
-    parser.add_argument("--resume", action="store_true", help="Continue from the run folder's last checkpoint.")
-    parser.add_argument("--overwrite", action="store_true", help="Replace a run; its model stays until the next.")
-    parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
-    parser.add_argument("--print-config", action="store_true", help="Print the settings as a recipe, and stop.")
+    add_run_options(parser)
     parsed = parser.parse_args(argv)
-    if parsed.resume and parsed.overwrite:
-        raise UsageError("--resume keeps the run folder and --overwrite replaces it; give one of them")
+    mode = mode_of(parsed)
     if parsed.time and parsed.like:
         raise UsageError("--time plans the settings and --like takes those of a paper; give one of them")
     settings, ngram = chosen(parser, parsed, started)
@@ -98,7 +93,7 @@ def main(argv: list[str]) -> None:
     from wordtie.training.train import train
 
     say(another_of_its_name(settings.data.corpus))
-    result = train(settings, folder_of(parsed, settings), mode=mode_of(parsed), ngram=ngram)
+    result = train(settings, folder_of(parsed, settings), mode=mode, ngram=ngram)
     if result.stopped == "max_time":
         print("stopped by --max-time; the same command with --resume continues", file=sys.stderr)
     if parsed.json:
@@ -113,11 +108,6 @@ def folder_of(parsed: Namespace, settings: Settings) -> Path:
     from wordtie.runs.run_folder import named
 
     return named(default_folder(settings.data.corpus) if parsed.out is None else parsed.out)
-
-
-def mode_of(parsed: Namespace) -> Mode:
-    """What happens to a run that is in the folder already."""
-    return "resume" if parsed.resume else "overwrite" if parsed.overwrite else "new"
 
 
 def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[Settings, int | None]:

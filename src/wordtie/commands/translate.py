@@ -9,15 +9,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wordtie.commands._settings import as_yaml, default_folder
-from wordtie.commands._shared import Parser, UsageError, print_json, stdin, text_name, whole_number
+from wordtie.commands._settings import add_run_options, as_yaml, default_folder, mode_of
+from wordtie.commands._shared import Parser, print_json, stdin, text_name, whole_number
 from wordtie.config import TRANSLATION_SECTIONS, BitextSettings, TranslationSettings, to_dict
 from wordtie.config.options import SettingsParser
 from wordtie.console import say
 
 if TYPE_CHECKING:
     from wordtie.runs.result import TrainingResult
-    from wordtie.runs.run_folder import Mode
 
 HELP = """\
 Translate lines, or train a model that does.
@@ -132,13 +131,9 @@ def train(argv: list[str]) -> None:
         "translate train", help_text, TRAIN_USAGE, TRANSLATION_SECTIONS, COMMON, TRANSLATION_SECTIONS
     )
     parser.add_argument("--out", metavar="RUN", help="The run folder; runs/CORPUS-SOURCE-TARGET if not given.")
-    parser.add_argument("--resume", action="store_true", help="Continue from the run folder's last checkpoint.")
-    parser.add_argument("--overwrite", action="store_true", help="Replace a run; its model stays until the next.")
-    parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
-    parser.add_argument("--print-config", action="store_true", help="Print the settings as a recipe, and stop.")
+    add_run_options(parser)
     parsed = parser.parse_args(argv)
-    if parsed.resume and parsed.overwrite:
-        raise UsageError("--resume keeps the run folder and --overwrite replaces it; give one of them")
+    mode = mode_of(parsed)
     settings = parser.with_place(TranslationSettings, **parser.made())
     if parsed.print_config:
         print(as_yaml(to_dict(settings)), end="")
@@ -148,7 +143,6 @@ def train(argv: list[str]) -> None:
 
     data = settings.data
     out = default_folder(data.corpus, f"-{data.source}-{data.target}") if parsed.out is None else parsed.out
-    mode: Mode = "resume" if parsed.resume else "overwrite" if parsed.overwrite else "new"
     result = train_translation(settings, out, mode)
     if result.stopped == "max_time":
         say(["stopped by --max-time; the same command with --resume continues"])

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
 from wordtie.config import translation
+from wordtie.config.checks import check_sections
 from wordtie.config.data import DataSettings as DataSettings
 from wordtie.config.loss import LossSettings as LossSettings
 from wordtie.config.model import ModelSettings as ModelSettings
@@ -46,9 +47,7 @@ class Settings:
     training: TrainingSettings = field(default_factory=TrainingSettings)
 
     def __post_init__(self) -> None:
-        for section, kind in SECTIONS.items():
-            given = getattr(self, section)
-            require(type(given) is kind, f"{section} must be made with {kind.__name__}, got {given!r:.80}")
+        check_sections(self, SECTIONS)
         blocked = self._needs_every_row()
         require(
             not self.training.sparse_updates or blocked is None,

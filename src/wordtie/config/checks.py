@@ -6,7 +6,7 @@ A misspelt choice must not train something else.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from numbers import Integral
 from typing import Any
 
@@ -27,6 +27,13 @@ def check_types(settings: object, section: str) -> None:
         if not fits(hint, value):
             raise SettingsError(f"{name} {refusal(name, hint, value, reprlib.repr(value))}")
         object.__setattr__(settings, field, _plain(value))
+
+
+def check_sections(settings: object, sections: Mapping[str, type]) -> None:
+    """Raise a `SettingsError` for a section that is not of its class."""
+    for section, kind in sections.items():
+        given = getattr(settings, section)
+        require(type(given) is kind, f"{section} must be made with {kind.__name__}, got {given!r:.80}")
 
 
 def _plain(value: Any) -> Any:

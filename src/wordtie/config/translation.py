@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from wordtie.config.checks import check_types
+from wordtie.config.checks import check_sections, check_types
 from wordtie.config.loss import LossSettings
 from wordtie.config.model import ModelSettings
 from wordtie.config.noise import NoiseSettings
@@ -219,9 +219,7 @@ class TranslationSettings:
     training: TranslationTrainingSettings = field(default_factory=TranslationTrainingSettings)
 
     def __post_init__(self) -> None:
-        for section, kind in SECTIONS.items():
-            given = getattr(self, section)
-            require(type(given) is kind, f"{section} must be made with {kind.__name__}, got {given!r:.80}")
+        check_sections(self, SECTIONS)
         require(
             self.model.tying != "three_way" or self.data.units == "joint_bpe",
             f"model.tying three_way: source and target need the same words, but data.units is {self.data.units}: set "

@@ -60,8 +60,8 @@ class Row:
     """Where the numbers that it shows in place of perplexities stand in the entry, its own or that of the row that it
     is drawn from, as ("measures", "similarity", "input"): those named in `published.values`, or all where none is."""
     training_corpus: bool = False
-    """Its text is not the paper's, which is not to be had: the published numbers are shown, and nothing is held against
-    them."""
+    """Its text is not the paper's, which is not to be had: the published numbers are shown, and nothing is compared
+    with them."""
     note: str = ""
     """What a reader should know of the settings: which of them the paper leaves open, and what was taken."""
 
