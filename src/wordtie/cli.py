@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import sys
@@ -15,7 +14,6 @@ from pathlib import Path
 from wordtie import __version__
 from wordtie.errors import WordtieError
 from wordtie.exits import EXIT_CODES, exit_code_of
-from wordtie.training.stop_signals import leaving_by_signals
 
 COMMANDS: dict[str, str] = {
     "train": "train a language model on a text",
@@ -98,9 +96,13 @@ def _run(arguments: list[str]) -> None:
     elif name == "--version":
         print(f"wordtie {__version__}")
     elif name in COMMANDS:
+        from wordtie.training.stop_signals import leaving_by_signals  # `--help` needs none of it
+
         with leaving_by_signals():
             importlib.import_module(module_of(name)).main(rest)
     else:
+        import difflib
+
         what, known = ("option", OPTIONS) if name.startswith("-") else ("command", COMMANDS)
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f"did you mean `wordtie {near[0]}`?" if near else "`wordtie --help` lists what there is"

@@ -10,7 +10,6 @@ import errno
 import os
 import re
 import sys
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
@@ -115,6 +114,8 @@ def _is_out_of_memory(error: BaseException) -> bool:
 
 def _report(message: str, code: int, debug: bool) -> int:
     if debug:
+        import traceback  # of use here alone, and slow to load
+
         traceback.print_exc()
     with contextlib.suppress(OSError):  # stderr may lie on the disk that is full; the exit code says it, too
         print(f"wordtie: {message}", file=sys.stderr)
