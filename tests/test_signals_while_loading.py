@@ -78,8 +78,9 @@ def test_nothing_is_raised_within_an_import(seconds: float, number: signal.Signa
         [
             "import sys, tempfile, time",
             "from wordtie import cli",
+            "from wordtie.training.stop_signals import leaving_by_signals",
             "def command():",
-            "    with cli.leaving_by_signals(), tempfile.TemporaryDirectory(dir='.', prefix='left-'):",
+            "    with leaving_by_signals(), tempfile.TemporaryDirectory(dir='.', prefix='left-'):",
             "        import slow",
             "        time.sleep(30)",
             "sys.exit(cli.exit_code_of(command))",
@@ -89,6 +90,7 @@ def test_nothing_is_raised_within_an_import(seconds: float, number: signal.Signa
     start = time.monotonic()
     process = subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE, text=True)
     while not Path("loading").exists():
+        assert process.poll() is None, process.communicate()[1]
         time.sleep(0.01)
     process.send_signal(number)
     _, err = process.communicate()
