@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib
+import keyword
 import os
 import sys
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "train": "train a language model on a text",
     "ngram": "train an n-gram model of a text, in seconds",
     "mix": "mix trained models into one",
+    "import": "make a run folder of a model that another program trained",
     "evaluate": "measure the perplexity of a text under trained models",
     "surprisal": "print the surprisal of every word of a text",
     "pairs": "measure how often a model prefers the grammatical sentence of a minimal pair",
@@ -40,8 +42,8 @@ COMMANDS: dict[str, str] = {
 
 
 def module_of(name: str) -> str:
-    """`wordtie.commands.<name>`, with `_` for `-`."""
-    return f"wordtie.commands.{name.replace('-', '_')}"
+    """`wordtie.commands.<name>`, with `_` for `-`, and `_` after a keyword: `import_`."""
+    return f"wordtie.commands.{name.replace('-', '_')}{'_' if keyword.iskeyword(name) else ''}"
 
 
 def usage() -> str:

@@ -34,8 +34,9 @@ class Kind(_Versioned):
     kind: str
 
 
-class _Texts(TypedDict, total=False):
+class _Origin(TypedDict, total=False):
     texts: dict[str, str]
+    imported: dict[str, Any]
 
 
 class Stored(Kind):
@@ -45,8 +46,9 @@ class Stored(Kind):
     words: int
 
 
-class Config(Stored, _Texts):
-    """Of a model that was trained on a text. `texts`: SHA-256 of each split's text, where it is known."""
+class Config(Stored, _Origin):
+    """Of a model that was trained on a text. `texts`: SHA-256 of each split's text, where it is known. `imported`:
+    where a model is from that another program trained."""
 
     settings: dict[str, dict[str, Any]]
 

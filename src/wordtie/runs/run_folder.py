@@ -72,6 +72,8 @@ class SavedModel:
     tokenizer: Tokenizer
     texts: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of each split's text, as far as the folder says."""
+    imported: Mapping[str, Any] = field(default_factory=dict)
+    """Of a model that another program trained: that program, and the files that it came from with their SHA-256."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,8 @@ def write_language_model(folder: Path, model: SavedModel) -> None:
     """Write the model and its seal. Raises `SaveError`."""
     words = len(model.tokenizer.vocabulary)
     config = {"words": words, "settings": to_dict(model.settings), "texts": dict(model.texts)}
+    if model.imported:
+        config["imported"] = dict(model.imported)
     write_model(folder, LANGUAGE_MODEL, config, model.tensors, model.tokenizer)
 
 
@@ -118,7 +122,7 @@ def understand_language_model(stored: StoredModel) -> SavedModel:
     config, tensors, folder = trained_config(stored), read_tensors(stored), stored.folder
     settings = read_settings(config, folder)
     check_fits(folder, tensors, lambda: language_model_shapes(settings.model, config["words"], len(tensors)))
-    return SavedModel(settings, tensors, stored.tokenizer, config.get("texts", {}))
+    return SavedModel(settings, tensors, stored.tokenizer, config.get("texts", {}), config.get("imported", {}))
 
 
 def trained_config(stored: SealedModel) -> Config:
