@@ -59,7 +59,7 @@ def file_content(model: nn.Module, form: str) -> bytes:
     more: dict[str, Any] = {} if form in ("model", "state dict") else old
     content: Any = model.state_dict() if "state dict" in form else model
     if form == "PyTorch 0.3":
-        more["pickle_module"] = SimpleNamespace(Pickler=OldPickler, dump=pickle.dump)
+        more["pickle_module"] = SimpleNamespace(__name__="pickle", Pickler=OldPickler, dump=pickle.dump)
         for module in model.modules():
             module._backend = Backend()  # type: ignore[assignment]
     buffer = io.BytesIO()

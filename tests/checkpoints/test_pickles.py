@@ -1,4 +1,4 @@
-"""Pickles read as data: plain values are those of `pickle.loads`, and nothing that a pickle names is imported or called."""
+"""Pickles read as data: plain values are those of `pickle.loads`; nothing that a pickle names is imported or called."""
 
 from __future__ import annotations
 
