@@ -174,7 +174,7 @@ def without(name: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
         (changed("encoder.weight", lambda tensor: tensor.long()), "encoder.weight is of whole numbers"),
         (changed("decoder.bias", lambda tensor: tensor / 0), "head.bias has a number that is infinite"),
         (lambda state: {**state, "encoder.weight": 3}, "has no matrix encoder.weight"),
-        (lambda state: {**state, "decoder.extra": torch.zeros(1)}, "has a parameter decoder.extra"),
+        (lambda state: {**state, "decoder.extra": torch.zeros(1)}, "has a parameter 'decoder.extra'"),
         (lambda state: {**state, "rnn.weight_ih_l0_reverse": torch.zeros(1)}, "rnn.weight_ih_l0_reverse"),
         (lambda state: {**state, "rnn.weight_hr_l0": torch.zeros(1)}, "rnn.weight_hr_l0"),
         (lambda state: [state], "holds a list, not a model.RNNModel"),
@@ -222,8 +222,8 @@ def part_of_parts(model: RNNModel) -> None:
         (bidirectional, "has bidirectional, which wordtie's models have not"),
         (batch_first, "has batch_first, which wordtie's models have not"),
         (max_norm, "has max_norm, which wordtie's models have not"),
-        (another_part, "has a parameter proj.bias, which no model.RNNModel has"),
-        (part_of_parts, "its part drop is no module that wordtie knows"),
+        (another_part, "has a parameter 'proj.bias', which no model.RNNModel has"),
+        (part_of_parts, "its part 'drop' is no module that wordtie knows"),
     ],
 )
 def test_other_models_are_refused(change: Callable[[RNNModel], None], says: str, tmp_path: Path) -> None:

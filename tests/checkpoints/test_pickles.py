@@ -11,6 +11,7 @@ import pickle
 import struct
 import sys
 import time
+import tracemalloc
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -203,6 +204,19 @@ def test_tuples_of_tuples_are_no_keys() -> None:
     with pytest.raises(ValueError, match="a key of type tuple"):
         read(b"\x80\x02)q\x000" + pairs + b"}(h\x3cNu.")
     assert time.monotonic() - started < 5
+
+
+def test_what_is_named_again_and_again_takes_no_more_memory() -> None:
+    """A list of 50,000, and 20,000 records and calls that take it as theirs: copies would fill 16 GB."""
+    many = b"](" + b"N" * 50_000 + b"eq\x000"
+    attributes = b"}S'many'\nh\x00sq\x010"
+    record, call = b"cmodel\nRNNModel\n)\x81h\x01b", b"ctests\ntuple\nh\x00\x85R"
+    tracemalloc.start()
+    found = read(many + attributes + b"](" + (record + call) * 20_000 + b"e.")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(found) == 40_000
+    assert peak < 40_000_000
 
 
 def test_deep_nesting_does_not_exhaust_the_stack() -> None:

@@ -8,6 +8,8 @@ import pickle
 import random
 import resource
 import struct
+import time
+import tracemalloc
 import zipfile
 from collections import OrderedDict
 from collections.abc import Callable
@@ -22,7 +24,7 @@ from tests.checkpoints.checkpoint_files import FORMS, file_content, saved, small
 from tests.checkpoints.test_pickles import EVIL, MARKER
 from wordtie.checkpoints.network import read_network
 from wordtie.checkpoints.pickles import Record
-from wordtie.checkpoints.torch_file import MAGIC, PROTOCOL, StoredTensor, open_torch_file
+from wordtie.checkpoints.torch_file import MAGIC, PROTOCOL, StoredTensor, _read, open_torch_file
 from wordtie.errors import DataError
 
 OLD = {"_use_new_zipfile_serialization": False}
@@ -210,6 +212,7 @@ def test_the_hand_made_file_is_one(tmp_path: Path) -> None:
         ((OUTSIDE, 0, (-2, -2), (2, 1), *AROUND), STORAGE, NUMBERS, 4),
         ((OUTSIDE, 0, (0,), (1,), *AROUND), STORAGE, NUMBERS, 4),
         ((OUTSIDE, 0, (2, 2), (2,), *AROUND), STORAGE, NUMBERS, 4),
+        ((OUTSIDE, 0, (1,) * 9, (1,) * 9, *AROUND), STORAGE, NUMBERS, 4),
         ((OUTSIDE, 0, 4, 1, *AROUND), STORAGE, NUMBERS, 4),
         ((OUTSIDE, 0.0, (2,), (1,), *AROUND), STORAGE, NUMBERS, 4),
         (([1.0], 0, (1,), (1,), *AROUND), STORAGE, NUMBERS, 4),
@@ -290,6 +293,56 @@ def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "file.pt").write_bytes(content)
     with pytest.raises(DataError, match=r"file\.pt: not a file of torch\.save, or damaged \("):
         read(tmp_path / "file.pt")
+
+
+def head() -> bytes:
+    """The first pickles of the older form."""
+    return b"".join(pickle.dumps(value, 2) for value in (MAGIC, PROTOCOL, {"little_endian": True}))
+
+
+def test_dictionaries_of_python_2_are_read(tmp_path: Path) -> None:
+    """Made of a list of pairs."""
+    pairs = b"](](U\x01bK\x01e](U\x01aK\x02ee"
+    root = b"\x80\x02ccollections\nOrderedDict\n" + pairs + b"\x85R."
+    (tmp_path / "file.pt").write_bytes(head() + root + pickle.dumps([], 2))
+    with open_torch_file(tmp_path / "file.pt") as file:
+        assert list(file.root.items()) == [("b", 1), ("a", 2)]
+    assert list(torch.load(tmp_path / "file.pt").items()) == [("b", 1), ("a", 2)]
+
+
+def test_calls_copy_no_list_twice() -> None:
+    """10,000 sets and dictionaries of a list of 50,000 pairs."""
+    pairs = b"](" + b"](K\x01K\x02e" * 50_000 + b"eq\x000"
+    calls = b"c__builtin__\nset\nh\x00\x85Rccollections\nOrderedDict\nh\x00\x85R" * 10_000
+    tracemalloc.start()
+    found = _read(io.BytesIO(b"\x80\x02" + pairs + b"](" + calls + b"e."))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(found) == 20_000
+    assert peak < 40_000_000
+
+
+NESTED = b")q\x000" + b"".join(b"h%ch%c\x86q%c0" % (number, number, number + 1) for number in range(60)) + b"h\x3c"
+"""A tuple of tuples, of which all levels but the first are named twice: to print it takes 2^60 steps."""
+PART = b"cmodel\nRNNModel\n)\x81}(U\x08_modules}U\x03rnnctorch.nn.modules.rnn\nLSTM\n)\x81}(U\x0b_parameters}U\x04mode"
+
+
+@pytest.mark.parametrize(
+    ("root", "keys"),
+    [
+        (b"N.", b"](" + NESTED + b"e."),
+        (b"(U\x07storagectorch\nFloatStorage\nU\x011U\x03cpu" + NESTED + b"NtQ.", b"]."),
+        (b"(" + NESTED + b"ctorch\nFloatStorage\nU\x011U\x03cpuK\x04NtQ.", b"]."),
+        (PART + NESTED + b"ubsub.", b"]."),
+    ],
+    ids=["keys of storages", "length", "kind", "mode"],
+)
+def test_tuples_of_tuples_take_no_time(root: bytes, keys: bytes, tmp_path: Path) -> None:
+    (tmp_path / "file.pt").write_bytes(head() + b"\x80\x02" + root + b"\x80\x02" + keys)
+    started = time.monotonic()
+    with pytest.raises(DataError), open_torch_file(tmp_path / "file.pt") as file:
+        read_network(file)
+    assert time.monotonic() - started < 5
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def _of_model(path: Any, model: Record) -> _Parts:
     for name, module in modules.items():
         own = module.state.get("_parameters") if isinstance(module, Record) else None
         if not isinstance(own, dict) or _modules(module):
-            raise DataError(f"{path}: its part {name!s:.40} is no module that wordtie knows")
+            raise DataError(f"{path}: its part {name!a:.40} is no module that wordtie knows")
         parameters |= {f"{name}.{each}": value for each, value in own.items() if value is not None}
     rnn, encoder, drop = (getattr(modules.get(name), "state", {}) for name in ("rnn", "encoder", "drop"))
     without = {
@@ -111,7 +111,8 @@ def _of_model(path: Any, model: Record) -> _Parts:
         raise DataError(f"{path}: has {used[0]}, which wordtie's models have not: it cannot be imported")
     share = drop.get("p")
     dropout = share if isinstance(share, float) and 0 <= share < 1 else 0.0
-    return _Parts(parameters, str(rnn.get("mode")), dropout)
+    mode = rnn.get("mode")
+    return _Parts(parameters, mode if isinstance(mode, str) else "", dropout)
 
 
 class _Reader:
@@ -143,7 +144,7 @@ class _Reader:
         if bias := "decoder.bias" in self.left:
             tensors["head.bias"] = self.take("decoder.bias", words)
         if self.left:
-            raise self.refusal(f"has a parameter {min(map(str, self.left)):.60}, which no {MODEL} has")
+            raise self.refusal(f"has a parameter {min(map(str, self.left))!a:.60}, which no {MODEL} has")
         settings = ModelSettings(
             head="tied" if same else "untied",
             core=core,

@@ -3,9 +3,11 @@
 A pickle is a program: `pickle.load` imports what it names, and calls it. This module reads the same instructions and
 imports and calls nothing. A name must be in a table that the caller gives, and what it makes is one of our own objects:
 a `Record` for an instance of a class, or what a function of the table builds from plain values. Anything else is
-refused. Memory is bounded by the size of the file.
+refused.
 
-Dictionaries have names or numbers as keys: the hash of a tuple of tuples may take forever.
+Time and memory grow with the size of the file. Nothing is copied that a pickle can name again and again. Nothing is
+hashed, printed or compared that may be a tuple of tuples: with each used twice, that takes twice as long a level.
+Dictionaries therefore have names or numbers as keys.
 """
 
 from __future__ import annotations
@@ -161,7 +163,7 @@ class _Machine:
         state = self.pop()
         target = self.stack[-1]
         if isinstance(target, Record) and isinstance(state, dict):
-            target.state.update(state)
+            target.state = state
 
     def set_items(self, items: list[Any]) -> None:
         """Keys and values in turn, into the dictionary below them."""
@@ -186,8 +188,8 @@ class _Machine:
 
 
 def checked_key(key: Any) -> str | int:
-    """The key of a dictionary. Raises `ValueError` for one that is neither a name nor a number."""
-    if not isinstance(key, str | int):
+    """The key of a dictionary. Raises `ValueError` for one that is neither a name nor a number of 64 bits."""
+    if not (isinstance(key, str) or (isinstance(key, int) and abs(key) < 1 << 63)):
         raise ValueError(f"a key of type {type(key).__name__}")
     return key
 

@@ -42,6 +42,8 @@ TYPES = {
     "Bool": torch.bool,
 }
 STORAGES = {f"{place}.{name}Storage": dtype for place in ("torch", "torch.cuda") for name, dtype in TYPES.items()}
+MOST_DIMENSIONS = 8
+"""Of a tensor; all of a model have one or two."""
 MODEL = "model.RNNModel"
 """The class of the models of all three programs."""
 PARALLEL = "torch.nn.parallel.data_parallel.DataParallel"
@@ -151,7 +153,7 @@ def _sound(path: Path) -> Iterator[None]:
             "code: nothing was run; save the model's state_dict() and import that"
         ) from error
     except (ValueError, KeyError, TypeError, RuntimeError, EOFError, OverflowError, zipfile.BadZipFile) as error:
-        what = " ".join(str(error).split())
+        what = ascii(" ".join(str(error).split()))[1:-1]
         raise DataError(f"{path}: not a file of torch.save, or damaged ({what:.100}): fetch it again") from error
 
 
@@ -189,7 +191,7 @@ def _sequence(file: mmap.mmap) -> tuple[Any, Callable[[Storage], bytes]]:
     lengths: dict[str, Storage] = {}
     root = _read(file, lengths)
     keys = _read(file)
-    if not isinstance(keys, list) or sorted(map(str, keys)) != sorted(lengths):
+    if not (isinstance(keys, list) and all(isinstance(key, str) for key in keys) and sorted(keys) == sorted(lengths)):
         raise ValueError("its list of storages is not that of its tensors")
     places: dict[str, tuple[int, int]] = {}
     for key in keys:
@@ -228,15 +230,15 @@ def _outside(saved: Any, storages: dict[str, Storage]) -> Any:
 
 def _count(value: Any) -> int:
     if type(value) is not int or not 0 <= value < 1 << 62:
-        raise ValueError(f"{value!r:.40} is no count")
+        raise ValueError("a size or place that is none")
     return value
 
 
 def _tensor(arguments: tuple[Any, ...]) -> StoredTensor:
     """`_rebuild_tensor(storage, offset, size, stride, …)`. Raises `ValueError` for one beyond its storage."""
     storage, offset, size, stride = arguments[:4]
-    if not isinstance(storage, Storage) or len(size) != len(stride):
-        raise ValueError("a tensor without a storage")
+    if not isinstance(storage, Storage) or len(size) != len(stride) or len(size) > MOST_DIMENSIONS:
+        raise ValueError("a tensor without a storage, or with too many dimensions")
     tensor = StoredTensor(storage, _count(offset), tuple(map(_count, size)), tuple(map(_count, stride)))
     if not 0 < tensor.numbers <= storage.length or tensor.last >= storage.length:
         raise ValueError("a tensor goes beyond its storage")
@@ -252,8 +254,16 @@ def _parameter(arguments: tuple[Any, ...]) -> StoredTensor:
 
 
 def _ordered(arguments: tuple[Any, ...]) -> dict[Any, Any]:
-    """`OrderedDict()`, or of pairs, as Python 2 wrote it."""
-    return {checked_key(key): value for key, value in (arguments[0] if arguments else ())}
+    """`OrderedDict()`, or of a list of pairs, as Python 2 wrote it. The list is emptied: it may be named again."""
+    pairs: list[Any] = arguments[0] if arguments else []
+    made = {checked_key(key): value for key, value in pairs}
+    pairs.clear()
+    return made
+
+
+def _set(arguments: tuple[Any, ...]) -> list[Any]:
+    """`set()`, or of a list."""
+    return arguments[0] if arguments and isinstance(arguments[0], list) else []
 
 
 def _backend(arguments: tuple[Any, ...]) -> Record:
@@ -263,8 +273,8 @@ def _backend(arguments: tuple[Any, ...]) -> Record:
 
 CALLS = {
     "collections.OrderedDict": _ordered,
-    "__builtin__.set": lambda arguments: list(arguments[0]) if arguments else [],
-    "builtins.set": lambda arguments: list(arguments[0]) if arguments else [],
+    "__builtin__.set": _set,
+    "builtins.set": _set,
     "torch._utils._rebuild_tensor": _tensor,
     "torch._utils._rebuild_tensor_v2": _tensor,
     "torch._utils._rebuild_parameter": _parameter,
