@@ -61,6 +61,7 @@ MODULES = {
         "wordtie.inference.evaluate",
         "wordtie.inference.compare",
         "wordtie.inference.mix",
+        "wordtie.checkpoints.importing",
     ],
     "N-grams": ["wordtie.training.ngrams", "wordtie.ngrams.kneser_ney", "wordtie.ngrams.model"],
     "Word vectors": [
