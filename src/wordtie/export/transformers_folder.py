@@ -97,6 +97,7 @@ def _write(stage: Path, network: LanguageModel, model: LoadedModel, with_code: b
             "eos_token": EOS,
             "pad_token": EOS,  # of any id: the attention mask says what is padding
             "clean_up_tokenization_spaces": False,
+            "model_input_names": ["input_ids", "attention_mask"],  # and no token_type_ids, which `generate` refuses
         },
     )
 
