@@ -13,7 +13,7 @@ from safetensors import safe_open
 
 import wordtie
 from tests.commands import Capture, output
-from tests.export.networks import EOS, MISSING, NETWORKS, WORDS, export, sentences, write_run
+from tests.export.networks import MISSING, NETWORKS, WORDS, export, sentences, write_run
 from tests.tiny_run import write_text
 from wordtie import cli
 from wordtie.config import ModelSettings, Settings
@@ -24,7 +24,7 @@ from wordtie.data.catalogue import locate
 from wordtie.data.reading import opened
 from wordtie.data.tokenisation import Tokenisation
 from wordtie.data.tokenizer import Tokenizer
-from wordtie.data.vocabulary import Vocabulary
+from wordtie.data.vocabulary import EOS, Vocabulary
 from wordtie.errors import DataError, RunFolderError, SaveError
 from wordtie.export.transformers_folder import CODE, write_transformers_folder
 from wordtie.runs.run_folder import SavedModel, read_language_model, write_language_model
