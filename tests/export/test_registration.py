@@ -6,6 +6,7 @@ Each test has a process of its own, because what has been imported cannot be tak
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -91,3 +92,12 @@ def test_with_both_code_beside_it_and_wordtie(tmp_path: Path) -> None:
     assert own.startswith("wordtie.")
     assert trusted_scores == own_scores
     assert trusted.partition(" ")[2] == own.partition(" ")[2]
+
+
+def test_python_on_the_page_runs(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "transformers.md"
+    found = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    _, folder = export(tmp_path, "lstm-tied", with_code=True)
+    assert len(found) == 2
+    code = "".join(found).replace('"exported/novel"', "FOLDER")
+    assert python(code, tmp_path, folder)[0].startswith("the <unk> <unk> ")
