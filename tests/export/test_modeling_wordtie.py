@@ -124,6 +124,19 @@ def test_a_state_continues_where_it_was_taken(name: str, tmp_path: Path) -> None
     torch.testing.assert_close(torch.cat(pieces, 1)[there], whole[there], rtol=0, atol=1e-6)
 
 
+def test_masked_tokens_between_others_are_passed_over(tmp_path: Path) -> None:
+    """Also if they are all that a piece has: what comes after continues the sequence."""
+    model, _ = opened(export(tmp_path, "lstm-tied")[1])
+    expected = model(torch.tensor([[3, 4, 5]])).logits[:, -1]
+    ids, mask = torch.tensor([[3, 4, 9, 9, 5]]), torch.tensor([[1, 1, 0, 0, 1]])
+    torch.testing.assert_close(model(ids, attention_mask=mask).logits[:, -1], expected, rtol=0, atol=1e-6)
+    state = None
+    for start, end in ((0, 2), (2, 4), (4, 5)):
+        out = model(ids[:, start:end], attention_mask=mask[:, :end], past_key_values=state)
+        state = out.past_key_values
+    torch.testing.assert_close(out.logits[:, -1], expected, rtol=0, atol=1e-6)
+
+
 def test_a_state_is_not_changed_by_reading_on(tmp_path: Path) -> None:
     model, _ = opened(export(tmp_path, "lstm-tied")[1])
     state = model(torch.tensor([[3, 4]])).past_key_values

@@ -37,7 +37,7 @@ def python(code: str, here: Path, folder: Path, trust: bool = False) -> list[str
     code = f"FOLDER, TRUST = {str(folder)!r}, {trust}\n{code}"
     around = {**os.environ, "HF_HOME": str(here / "hub"), "HF_MODULES_CACHE": str(here / "code"), "HF_HUB_OFFLINE": "1"}
     done = subprocess.run([sys.executable, "-W", "error::UserWarning:wordtie", "-c", code], env=around,
-                          capture_output=True, text=True, timeout=300)  # fmt: skip
+                          capture_output=True, text=True, timeout=600)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "do not fit together" not in done.stderr
     return done.stdout.splitlines()
