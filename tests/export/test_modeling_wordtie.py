@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import math
 from pathlib import Path
@@ -20,6 +21,7 @@ from wordtie.export.transformers_folder import write_transformers_folder
 from wordtie.runs.layout import MODEL
 
 transformers = pytest.importorskip("transformers", reason=MISSING)
+CACHE = importlib.import_module("wordtie.export.modeling_wordtie").CACHE
 
 CELLS = ["lstm-tied", "gru-tied_linear", "rnn-untied", "rhn-tied"]
 TIED = [name for name, settings in NETWORKS.items() if settings.head != "untied"]
@@ -200,6 +202,31 @@ def test_samples_have_the_frequencies_of_the_model(tmp_path: Path) -> None:
     share = torch.bincount(drawn, minlength=len(WORDS)) / len(drawn)
     error = (expected * (1 - expected) / len(drawn)).sqrt()
     assert ((share - expected).abs() <= 5 * error).all()
+
+
+def test_generation_continues_from_a_state(tmp_path: Path) -> None:
+    if tuple(map(int, transformers.__version__.split(".")[:2])) < (4, 57):
+        pytest.skip("`generate` of this version takes no state but one of attention's keys and values")
+    model, tokenizer = opened(export(tmp_path, "lstm-tied")[1])
+    prompt = tokenizer("w1 w2", return_tensors="pt")
+    whole = model.generate(**prompt, max_new_tokens=6, do_sample=False)
+    first = model.generate(**prompt, max_new_tokens=3, do_sample=False, return_dict_in_generate=True)
+    state = first[CACHE]
+    assert state.get_seq_length() == first.sequences.shape[1] - 1, "the last word is not read yet"
+    rest = model.generate(first.sequences, **{CACHE: state}, max_new_tokens=3, do_sample=False)
+    assert torch.equal(rest, whole)
+
+
+@pytest.mark.filterwarnings("ignore:.*both `max_new_tokens`:UserWarning")
+def test_pipeline_generates_from_a_batch(tmp_path: Path) -> None:
+    folder = export(tmp_path, "lstm-tied")[1]
+    model, tokenizer = opened(folder)
+    prompts = ["w1", "the w3 w4 w5 w6"]
+    pipeline = transformers.pipeline("text-generation", str(folder))
+    found = pipeline(prompts, max_new_tokens=4, do_sample=False, batch_size=2)
+    for prompt, each in zip(prompts, found, strict=True):
+        ids = model.generate(**tokenizer(prompt, return_tensors="pt"), max_new_tokens=4, do_sample=False)
+        assert each[0]["generated_text"] == tokenizer.decode(ids[0], skip_special_tokens=True)
 
 
 def test_generation_without_a_prompt_starts_a_sentence(tmp_path: Path) -> None:

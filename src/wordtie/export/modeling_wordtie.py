@@ -51,7 +51,7 @@ class WordtieConfig(PretrainedConfig):
 class WordtieState:
     """What B sequences have read, in place of attention's keys and values."""
 
-    is_linear = (True,)  # nothing in it grows with the text
+    is_linear, is_compileable = (True,), False  # what `generate` asks: nothing in it grows with the text
 
     def __init__(self, layers: list[LayerState], started_B: Tensor, length: int = 0) -> None:
         """`started_B`: which sequences have read a word that was not masked; `length`: tokens read, masked ones too."""

@@ -30,6 +30,7 @@ from wordtie.storage.atomic import replace_files, saving
 
 CODE = "modeling_wordtie.py"
 GENERATION, TOKENIZER_CONFIG = "generation_config.json", "tokenizer_config.json"
+TOKENIZER_CLASS = "PreTrainedTokenizerFast"
 CLASSES = {"AutoConfig": "WordtieConfig", "AutoModelForCausalLM": "WordtieForCausalLM"}
 
 
@@ -91,11 +92,12 @@ def _write(stage: Path, network: LanguageModel, model: LoadedModel, with_code: b
     _write_json(
         stage / TOKENIZER_CONFIG,
         {
-            "tokenizer_class": "PreTrainedTokenizerFast",
+            "tokenizer_class": TOKENIZER_CLASS,
             "unk_token": UNK,
             "bos_token": EOS,  # the word before the first
             "eos_token": EOS,
             "pad_token": EOS,  # of any id: the attention mask says what is padding
+            "padding_side": "left",  # what generating from a batch expects; scores are the same on either side
             "clean_up_tokenization_spaces": False,
             "model_input_names": ["input_ids", "attention_mask"],  # and no token_type_ids, which `generate` refuses
         },
@@ -108,6 +110,7 @@ def transformers_config(network: LanguageModel, vocabulary: Vocabulary) -> dict[
     return {
         "architectures": [CLASSES["AutoModelForCausalLM"]],
         "model_type": "wordtie",
+        "tokenizer_class": TOKENIZER_CLASS,  # `pipeline` of Transformers 4 looks for it here
         "vocab_size": network.words,
         "embedding_size": settings.embedding_size,
         "hidden_size": settings.hidden,
