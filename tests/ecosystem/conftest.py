@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,9 @@ def shared_data(name: str) -> Path:
 @pytest.fixture(scope="session")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
     """A model of the State of the Union addresses, as `wordtie train sotu` splits them; exported with its code."""
+    for package in ("transformers", "minicons", "lm_eval"):
+        if importlib.util.find_spec(package) is None:  # before a model is trained for nothing
+            pytest.skip(f"{package} is not installed: scripts/check-ecosystem installs it")
     here = tmp_path_factory.mktemp("ecosystem")
     settings: dict[str, Any] = {"hidden": 64, "vocabulary_size": 8000, "lowercase": True}
     short: dict[str, Any] = {"tokens": 200_000, "validations": 1, "measured_tokens": 20_000}
