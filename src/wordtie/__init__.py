@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wordtie.lazy import lazily
+from wordtie.lazy import after_import, lazily
 
 __version__ = "0.1.0"
 
@@ -72,6 +72,8 @@ __all__ = [
 
 if not TYPE_CHECKING:  # to a type checker every name would be there
     __getattr__ = lazily(__name__, _HOME)
+
+after_import("transformers", "wordtie.export.registration", "register")
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,67 @@
+"""`wordtie export`: a model in a form that other tools open."""
+
+from __future__ import annotations
+
+from wordtie.commands._shared import Parser, UsageError, print_json
+from wordtie.errors import did_you_mean
+
+HELP = """\
+Write a model in a form that other tools open.
+
+  wordtie export hf RUN OUT      a folder for Hugging Face Transformers
+
+Each form has its own --help.
+
+examples:
+  wordtie export hf runs/novel exported/novel
+  wordtie export hf runs/novel exported/novel --with-code
+"""
+
+HF_HELP = """\
+Write a folder that AutoModelForCausalLM and AutoTokenizer of Hugging Face Transformers open.
+
+After `import wordtie` they open it as any other. With --with-code the folder holds the model's code too, and opens
+with trust_remote_code=True where wordtie is not installed. Of a mixture, the network alone is exported.
+
+examples:
+  wordtie export hf runs/novel exported/novel
+  wordtie export hf runs/novel exported/novel --with-code --overwrite
+"""
+
+
+def main(argv: list[str]) -> None:
+    """Hand on to the form."""
+    form, *rest = argv or ["--help"]
+    if form in FORMS:
+        FORMS[form](rest)
+        return
+    parser = Parser("export", HELP, usage="wordtie export FORM RUN OUT [OPTION ...]")
+    if form.startswith("-"):
+        parser.parse_args([form])
+    raise UsageError(f"no form `{form}`{did_you_mean(form, FORMS)}; see `wordtie export --help`")
+
+
+def export_hf(argv: list[str]) -> None:
+    """Write the folder, and print what is in it."""
+    parser = Parser("export hf", HF_HELP)
+    parser.add_argument("run", metavar="RUN", help="the run folder of a trained model")
+    parser.add_argument("out", metavar="OUT", help="the folder to write")
+    parser.add_argument("--with-code", action="store_true", help="put the model's code beside it")
+    parser.add_argument("--overwrite", action="store_true", help="replace an earlier export")
+    parser.add_argument("--json", action="store_true", help="print a JSON object")
+    arguments = parser.parse_args(argv)
+
+    from wordtie.console import say
+    from wordtie.export.transformers_folder import write_transformers_folder
+
+    written = write_transformers_folder(arguments.run, arguments.out, arguments.with_code, arguments.overwrite)
+    if written.left_out:
+        say([f"{written.folder} holds the network of {arguments.run} without {written.left_out}: its scores differ"])
+    if arguments.json:
+        print_json({"folder": str(written.folder), "files": written.files, "parameters": written.parameters})
+        return
+    for name in written.files:
+        print(written.folder / name)
+
+
+FORMS = {"hf": export_hf}
