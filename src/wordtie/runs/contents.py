@@ -45,8 +45,15 @@ class Stored(Kind):
     words: int
 
 
-class Config(Stored, _Texts):
-    """Of a model that was trained on a text. `texts`: SHA-256 of each split's text, where it is known."""
+class _Storage(TypedDict, total=False):
+    storage: str
+
+
+class Config(Stored, _Texts, _Storage):
+    """Of a model that was trained on a text.
+
+    `texts`: SHA-256 of each split's text, where it is known. `storage`: `int8` if its matrices are stored so.
+    """
 
     settings: dict[str, dict[str, Any]]
 
