@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv, whole_number
 from wordtie.config.paths import path_of
+from wordtie.runs.ready import run_path
 
 if TYPE_CHECKING:
     from wordtie.vectors.files import Format
@@ -38,7 +39,7 @@ def main(argv: list[str]) -> None:
 
     from wordtie.vectors.extraction import open_vectors, vectors_of
 
-    source = path_of(arguments.source)
+    source = run_path(arguments.source)
     if arguments.side and source.is_file():
         raise UsageError("--side is for run folders; a vectors file has one set of vectors")
     vectors = vectors_of(source, arguments.side) if arguments.side else open_vectors(arguments.source)

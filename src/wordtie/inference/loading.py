@@ -16,7 +16,6 @@ import torch
 
 from wordtie.config import Settings
 from wordtie.config.ngram import NgramSettings
-from wordtie.config.paths import path_of
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import RunFolderError, SettingsError
 from wordtie.inference import generate, predict, regions, score, surprisal
@@ -31,6 +30,7 @@ from wordtie.ngrams.model import NgramModel
 from wordtie.runs.layout import CONFIG, MIXTURE_FOLDER, MODEL, NGRAMS
 from wordtie.runs.mixture_run import is_mixture_of, understand_mixture
 from wordtie.runs.ngram_run import understand_ngrams
+from wordtie.runs.ready import run_path
 from wordtie.runs.run_folder import (
     LANGUAGE_MODEL,
     MIXTURE,
@@ -113,12 +113,12 @@ Part: TypeAlias = Literal["network", "ngram"]
 
 
 def load(run: str | Path, kinds: Sequence[str] = (), part: Part | None = None) -> LoadedModel:
-    """Open a run folder, of one of these kinds or of any.
+    """Open a run folder, of one of these kinds or of any, or a model that comes with wordtie (`en`).
 
     A language model that was mixed with n-grams is opened as the mixture, if this is one of the kinds and no `part` is
     named. Raises `RunFolderError` if it is incomplete, damaged, from a newer version or of another kind.
     """
-    folder = path_of(run)
+    folder = run_path(run)
     mixture = folder / MIXTURE_FOLDER
     if part == "ngram":
         if not is_mixture_of(mixture, folder):

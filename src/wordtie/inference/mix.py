@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wordtie.config.paths import path_of
 from wordtie.data.batches import Ids
 from wordtie.data.encoding import EncodedText
 from wordtie.errors import RunFolderError, require
@@ -16,6 +15,7 @@ from wordtie.inference.training_corpus import training_corpus
 from wordtie.models.mixture import fit_mixture
 from wordtie.runs import layout, run_folder
 from wordtie.runs.mixture_run import MIXED, write_mixture
+from wordtie.runs.ready import run_path
 from wordtie.runs.result import RunResult
 
 
@@ -43,7 +43,7 @@ def mix(
     """
     require(len(runs) >= 2, "a mixture needs at least two run folders")
     require(mode != "resume", "a mixture is fitted in one go: use mode overwrite")
-    folders = [path_of(run) for run in runs]
+    folders = [run_path(run) for run in runs]
     models = [load(each, MIXED) for each in folders]
     for each, model in zip(folders, models, strict=True):
         if model.tokenizer != models[0].tokenizer:

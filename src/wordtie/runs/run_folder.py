@@ -25,6 +25,7 @@ from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import RunFolderError, SettingsError
 from wordtie.runs.checkpoint import save_tensors
 from wordtie.runs.contents import VERSION, Config, NewerFormatError, Stored, check_config, parse_kind
+from wordtie.runs.eight_bits import INT8, dequantise, quantise
 from wordtie.runs.layout import (
     CHECKPOINT,
     CONFIG,
@@ -103,13 +104,16 @@ class Savable(Protocol):
         """Write `tokenizer.json`. Raises `SaveError`."""
 
 
-def write_language_model(folder: Path, model: SavedModel) -> None:
-    """Write the model and its seal. Raises `SaveError`."""
+def write_language_model(folder: Path, model: SavedModel, eight_bits: bool = False) -> None:
+    """Write the model and its seal; `eight_bits`: matrices in a quarter of the bytes. Raises `SaveError`."""
     words = len(model.tokenizer.vocabulary)
     config = {"words": words, "settings": to_dict(model.settings), "texts": dict(model.texts)}
     if model.imported:
         config["imported"] = dict(model.imported)
-    write_model(folder, LANGUAGE_MODEL, config, model.tensors, model.tokenizer)
+    if eight_bits:
+        config["storage"] = INT8
+    tensors = quantise(model.tensors) if eight_bits else model.tensors
+    write_model(folder, LANGUAGE_MODEL, config, tensors, model.tokenizer)
 
 
 def read_language_model(folder: Path) -> SavedModel:
@@ -121,8 +125,18 @@ def understand_language_model(stored: StoredModel) -> SavedModel:
     """The language model of a run folder of this kind. Raises `RunFolderError`."""
     config, tensors, folder = trained_config(stored), read_tensors(stored), stored.folder
     settings = read_settings(config, folder)
+    if "storage" in config:
+        tensors = _in_fp32(tensors, config["storage"], folder)
     check_fits(folder, tensors, lambda: language_model_shapes(settings.model, config["words"], len(tensors)))
     return SavedModel(settings, tensors, stored.tokenizer, config.get("texts", {}), config.get("imported", {}))
+
+
+def _in_fp32(tensors: dict[str, Tensor], storage: str, folder: Path) -> dict[str, Tensor]:
+    with sound(folder / CONFIG):
+        if storage != INT8:
+            raise NewerFormatError(f"storage is {storage!r:.20}, which this wordtie does not know")
+    with sound(folder / MODEL):
+        return dequantise(tensors)
 
 
 def trained_config(stored: SealedModel) -> Config:

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from wordtie.config import Settings, plain_values
-from wordtie.config.paths import path_of
 from wordtie.config.unused_settings import AT_THE_START
 from wordtie.data.encoding import Ids
 from wordtie.data.prepare import prepare
@@ -25,6 +24,7 @@ from wordtie.data.token_file import PreparedData
 from wordtie.errors import DataError, RunFolderError, require
 from wordtie.evaluation.earlier_words import evaluate_earlier_words
 from wordtie.models.next_word import NextWordModel
+from wordtie.runs.ready import run_path
 from wordtie.runs.result import TrainingResult, read_result
 from wordtie.runs.run_folder import SavedModel, read_language_model
 
@@ -39,7 +39,7 @@ class EarlierText:
     @property
     def test(self) -> Ids:
         """The test text, or as much of it as the run was measured on."""
-        result = read_result(path_of(self.run))
+        result = read_result(run_path(self.run))
         return self.data.test[: None if result is None else result.test_tokens]
 
     def perplexity(self, model: NextWordModel[Any]) -> float:
@@ -49,7 +49,7 @@ class EarlierText:
     @property
     def figures(self) -> dict[str, Any]:
         """The run's own perplexities on its test text, as far as its folder has them."""
-        result = read_result(path_of(self.run))
+        result = read_result(run_path(self.run))
         found = {"run": self.run, "corpus": self.data.info.corpus, "tokens": len(self.test)}
         if result is None:
             return found
@@ -114,9 +114,9 @@ def read_texts(settings: Settings) -> Texts:
     earlier: list[EarlierText] = []
     missing: list[str] = []
     while run is not None:
-        saved = read_language_model(path_of(run))
+        saved = read_language_model(run_path(run))
         try:
-            earlier.append(EarlierText(run, text_of(saved, path_of(run))))
+            earlier.append(EarlierText(run, text_of(saved, run_path(run))))
         except (DataError, RunFolderError) as error:
             missing.append(f"the text of {run} is not read again, so that the model may unlearn it: {error}")
         run = saved.settings.data.extends
@@ -144,7 +144,7 @@ def settings_to_extend(run: str | None) -> dict[str, Any]:
     """
     require(run is not None, "extend_vocabulary adds words to an earlier run's: name it as start_from")
     assert run is not None
-    saved = read_language_model(path_of(run))
+    saved = read_language_model(run_path(run))
     model = {f"model.{name}": value for name, value in plain_values(saved.settings.model).items()}
     rule = saved.tokenizer.tokenisation
     cut = {"tokenisation": rule.kind, "lowercase": rule.lowercase, "sentences": rule.sentences}

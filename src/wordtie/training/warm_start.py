@@ -12,12 +12,12 @@ import numpy as np
 import torch
 
 from wordtie.config import Settings
-from wordtie.config.paths import path_of
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import DataError, RunFolderError
 from wordtie.models.language_model import LanguageModel
 from wordtie.noise.noisy_forward import build_noise
 from wordtie.runs import checkpoint
+from wordtie.runs.ready import run_path
 from wordtie.runs.run_folder import SavedModel, read_language_model
 from wordtie.training.rehearsal import text_of
 from wordtie.training.task import Tensors
@@ -31,7 +31,7 @@ def read_start(settings: Settings) -> SavedModel | None:
     """
     if settings.training.start_from is None:
         return None
-    folder = path_of(settings.training.start_from)
+    folder = run_path(settings.training.start_from)
     saved = read_language_model(folder)
     with torch.device("meta"):
         model = LanguageModel(settings.model, len(saved.tokenizer.vocabulary))
@@ -60,7 +60,7 @@ def load_start(saved: SavedModel, settings: Settings, model: LanguageModel, data
             "start from a run on the same text, or give --extend-vocabulary"
         )
     if before.predicts_with == "mean" and (noise.smooths or noise.predicts_with == "mean"):
-        tensors = _before_the_mean(saved, path_of(settings.training.start_from or ""))
+        tensors = _before_the_mean(saved, run_path(settings.training.start_from or ""))
     if len(new) > len(old):
         count_V = torch.from_numpy(np.bincount(data.train, minlength=len(new)))
         tensors = extend(tensors, new, count_V, settings.training.new_words)

@@ -13,11 +13,11 @@ from typing import Literal
 import numpy as np
 from torch import Tensor
 
-from wordtie.config.paths import path_of
 from wordtie.errors import DataError, RunFolderError
 from wordtie.models.language_model import WORD_MATRICES
 from wordtie.runs.contents import NewerFormatError, parse_kind
 from wordtie.runs.layout import CONFIG
+from wordtie.runs.ready import run_path
 from wordtie.runs.run_folder import LANGUAGE_MODEL, WORD2VEC, read_language_model
 from wordtie.vectors.files import read_vectors
 from wordtie.vectors.word_vectors import WordVectors
@@ -71,12 +71,12 @@ def open_vectors(source: str) -> WordVectors:
 
     Raises `DataError` or `RunFolderError` for what is neither.
     """
-    path = path_of(source)
+    path = run_path(source)
     if path.is_file():
         return read_vectors(path)
     folder, _, side = source.rpartition(":")
     if side in ("input", "output", "tied") and not path.exists():
-        return vectors_of(path_of(folder), side)  # type: ignore[arg-type]
+        return vectors_of(run_path(folder), side)  # type: ignore[arg-type]
     if path.is_dir():
         return vectors_of(path)
     raise DataError(f"{source}: no such vectors file or run folder")
