@@ -4,72 +4,112 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import wordtie
-from tests.models.test_mixture import BY_CLASS, VOCABULARY, WEIGHTS, WORDS, nats, text, three_parts
+from tests.models.test_mixture import (
+    BY_CLASS,
+    VOCABULARY,
+    WEIGHTS,
+    WORDS,
+    WithoutClasses,
+    nats,
+    ngrams,
+    text,
+    three_parts,
+)
 from tests.runs.mutations import sealed
 from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, TrainingSettings
 from wordtie.data.batches import PADDING
 from wordtie.errors import RunFolderError, SettingsError
 from wordtie.models import mixture, recent_words
 from wordtie.models.mixture import Mixture
+from wordtie.models.next_word import NextWordModel
 from wordtie.models.recent_words import (
     AdaptiveMixture,
     RecentWords,
     fit_recent_words,
+    log_with_recent,
     mixture_of,
+    text_shares,
     with_recent_words,
 )
 from wordtie.training.train import train
 
-RECENT = RecentWords(0.3, 4)
+RECENT, SHARP = RecentWords(0.3, 4), RecentWords(0.3, 4, 5.0)
 
 
-def by_definition(m_V: np.ndarray, read: list[int], recent: RecentWords) -> np.ndarray:
-    """p of every word after these, from m of every word."""
-    counts_V = np.zeros(len(m_V))
-    for back, word in enumerate(reversed(read[-5 * recent.half_life :]), start=1):
-        counts_V[word] += 2 ** (-back / recent.half_life)
-    n = counts_V.sum()
+class WithQueries(WithoutClasses):
+    """A model that predicts from vectors: three numbers of the words that were read, and the last word."""
+
+    def queries(self, ids_TB: np.ndarray, state: Any) -> tuple[np.ndarray, Any]:
+        found = []
+        for ids_B in ids_TB:
+            found.append(query_of(np.exp(self.next(state))))
+            state = self.advance(ids_B[None], state)
+        return np.stack(found) if found else np.zeros((0, ids_TB.shape[1], 3), np.float32), state
+
+
+def query_of(p_BV: np.ndarray) -> np.ndarray:
+    return (p_BV @ np.sin(np.arange(WORDS * 3)).reshape(WORDS, 3)).astype(np.float32)
+
+
+def parts_with_queries() -> list[NextWordModel[Any]]:
+    return [*three_parts()[:2], WithQueries(ngrams(3, 3, eos_id=None))]
+
+
+def by_definition(
+    m_V: np.ndarray, read: list[tuple[int, np.ndarray]], query_E: np.ndarray, recent: RecentWords
+) -> np.ndarray:
+    """p of every word from m of every word, after these words and the vectors that they were predicted from."""
+    counts_V, n = np.zeros(len(m_V)), 0.0
+    for back, (word, its_query_E) in enumerate(reversed(read[-5 * recent.half_life :]), start=1):
+        counts_V[word] += 2 ** (-back / recent.half_life) * math.exp(recent.sharpness * float(query_E @ its_query_E))
+        n += 2 ** (-back / recent.half_life)
     share = recent.weight * n / (n + 10)
-    recent_V = counts_V / n if n else counts_V
+    recent_V = counts_V / counts_V.sum() if n else counts_V
     p_V: np.ndarray = (1 - share) * m_V + share * recent_V
     return p_V
 
 
+@pytest.mark.parametrize("recent", [RECENT, SHARP], ids=["alike", "by context"])
 @pytest.mark.parametrize("weights", [WEIGHTS, BY_CLASS], ids=["one weight a part", "by class"])
-def test_equals_the_definition(weights: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equals_the_definition(weights: np.ndarray, recent: RecentWords, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recent_words, "VALUES_AT_ONCE", 7 * RECENT.words)  # pieces of seven words
     monkeypatch.setattr(mixture, "VALUES_AT_ONCE", 7 * WORDS)
-    parts, ids = three_parts(), text(60, 5)
-    model, alone = AdaptiveMixture(parts, weights, RECENT), Mixture(parts, weights)
+    parts, ids = parts_with_queries(), text(60, 5)
+    model, alone = AdaptiveMixture(parts, weights, recent), Mixture(parts, weights)
     p_TBV, after = model.distributions(ids[:, None], model.initial_state(1))
     found, none, also_after = model.score(ids[:, None], model.initial_state(1))
     with_entropy, entropy, third_after = model.score(ids[:, None], model.initial_state(1), entropy=True)
     assert none is None
     assert entropy is not None
     log_m_N = alone.score(ids[:, None], alone.initial_state(1))[0][:, 0]
-    np.testing.assert_allclose(with_recent_words(RECENT, ids, log_m_N), found[:, 0], rtol=1e-9)
+    np.testing.assert_allclose(with_recent_words(model, ids, log_m_N), found[:, 0], rtol=1e-6)
     state, of_mixture = model.initial_state(1), alone.initial_state(1)
+    read: list[tuple[int, np.ndarray]] = []
     for position, word in enumerate(ids):
-        p_V = by_definition(np.exp(alone.next(of_mixture)[0]), ids[:position].tolist(), RECENT)
+        query_E = query_of(np.exp(parts[2].next(of_mixture[2])))[0]
+        p_V = by_definition(np.exp(alone.next(of_mixture)[0]), read, query_E, recent)
+        read.append((int(word), query_E))
         assert p_V.sum() == pytest.approx(1, abs=1e-9)
         for found_V in (p_TBV[position, 0], np.exp(model.next(state)[0])):
-            np.testing.assert_allclose(found_V, p_V, rtol=1e-9)
-        assert found[position, 0] == pytest.approx(math.log(p_V[word]), rel=1e-9)
-        assert with_entropy[position, 0] == pytest.approx(found[position, 0], rel=1e-9)
-        assert entropy[position, 0] == pytest.approx(-(p_V @ np.log(p_V)), rel=1e-9)
+            np.testing.assert_allclose(found_V, p_V, rtol=1e-6)
+        assert found[position, 0] == pytest.approx(math.log(p_V[word]), rel=1e-6)
+        assert with_entropy[position, 0] == pytest.approx(found[position, 0], rel=1e-6)
+        assert entropy[position, 0] == pytest.approx(-(p_V @ np.log(p_V)), rel=1e-6)
         state = model.advance(ids[[position], None], state)
         of_mixture = alone.advance(ids[[position], None], of_mixture)
     for end in (after, also_after, third_after):
         np.testing.assert_allclose(model.next(end), model.next(state), rtol=1e-12)
 
 
-def test_unequal_lengths_and_selection() -> None:
-    model = AdaptiveMixture(three_parts(), BY_CLASS, RECENT)
+@pytest.mark.parametrize("recent", [RECENT, SHARP], ids=["alike", "by context"])
+def test_unequal_lengths_and_selection(recent: RecentWords) -> None:
+    model = AdaptiveMixture(parts_with_queries(), BY_CLASS, recent)
     long, short = text(40, 5), text(4, 6)
     padded = np.full((40, 2), PADDING)
     padded[:, 0], padded[:4, 1] = long, short
@@ -83,7 +123,7 @@ def test_unequal_lengths_and_selection() -> None:
         alone, entropy_alone, _ = model.score(ids[:, None], model.initial_state(1), entropy=True)
         assert entropy_alone is not None
         np.testing.assert_allclose(log_p[: len(ids), stream], alone[:, 0], rtol=1e-12)
-        np.testing.assert_allclose(without_entropy[: len(ids), stream], alone[:, 0], rtol=1e-9)
+        np.testing.assert_allclose(without_entropy[: len(ids), stream], alone[:, 0], rtol=1e-6)
         np.testing.assert_allclose(entropy[: len(ids), stream], entropy_alone[:, 0], rtol=1e-12)
     after = model.advance(short[:, None], model.initial_state(1))
     both = model.advance(np.stack([long[:4], short], 1), model.initial_state(2))
@@ -91,6 +131,11 @@ def test_unequal_lengths_and_selection() -> None:
     empty = np.zeros((0, 1), np.int64)
     assert model.score(empty, after)[0].shape == (0, 1)
     np.testing.assert_array_equal(model.next(model.advance(empty, after)), model.next(after))
+
+
+def log_p(recent: RecentWords, ids: np.ndarray) -> np.ndarray:
+    """Of each token, all words being as likely without recent words."""
+    return log_with_recent(np.full(len(ids), -math.log(WORDS)), *text_shares([], recent, ids))
 
 
 def in_sections(words: int, seed: int) -> np.ndarray:
@@ -101,28 +146,28 @@ def in_sections(words: int, seed: int) -> np.ndarray:
 
 def test_words_are_remembered_where_they_return() -> None:
     uniform = np.full(3000, -math.log(WORDS))
-    recent = fit_recent_words(in_sections(3000, 1), uniform)
+    recent = fit_recent_words([], in_sections(3000, 1), uniform)
     assert recent is not None
     assert recent.half_life == min(recent_words.HALF_LIVES)  # sections are short
     assert recent.weight > 0.8
-    assert with_recent_words(recent, in_sections(3000, 1), uniform).sum() > uniform.sum()
-    assert fit_recent_words(np.random.default_rng(2).integers(0, WORDS, 3000), uniform) is None
+    assert log_p(recent, in_sections(3000, 1)).sum() > uniform.sum()
+    assert fit_recent_words([], np.random.default_rng(2).integers(0, WORDS, 3000), uniform) is None
 
 
 def test_the_weight_is_the_likeliest() -> None:
     mixed, uniform = in_sections(10_000, 1), np.full(10_000, -math.log(WORDS))
     mixed[::2] = np.random.default_rng(3).integers(0, WORDS, 5000)
-    recent = fit_recent_words(mixed, uniform)
+    recent = fit_recent_words([], mixed, uniform)
     assert recent is not None
     grid = {
-        (weight, half_life): with_recent_words(RecentWords(weight, half_life), mixed, uniform).sum()
+        (weight, half_life): log_p(RecentWords(weight, half_life), mixed).sum()
         for half_life in recent_words.HALF_LIVES
         for weight in np.linspace(0.1, 0.9, 41)
     }
     weight, half_life = max(grid, key=lambda each: grid[each])
     assert recent.half_life == half_life
     assert recent.weight == pytest.approx(weight, abs=0.03)
-    assert with_recent_words(recent, mixed, uniform).sum() == pytest.approx(grid[weight, half_life], abs=1)
+    assert log_p(recent, mixed).sum() == pytest.approx(grid[weight, half_life], abs=1)
 
 
 def test_a_model_without_them_is_a_mixture() -> None:

@@ -56,6 +56,7 @@ class RecentConfig(TypedDict):
 
     weight: float
     half_life: int
+    sharpness: float
 
 
 class _Adapting(TypedDict, total=False):

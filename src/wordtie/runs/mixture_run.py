@@ -79,7 +79,7 @@ def understand_mixture(stored: StoredModel) -> SavedMixture:
     names, given = config["parts"], config.get("recent")
     parts = []
     try:
-        recent = RecentWords(given["weight"], given["half_life"]) if given else None
+        recent = RecentWords(given["weight"], given["half_life"], given["sharpness"]) if given else None
         for name in names:
             part = stored.folder / PARTS / name
             if file_sha256(part / MANIFEST) != name:

@@ -22,7 +22,7 @@ from wordtie.data.batches import Ids
 from wordtie.models.mixture import Classes, Mixture, log_p_of_tokens, log_probabilities
 from wordtie.models.network import Network
 from wordtie.models.next_word import Nats
-from wordtie.models.recent_words import RecentWords, best_adaptive_mixture, recent_words_of, with_recent_words
+from wordtie.models.recent_words import best_adaptive_mixture, recent_words_of, with_recent_words
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
 from wordtie.ngrams.model import NgramModel
 from wordtie.runs.layout import MIXTURE_FOLDER, MODEL, NGRAMS
@@ -106,14 +106,16 @@ def _of_mixture(texts: Mapping[str, _Read], mixture: Mixture) -> dict[str, Any]:
     found: dict[str, Any] = {"weights": weights_RP.tolist()}
     if recent:
         found |= {"recent": asdict(recent), "without_recent": _figures(texts, weights_RP)}
-    return found | _figures(texts, weights_RP, recent)
+    return found | _figures(texts, weights_RP, mixture)
 
 
-def _figures(texts: Mapping[str, _Read], weights_RP: Nats, recent: RecentWords | None = None) -> dict[str, float]:
-    """Perplexity, nats and tokens of each split under these weights, and with recent words."""
+def _figures(texts: Mapping[str, _Read], weights_RP: Nats, mixture: Mixture | None = None) -> dict[str, float]:
+    """Perplexity, nats and tokens of each split under these weights; with recent words if they are the mixture's."""
     found: dict[str, float] = {}
     for split, read in texts.items():
-        log_p_N = with_recent_words(recent, read.ids_N, log_p_of_tokens(read.log_p_NP, read.class_N, weights_RP))
+        log_p_N = log_p_of_tokens(read.log_p_NP, read.class_N, weights_RP)
+        if mixture:
+            log_p_N = with_recent_words(mixture, read.ids_N, log_p_N)
         nats, tokens = -float(log_p_N.sum()), len(read.class_N)
         found |= {
             f"{split}_perplexity": math.exp(min(nats / tokens, 700.0)),
