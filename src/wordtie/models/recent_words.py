@@ -37,10 +37,11 @@ from wordtie.models.next_word import Floats, Nats, NextWordModel
 
 Queries: TypeAlias = NDArray[np.float32]
 
+FIRST_HALF_LIFE = 100
 HALF_LIVES = (50, 100, 200, 400)
 SHARPNESSES = (5.0, 10.0, 20.0)
-"""Over the mean square of a query's norm. Of these, and none, and of the half-lives, those are taken under which a
-stretch of the validation text is most likely."""
+"""Over the mean square of a query's norm. First of these and none, then of the half-lives, the one is taken under which
+a stretch of the validation text is most likely."""
 STRETCH = 10_000
 """Tokens of it."""
 REMEMBERED = 5
@@ -246,9 +247,10 @@ def fit_recent_words(parts: Sequence[NextWordModel[Any]], ids_N: Ids, log_m_N: N
         found = [_weighted(parts, each, ids_N[stretch], log_m_N[stretch]) for each in candidates]
         return max(found, key=lambda each: each[1])[0]
 
-    found = best([RecentWords(0.0, half_life) for half_life in HALF_LIVES])
+    found = RecentWords(0.0, FIRST_HALF_LIFE)
     if norm := _mean_square(parts, ids_N[stretch]):
         found = best([found, *(replace(found, sharpness=each / norm) for each in SHARPNESSES)])
+    found = best([replace(found, half_life=half_life) for half_life in HALF_LIVES])
     found, log_p = _weighted(parts, found, ids_N, log_m_N)
     return found if log_p > float(log_m_N.sum()) + SMALLEST_GAIN * len(ids_N) else None
 
