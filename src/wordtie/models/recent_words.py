@@ -42,7 +42,7 @@ HALF_LIVES = (50, 100, 200, 400)
 SHARPNESSES = (5.0, 10.0, 20.0)
 """Over the mean square of a query's norm. First of these and none, then of the half-lives, the one is taken under which
 a stretch of the validation text is most likely."""
-STRETCH = 10_000
+STRETCH = 5_000
 """Tokens of it."""
 REMEMBERED = 5
 """Half-lives after which a word is forgotten: it counts a thirty-second part by then."""
@@ -236,6 +236,11 @@ def best_adaptive_mixture(parts: Sequence[NextWordModel[Any]], ids_N: Ids, log_p
     weights_RP = best_mixture(parts, log_p_NP, class_N).weights_RP
     log_m_N = log_p_of_tokens(log_p_NP, class_N, weights_RP)
     return mixture_of(parts, weights_RP, fit_recent_words(parts, ids_N, log_m_N))
+
+
+def tokens_to_choose(valid: int) -> int:
+    """How many tokens are read to choose sharpness and half-life, for a validation text of so many."""
+    return (1 + len(SHARPNESSES) + len(HALF_LIVES)) * min(STRETCH, valid)
 
 
 def fit_recent_words(parts: Sequence[NextWordModel[Any]], ids_N: Ids, log_m_N: Nats) -> RecentWords | None:
