@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sized
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from wordtie import cli
 from wordtie.config import Settings, TrainingSettings
 from wordtie.training import plan as planning
 from wordtie.training.plan import Lengths, Timings, choose, make_plan, measuring_seconds, with_fewer_threads
+from wordtie.training.rehearsal import read_texts
 
 FAST = Timings(window=0.05, validation=1e-5, measuring=3e-5)
 LENGTHS = Lengths(2_000_000, 100_000, 100_000)
@@ -160,7 +162,8 @@ def test_a_slow_machine_is_timed_once(text: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     asked = []
 
-    def slow(*arguments: object) -> Timings:
+    def slow(*arguments: object, mixed: bool) -> Timings:
+        assert mixed
         asked.append(arguments)
         time.sleep(0.5)
         return FAST
@@ -169,6 +172,41 @@ def test_a_slow_machine_is_timed_once(text: Path, monkeypatch: pytest.MonkeyPatc
     plan = make_plan(Settings(data=wordtie.DataSettings(corpus=str(text))), [], 3)
     assert len(asked) == 1
     assert plan.settings.model.hidden == planning.REFERENCE, "of another size the speed is not known"
+
+
+def test_time_is_kept_to_choose_how_much_recent_words_count(
+    text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With a machine on which that takes a second of each ten, and n-grams or none."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(planning, "MOST_EPOCHS", 10**6)
+    monkeypatch.setattr(planning, "seconds_to_count", lambda *_: 0.0)
+    monkeypatch.setattr(
+        planning, "time_model", lambda *_, mixed: replace(FAST, window=0.001, remembering=10.0 if mixed else 0.0)
+    )
+    settings = Settings(data=wordtie.DataSettings(corpus=str(text)))
+    mixed, alone = (make_plan(settings, [], 100, ngram=ngram).settings.training.tokens for ngram in (5, None))
+    assert mixed
+    assert alone
+    assert mixed == pytest.approx(0.9 * alone, rel=0.02)
+
+
+def test_the_time_of_recent_words_is_measured(text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    asked = []
+
+    def slow(parts: object, recent: object, ids: Sized) -> None:
+        asked.append(len(ids))
+        time.sleep(0.2)
+
+    monkeypatch.setattr(planning, "text_shares", slow)
+    settings = Settings(data=wordtie.DataSettings(corpus=str(text)))
+    data = read_texts(settings).for_planning(0.5)
+    alone, mixed = (planning.time_model(settings, data, 0.01, mixed=each) for each in (False, True))
+    a_word = 0.2 / asked[0]
+    assert mixed.measuring >= a_word > alone.measuring
+    assert mixed.remembering == pytest.approx(8 * len(data.valid) * a_word, rel=0.2)
+    assert alone.remembering == 0.0
 
 
 def test_a_model_that_takes_long_to_write_is_validated_less_often() -> None:

@@ -278,4 +278,7 @@ def perplexities(result: TrainingResult, split: str) -> list[str]:
 
     of = {"network": result.as_json(), "n-gram": result.ngram, "mixture": result.mixture}
     found = {name: format_perplexity(each[f"{split}_perplexity"]) for name, each in of.items() if each}
+    if result.mixture and "without_recent" in result.mixture:
+        without = format_perplexity(result.mixture["without_recent"][f"{split}_perplexity"])
+        found["mixture"] += f" ({without} without recent words)"
     return [f"{name} {each}" for name, each in found.items()] if len(found) > 1 else list(found.values())

@@ -26,6 +26,7 @@ from wordtie.models.language_model import LanguageModel
 from wordtie.models.mixture import Mixture
 from wordtie.models.network import Network
 from wordtie.models.next_word import NextWordModel
+from wordtie.models.recent_words import AdaptiveMixture, mixture_of
 from wordtie.ngrams.model import NgramModel
 from wordtie.runs.layout import CONFIG, MIXTURE_FOLDER, MODEL, NGRAMS
 from wordtie.runs.mixture_run import is_mixture_of, understand_mixture
@@ -104,7 +105,8 @@ def _about(model: NextWordModel[Any]) -> str:
     if isinstance(model, NgramModel):
         return f"{model.trie.order}-gram, {model.trie.ngrams:,} n-grams"
     if isinstance(model, Mixture):
-        return f"mixture of {' and '.join(map(_about, model.parts))}"
+        recent = ", and recent words" if isinstance(model, AdaptiveMixture) else ""
+        return f"mixture of {' and '.join(map(_about, model.parts))}{recent}"
     return type(model).__name__
 
 
@@ -162,7 +164,7 @@ def _mixture(stored: StoredModel) -> LoadedModel:
     saved = understand_mixture(stored)
     parts = [_loaded(part) for part in saved.parts]
     try:
-        model = Mixture([part.model for part in parts], saved.weights_RP)
+        model = mixture_of([part.model for part in parts], saved.weights_RP, saved.recent)
     except SettingsError as error:
         raise RunFolderError(f"{stored.folder / MODEL}: {error}: restore it from a copy") from error
     return LoadedModel(model, stored.tokenizer, parts[0].settings, parts[0].texts, stored.folder)

@@ -56,7 +56,7 @@ def mix(
         blocks = list(EncodedText(text, tokenizer))
     with run_folder.folder_for_training(out, mode, can_resume=False) as folder:
         mixture = fit_mixture([model.model for model in models], blocks)
-        write_mixture(folder, folders, mixture.weights_RP, tokenizer)
+        write_mixture(folder, folders, mixture, tokenizer)
         if mode == "overwrite":
             run_folder.clear(folder, but=(*layout.MODEL_FILES, layout.PARTS))
         score, *of_parts = (evaluate_blocks(model, blocks) for model in (mixture, *mixture.parts))

@@ -212,10 +212,15 @@ def _held_out(log_p_NP: Nats, class_N: Classes) -> float:
 
 
 def log_p_of_text(log_p_NP: Nats, class_N: Classes, weights_RP: Nats) -> float:
-    """Log p of the tokens under a mixture with these weights; one row of them is of all classes."""
+    """Log p of all tokens under a mixture with these weights."""
+    return float(log_p_of_tokens(log_p_NP, class_N, weights_RP).sum())
+
+
+def log_p_of_tokens(log_p_NP: Nats, class_N: Classes, weights_RP: Nats) -> Nats:
+    """Log p of each token, (N,), under a mixture with these weights; one row of them is of all classes."""
     class_N = class_N if len(weights_RP) > 1 else np.zeros_like(class_N)
     with np.errstate(divide="ignore"):
-        return float(np.logaddexp.reduce(log_p_NP + np.log(weights_RP)[class_N], 1).sum())
+        return np.logaddexp.reduce(log_p_NP + np.log(weights_RP)[class_N], 1)  # type: ignore[no-any-return]
 
 
 def fit_weights(log_p_NP: Nats, class_N: Classes, classes: int) -> Nats:

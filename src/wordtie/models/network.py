@@ -114,6 +114,12 @@ class Network:
         after = None if state.after is None else (state.after[0][index], selected(state.after[1]))
         return NetworkState(selected(state.core), state.last_B[index], after)
 
+    def queries(self, ids_TB: Ids, state: NetworkState) -> tuple[NDArray[np.float32], NetworkState]:
+        """(The vector from which each id is predicted, (T, B, E); the state after them)."""
+        with evaluating(self.network) as device:
+            query_NE, state = self._read(ids_TB, state, device)
+        return query_NE.cpu().numpy().reshape(*ids_TB.shape, query_NE.shape[1]), state
+
     def _read(self, ids_TB: Ids, state: NetworkState, device: torch.device) -> tuple[Tensor, NetworkState]:
         """(queries (N, E) that predict each id, the state after them). The last id is not read yet."""
         if not len(ids_TB):

@@ -65,8 +65,20 @@ class Config(Stored, _Texts, _Storage):
     settings: dict[str, dict[str, Any]]
 
 
-class MixtureConfig(Stored):
-    """Of a mixture. `parts`: SHA-256 of each part's manifest."""
+class RecentConfig(TypedDict):
+    """How much recent words count in a mixture, and for how long."""
+
+    weight: float
+    half_life: int
+    sharpness: float
+
+
+class _Adapting(TypedDict, total=False):
+    recent: RecentConfig | None
+
+
+class MixtureConfig(Stored, _Adapting):
+    """Of a mixture. `parts`: SHA-256 of each part's manifest; `recent`: where it expects recent words again."""
 
     parts: list[str]
 

@@ -12,9 +12,10 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,7 +23,9 @@ from numpy.typing import NDArray
 from safetensors.torch import load as load_tensors
 
 from wordtie.data.tokenizer import Tokenizer
-from wordtie.errors import RunFolderError
+from wordtie.errors import RunFolderError, SettingsError
+from wordtie.models.mixture import Mixture
+from wordtie.models.recent_words import RecentWords, recent_words_of
 from wordtie.runs.checkpoint import save_tensors
 from wordtie.runs.contents import MixtureConfig, check_config
 from wordtie.runs.layout import CONFIG, MANIFEST, MODEL_FILES, PARTS
@@ -49,10 +52,11 @@ class SavedMixture:
 
     parts: Sequence[StoredModel]
     weights_RP: NDArray[np.float64]
+    recent: RecentWords | None = None
 
 
 def write_mixture(
-    folder: Path, parts: Sequence[Path], weights_RP: NDArray[np.float64], tokenizer: Tokenizer, link: bool = False
+    folder: Path, parts: Sequence[Path], mixture: Mixture, tokenizer: Tokenizer, link: bool = False
 ) -> None:
     """Copy the run folders' models, then write weights and seal. Raises `SaveError`.
 
@@ -60,8 +64,10 @@ def write_mixture(
     """
     with saving(folder):
         names = [_copied(part, folder / PARTS, same_file if link else shutil.copy) for part in parts]
-    tensors = {"weights": torch.from_numpy(np.asarray(weights_RP, np.float64))}
-    config = {"words": len(tokenizer.vocabulary), "parts": names}
+    tensors = {"weights": torch.from_numpy(mixture.weights_RP)}
+    config: dict[str, Any] = {"words": len(tokenizer.vocabulary), "parts": names}
+    if recent := recent_words_of(mixture):
+        config["recent"] = asdict(recent)
     write_sealed(folder, MIXTURE, config, partial(save_tensors, tensors, metadata={"format": "pt"}), tokenizer)
     remove_parts(folder, but=names)
 
@@ -69,9 +75,11 @@ def write_mixture(
 def understand_mixture(stored: StoredModel) -> SavedMixture:
     """The parts and weights of a run folder of this kind. Raises `RunFolderError`."""
     with sound(stored.folder / CONFIG):
-        names = check_config(stored.config, MixtureConfig)["parts"]
+        config = check_config(stored.config, MixtureConfig)
+    names, given = config["parts"], config.get("recent")
     parts = []
     try:
+        recent = RecentWords(given["weight"], given["half_life"], given["sharpness"]) if given else None
         for name in names:
             part = stored.folder / PARTS / name
             if file_sha256(part / MANIFEST) != name:
@@ -80,9 +88,11 @@ def understand_mixture(stored: StoredModel) -> SavedMixture:
         weights = load_tensors(bytes(stored.content))["weights"].numpy()
     except OSError as error:
         raise RunFolderError(f"{part}: a part is missing ({error.strerror}): restore it from a copy") from error
+    except SettingsError as error:
+        raise RunFolderError(f"{stored.folder / CONFIG}: {error}: restore it from a copy") from error
     except (KeyError, TypeError) as error:
         raise RunFolderError(f"{stored.folder / CONFIG}: does not say what is mixed: update wordtie") from error
-    return SavedMixture(parts, weights)
+    return SavedMixture(parts, weights, recent)
 
 
 def is_mixture_of(folder: Path, part: Path) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,11 @@ import torch
 from torch import Tensor
 
 from wordtie.config.ngram import NgramSettings
-from wordtie.models.mixture import Classes, Mixture, best_mixture, log_p_of_text, log_probabilities
+from wordtie.data.batches import Ids
+from wordtie.models.mixture import Classes, Mixture, log_p_of_tokens, log_probabilities
 from wordtie.models.network import Network
 from wordtie.models.next_word import Nats
+from wordtie.models.recent_words import best_adaptive_mixture, recent_words_of, with_recent_words
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
 from wordtie.ngrams.model import NgramModel
 from wordtie.runs.layout import MIXTURE_FOLDER, MODEL, NGRAMS
@@ -56,8 +58,9 @@ def mix_with_ngrams(
         split: _Read.of(parts, ids, task.log_p.get(split, ()))
         for split, ids in (("valid", task.valid), ("test", task.test))
     }
-    mixture = best_mixture(parts, read["valid"].log_p_NP, read["valid"].class_N)
-    write_mixture(folder / MIXTURE_FOLDER, [folder, folder / NGRAMS], mixture.weights_RP, tokenizer, link=True)
+    valid = read["valid"]
+    mixture = best_adaptive_mixture(parts, valid.ids_N, valid.log_p_NP, valid.class_N)
+    write_mixture(folder / MIXTURE_FOLDER, [folder, folder / NGRAMS], mixture, tokenizer, link=True)
     ngram = {
         "order": settings.order,
         "ngrams": trie.ngrams,
@@ -68,7 +71,7 @@ def mix_with_ngrams(
     result = replace(
         result,
         ngram=ngram | _figures(read, alone_RP),
-        mixture={"weights": mixture.weights_RP.tolist()} | _figures(read, mixture.weights_RP),
+        mixture=_of_mixture(read, mixture),
         earlier=[each.figures | _of_earlier(each, parts[0], mixture) for each in texts.earlier] or None,
     )
     result.save()
@@ -84,23 +87,36 @@ def _of_earlier(text: EarlierText, network: Network, mixture: Mixture) -> dict[s
 class _Read:
     """A text as the parts have read it."""
 
+    ids_N: Ids
     log_p_NP: Nats
     class_N: Classes
 
     @classmethod
-    def of(cls, parts: tuple[Network, NgramModel], ids: Any, network: Sequence[Tensor]) -> _Read:
+    def of(cls, parts: tuple[Network, NgramModel], ids: Ids, network: Sequence[Tensor]) -> _Read:
         """`network`: log p of each token under the first part, in pieces; it is computed if there are none."""
         if not network:
-            return cls(*log_probabilities(parts, [ids]))
+            return cls(ids, *log_probabilities(parts, [ids]))
         log_p_N1, class_N = log_probabilities(parts[1:], [ids])
-        return cls(np.hstack([torch.cat(list(network)).double().numpy()[:, None], log_p_N1]), class_N)
+        return cls(ids, np.hstack([torch.cat(list(network)).double().numpy()[:, None], log_p_N1]), class_N)
 
 
-def _figures(texts: Mapping[str, _Read], weights_RP: Nats) -> dict[str, float]:
-    """Perplexity, nats and tokens of each split under these weights."""
+def _of_mixture(texts: Mapping[str, _Read], mixture: Mixture) -> dict[str, Any]:
+    """Its weights and figures; if it has recent words, these, and the figures of what it would be without."""
+    weights_RP, recent = mixture.weights_RP, recent_words_of(mixture)
+    found: dict[str, Any] = {"weights": weights_RP.tolist()}
+    if recent:
+        found |= {"recent": asdict(recent), "without_recent": _figures(texts, weights_RP)}
+    return found | _figures(texts, weights_RP, mixture)
+
+
+def _figures(texts: Mapping[str, _Read], weights_RP: Nats, mixture: Mixture | None = None) -> dict[str, float]:
+    """Perplexity, nats and tokens of each split under these weights; with recent words if they are the mixture's."""
     found: dict[str, float] = {}
     for split, read in texts.items():
-        nats, tokens = -log_p_of_text(read.log_p_NP, read.class_N, weights_RP), len(read.class_N)
+        log_p_N = log_p_of_tokens(read.log_p_NP, read.class_N, weights_RP)
+        if mixture:
+            log_p_N = with_recent_words(mixture, read.ids_N, log_p_N)
+        nats, tokens = -float(log_p_N.sum()), len(read.class_N)
         found |= {
             f"{split}_perplexity": math.exp(min(nats / tokens, 700.0)),
             f"{split}_nats": nats,

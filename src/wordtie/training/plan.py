@@ -26,6 +26,8 @@ from wordtie.config.names import Names
 from wordtie.config.recommended import BUDGET, RECOMMENDED, recommended
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import require
+from wordtie.models.network import Network
+from wordtie.models.recent_words import FIRST_HALF_LIFE, RecentWords, text_shares, tokens_to_choose
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
 from wordtie.training.language_modelling import LanguageModelling
 from wordtie.training.optim import build_optimiser, parameter_groups
@@ -58,6 +60,8 @@ MARGIN = 0.05
 """Of the time, left for what was not foreseen."""
 SECONDS_TO_END = 2.0
 """To write the model and to end."""
+TOKENS_TO_REMEMBER = 1000
+"""Read to estimate how long recent words take."""
 NGRAM_SAMPLE = 50_000
 """Tokens counted to estimate how long counting all takes."""
 WRITTEN, BYTES_PER_SECOND = 5, 200e6
@@ -79,6 +83,8 @@ class Timings:
     """One token of the texts that the finished model is measured on."""
     saving: float = 0.0
     """To write what one validation writes."""
+    remembering: float = 0.0
+    """To find how much recent words count in a mixture."""
 
 
 @dataclass(frozen=True)
@@ -132,10 +138,10 @@ def make_plan(
 
         def timed(hidden: int) -> Timings:
             candidate = with_recipe(settings, given, size(hidden) | streams_for(len(data.train)))
-            return time_model(candidate, data, min(2.0, seconds / 40))
+            return time_model(candidate, data, min(2.0, seconds / 40), mixed=ngram is not None)
 
         def chosen_by(timings: Timings, hidden: int | None = None) -> Settings:
-            left = seconds - counting - SECONDS_TO_END - (time.monotonic() - started)
+            left = seconds - counting - timings.remembering - SECONDS_TO_END - (time.monotonic() - started)
             return choose(settings, given, lengths, left, SHARE_OF_MEASURING * seconds, timings, hidden)
 
         def has_time() -> bool:
@@ -271,8 +277,11 @@ def _first(table: Sequence[tuple[float, Any]], number: float) -> Any:
     return next(value for limit, value in table if number < limit)
 
 
-def time_model(settings: Settings, data: PreparedData, seconds: float) -> Timings:
-    """Train a model for so many seconds, on the beginning of the text, and estimate its validation and its figures."""
+def time_model(settings: Settings, data: PreparedData, seconds: float, mixed: bool = False) -> Timings:
+    """Train a model for so many seconds, on the beginning of the text, and estimate its validation and its figures.
+
+    `mixed`: n-grams and recent words will be mixed in.
+    """
     device = resolve_device(settings.training.device)
     torch.manual_seed(settings.training.seed)
     task = LanguageModelling(settings, data, device, precision_of(settings, device))
@@ -290,7 +299,16 @@ def time_model(settings: Settings, data: PreparedData, seconds: float) -> Timing
     window = (time.monotonic() - started) / max(1, steps)
     validation, measuring = task.seconds_per_token()
     saving = WRITTEN * 4 * task.model.parameter_count() / BYTES_PER_SECOND
-    return Timings(window, validation, measuring, saving)
+    a_word = seconds_to_remember(task) if mixed else 0.0
+    return Timings(window, validation, measuring + a_word, saving, tokens_to_choose(len(data.valid)) * a_word)
+
+
+def seconds_to_remember(task: LanguageModelling) -> float:
+    """How long recent words take for one token of a text that is measured, by the time a few words take."""
+    sample = task.valid[:TOKENS_TO_REMEMBER]
+    started = time.monotonic()
+    text_shares([Network(task.model, task.data.vocabulary)], RecentWords(0.1, FIRST_HALF_LIFE, 1.0), sample)
+    return (time.monotonic() - started) / len(sample)
 
 
 def seconds_to_count(data: PreparedData, order: int) -> float:
@@ -312,7 +330,7 @@ def reasons(settings: Settings, data: PreparedData, seconds: float, timings: Tim
     epochs = tokens / len(data.train)
     rate = training.streams * training.steps / timings.window
     enough = f": {MOST_EPOCHS} are enough" if epochs >= MOST_EPOCHS else ""
-    mixed = f"a {ngram}-gram model is mixed in" if ngram else "no n-gram model"
+    mixed = f"a {ngram}-gram model and recent words are mixed in" if ngram else "no n-gram model"
     return (
         f"plan: {tokens:,} tokens, {epochs:.2g} epochs{enough}: {seconds:.0f} s at {rate:,.0f} words/s on this machine",
         f"plan: {model.layers} layer of {model.hidden} units for so many tokens, dropout {model.hidden_dropout:g} for "

@@ -1,0 +1,314 @@
+"""A mixture that also expects the words of the last few sentences again: a cache (Kuhn & De Mori 1990).
+
+    f_k = 2^(-k / half_life) exp(sharpness q_t . q_(t-k))
+    r(w | h) = sum over k of f_k [w_(t-k) = w] / sum over k of f_k
+    p(w | h) = (1 - s(h)) m(w | h) + s(h) r(w | h),         s(h) = weight n(h) / (n(h) + DOUBT)
+
+m is the mixture; k counts back from the word before the predicted one. q_t is the network's query, from which it
+predicts w_t: a word that came where the network expected much the same counts for more (Grave, Joulin & Usunier 2017).
+n is the sum of 2^(-k / half_life). It is small after few words, and so is the share s: a sentence alone is predicted
+about as by m. `fit_recent_words` finds weight, half-life and sharpness on validation text.
+
+Shapes: T steps, B streams, N tokens, P parts, R classes of contexts, V words, E query, M words that are remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordtie.data.batches import PADDING, Ids
+from wordtie.errors import require
+from wordtie.models.mixture import (
+    TOKENS_AT_ONCE,
+    VALUES_AT_ONCE,
+    Classes,
+    Mixture,
+    States,
+    best_mixture,
+    expectation_maximisation,
+    log_p_of_tokens,
+)
+from wordtie.models.next_word import Floats, Nats, NextWordModel
+
+Queries: TypeAlias = NDArray[np.float32]
+
+FIRST_HALF_LIFE = 100
+HALF_LIVES = (50, 100, 200, 400)
+SHARPNESSES = (5.0, 10.0, 20.0)
+"""Over the mean square of a query's norm. First of these and none, then of the half-lives, the one is taken under which
+a stretch of the validation text is most likely."""
+STRETCH = 5_000
+"""Tokens of it."""
+REMEMBERED = 5
+"""Half-lives after which a word is forgotten: it counts a thirty-second part by then."""
+LONGEST, SHARPEST = 10_000, 1e6
+"""The most that a run folder may ask for: what is remembered takes memory."""
+DOUBT = 10.0
+"""Words after which half of the weight is in force."""
+PRIOR = 0.05
+"""The weight that counts as much as a few tokens of the validation text, so that a short one decides little."""
+SMALLEST_GAIN = 0.001
+"""Nats a token of the validation text; for less, the words are not remembered."""
+ALMOST_ALL = 1 - 1e-9
+
+
+@runtime_checkable
+class HasQueries(Protocol):
+    """A part that predicts from a vector."""
+
+    def initial_state(self, streams: int) -> Any:
+        """As of a `NextWordModel`."""
+
+    def queries(self, ids_TB: Ids, state: Any) -> tuple[Queries, Any]:
+        """(The vector from which each id is predicted, (T, B, E); the state after them)."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What streams have read last, the latest last."""
+
+    ids_BM: NDArray[np.int64]
+    """`PADDING` before the first."""
+    query_BME: Queries
+    """From which each was predicted; E is 0 where they do not matter."""
+
+    def after(self, ids_TB: Ids, query_TBE: Queries) -> Memory:
+        """With these words, and without as many of the first."""
+        words = self.ids_BM.shape[1]
+        ids = np.concatenate([self.ids_BM, ids_TB.T], 1)[:, -words:]
+        return Memory(ids, np.concatenate([self.query_BME, query_TBE.swapaxes(0, 1)], 1)[:, -words:])
+
+    def select(self, streams: NDArray[np.intp]) -> Memory:
+        """That of these streams."""
+        return Memory(self.ids_BM[streams], self.query_BME[streams])
+
+
+@dataclass(frozen=True)
+class RecentWords:
+    """How much recent words count, for how long, and how much more of them those in like contexts."""
+
+    weight: float
+    half_life: int
+    sharpness: float = 0.0
+
+    def __post_init__(self) -> None:
+        require(0 <= self.weight < 1, f"the weight of recent words must be in [0, 1), got {self.weight}")
+        within = 1 <= self.half_life <= LONGEST
+        require(within, f"the half-life of recent words must be from 1 to {LONGEST}, got {self.half_life}")
+        within = 0 <= self.sharpness <= SHARPEST
+        require(within, f"the sharpness of recent words must be from 0 to {SHARPEST:g}, got {self.sharpness}")
+
+    @property
+    def words(self) -> int:
+        """M."""
+        return REMEMBERED * self.half_life
+
+    def start(self, query_TBE: Queries) -> Memory:
+        """That of streams that have read nothing, for queries like these."""
+        streams, size = query_TBE.shape[1:]
+        none_BM = np.full((streams, self.words), PADDING, np.int64)
+        return Memory(none_BM, np.zeros((streams, self.words, size), np.float32))
+
+    def shares(self, ids_TB: Ids, query_TBE: Queries, memory: Memory) -> tuple[Nats, Nats, Memory]:
+        """(s(h) before each id is read, (T, B); s(h) r(id | h), (T, B); the memory after them)."""
+        share_TB, of_ids_TB = np.zeros(ids_TB.shape), np.zeros(ids_TB.shape)
+        steps = max(1, VALUES_AT_ONCE // (ids_TB.shape[1] * self.words or 1))
+        for first in range(0, len(ids_TB), steps):
+            here = slice(first, first + steps)
+            ids, query = ids_TB[here], query_TBE[here]
+            contexts_TBM, share_TB[here], r_TBM = self._contexts(ids, query, memory)
+            of_ids_TB[here] = share_TB[here] * ((contexts_TBM == ids[..., None]) * r_TBM).sum(-1)
+            memory = memory.after(ids, query)
+        return share_TB, of_ids_TB, memory
+
+    def add_to(self, p_TBV: Floats, ids_TB: Ids, query_TBE: Queries, memory: Memory) -> None:
+        """Turn m of every word before each id is read into p, in place."""
+        contexts_TBM, share_TB, r_TBM = self._contexts(ids_TB, query_TBE, memory)
+        p_TBV *= (1 - share_TB)[..., None].astype(p_TBV.dtype)
+        there = (contexts_TBM != PADDING).nonzero()
+        added_K = (share_TB[..., None] * r_TBM)[there].astype(p_TBV.dtype)
+        np.add.at(p_TBV, (*there[:2], contexts_TBM[there]), added_K)
+
+    def _contexts(self, ids_TB: Ids, query_TBE: Queries, memory: Memory) -> tuple[NDArray[np.int64], Nats, Nats]:
+        """(The M words before each id, (T, B, M); s(h), (T, B); what each of them adds to r, (T, B, M))."""
+        steps, sliding = len(ids_TB), np.lib.stride_tricks.sliding_window_view
+        text_BX = np.concatenate([memory.ids_BM, ids_TB.T[:, :-1]], 1)
+        contexts_TBM = sliding(text_BX, self.words, 1)[:, :steps].swapaxes(0, 1)
+        factor_TBM = (contexts_TBM != PADDING) * 0.5 ** (np.arange(self.words, 0, -1) / self.half_life)
+        n_TB = factor_TBM.sum(-1)
+        if self.sharpness:
+            query_BTE = query_TBE.swapaxes(0, 1)
+            earlier_BXE = np.concatenate([memory.query_BME, query_BTE[:, :-1]], 1)
+            alike_BTX = self.sharpness * (query_BTE @ earlier_BXE.swapaxes(1, 2))
+            at_B, at_T, at_X = alike_BTX.strides
+            diagonal = (steps, len(alike_BTX), self.words), (at_T + at_X, at_B, at_X)
+            alike_TBM = np.lib.stride_tricks.as_strided(alike_BTX, *diagonal, writeable=False).astype(np.float64)
+            alike_TBM[contexts_TBM == PADDING] = -np.inf
+            highest_TB1 = alike_TBM.max(-1, keepdims=True, initial=np.finfo(np.float32).min)
+            factor_TBM = factor_TBM * np.exp(alike_TBM - highest_TB1)
+        r_TBM = factor_TBM / np.maximum(factor_TBM.sum(-1, keepdims=True), np.finfo(np.float64).tiny)
+        return contexts_TBM, self.weight * n_TB / (n_TB + DOUBT), r_TBM
+
+
+class AdaptiveMixture(Mixture):
+    """A mixture and recent words. The state is a tuple of the parts' states, and the memory of the last words."""
+
+    def __init__(self, parts: Sequence[NextWordModel[Any]], weights_RP: Nats, recent: RecentWords) -> None:
+        super().__init__(parts, weights_RP)
+        self.recent = recent
+        self._queries = _QueriesOf.the_first(parts, recent)
+
+    def initial_state(self, streams: int) -> States:
+        """Streams that have read `<eos>`, which is not remembered."""
+        state = super().initial_state(streams)
+        return (*state, self.recent.start(self._queries(np.zeros((1, streams), np.int64), state)))
+
+    def score(self, ids_TB: Ids, state: States, entropy: bool = False) -> tuple[Nats, Nats | None, States]:
+        """(log p of each id, entropies if asked, the state after them); 0 where the id is `PADDING`."""
+        if entropy:
+            return self._score_with_entropy(ids_TB, state)
+        log_m_TB, _, after = super().score(ids_TB, state[:-1])
+        share_TB, of_ids_TB, memory = self.recent.shares(ids_TB, self._queries(ids_TB, state), state[-1])
+        log_p_TB = np.where(ids_TB == PADDING, 0.0, log_with_recent(log_m_TB, share_TB, of_ids_TB))
+        return log_p_TB, None, (*after, memory)
+
+    def distributions(self, ids_TB: Ids, state: States) -> tuple[Floats, States]:
+        """(p of every word before each id is read, (T, B, V); the state after them)."""
+        p_TBV, after = super().distributions(ids_TB, state[:-1])
+        query_TBE = self._queries(ids_TB, state)
+        self.recent.add_to(p_TBV, ids_TB, query_TBE, state[-1])
+        return p_TBV, (*after, state[-1].after(ids_TB, query_TBE))
+
+    def next(self, state: States) -> Floats:
+        """log p of every word, (B, V)."""
+        p_BV = np.exp(super().next(state[:-1]))
+        any_1B = np.zeros((1, len(p_BV)), np.int64)
+        self.recent.add_to(p_BV[None], any_1B, self._queries(any_1B, state), state[-1])
+        return np.log(p_BV, out=p_BV)
+
+    def advance(self, ids_TB: Ids, state: States) -> States:
+        """The state after these words."""
+        return (*super().advance(ids_TB, state[:-1]), state[-1].after(ids_TB, self._queries(ids_TB, state)))
+
+    def select(self, state: States, streams: Sequence[int] | NDArray[np.intp]) -> States:
+        """The state of these streams."""
+        return (*super().select(state[:-1], streams), state[-1].select(np.asarray(streams, np.intp)))
+
+
+@dataclass(frozen=True)
+class _QueriesOf:
+    """Queries of a part of a mixture; of size 0 without one."""
+
+    part: HasQueries | None = None
+    number: int = 0
+
+    @classmethod
+    def the_first(cls, parts: Sequence[NextWordModel[Any]], recent: RecentWords) -> _QueriesOf:
+        """Of the first part that has any, if they matter."""
+        if not recent.sharpness:
+            return cls()
+        return next((cls(part, n) for n, part in enumerate(parts) if isinstance(part, HasQueries)), cls())
+
+    def __call__(self, ids_TB: Ids, state: States) -> Queries:
+        """(T, B, E)."""
+        if self.part is None:
+            return np.zeros((*ids_TB.shape, 0), np.float32)
+        return self.part.queries(ids_TB, state[self.number])[0]
+
+
+def mixture_of(parts: Sequence[NextWordModel[Any]], weights_RP: Nats, recent: RecentWords | None) -> Mixture:
+    """The mixture, with recent words if there are any."""
+    return Mixture(parts, weights_RP) if recent is None else AdaptiveMixture(parts, weights_RP, recent)
+
+
+def recent_words_of(mixture: Mixture) -> RecentWords | None:
+    """Those of a mixture that has them."""
+    return mixture.recent if isinstance(mixture, AdaptiveMixture) else None
+
+
+def best_adaptive_mixture(parts: Sequence[NextWordModel[Any]], ids_N: Ids, log_p_NP: Nats, class_N: Classes) -> Mixture:
+    """`best_mixture` for a text, and recent words if many return in it."""
+    weights_RP = best_mixture(parts, log_p_NP, class_N).weights_RP
+    log_m_N = log_p_of_tokens(log_p_NP, class_N, weights_RP)
+    return mixture_of(parts, weights_RP, fit_recent_words(parts, ids_N, log_m_N))
+
+
+def tokens_to_choose(valid: int) -> int:
+    """How many tokens are read to choose sharpness and half-life, for a validation text of so many."""
+    return (1 + len(SHARPNESSES) + len(HALF_LIVES)) * min(STRETCH, valid)
+
+
+def fit_recent_words(parts: Sequence[NextWordModel[Any]], ids_N: Ids, log_m_N: Nats) -> RecentWords | None:
+    """The recent words with which a validation text is most likely, from log m of each token; None if few return."""
+    first = max(0, (len(ids_N) - STRETCH) // 2)
+    stretch = slice(first, first + STRETCH)
+
+    def best(candidates: Sequence[RecentWords]) -> RecentWords:
+        found = [_weighted(parts, each, ids_N[stretch], log_m_N[stretch]) for each in candidates]
+        return max(found, key=lambda each: each[1])[0]
+
+    found = RecentWords(0.0, FIRST_HALF_LIFE)
+    if norm := _mean_square(parts, ids_N[stretch]):
+        found = best([found, *(replace(found, sharpness=each / norm) for each in SHARPNESSES)])
+    found = best([replace(found, half_life=half_life) for half_life in HALF_LIVES])
+    found, log_p = _weighted(parts, found, ids_N, log_m_N)
+    return found if log_p > float(log_m_N.sum()) + SMALLEST_GAIN * len(ids_N) else None
+
+
+def _weighted(
+    parts: Sequence[NextWordModel[Any]], recent: RecentWords, ids_N: Ids, log_m_N: Nats
+) -> tuple[RecentWords, float]:
+    """(With the likeliest weight; log p of the text with it).
+
+    s r + (1 - s) m, with s = weight f, is weight (f r + (1 - f) m) + (1 - weight) m: a mixture of two models of which
+    one has a weight to fit.
+    """
+    share_N, of_ids_N = text_shares(parts, replace(recent, weight=ALMOST_ALL), ids_N)
+    log_all_N = log_with_recent(log_m_N, share_N, of_ids_N)
+    weights = expectation_maximisation(np.stack([log_m_N, log_all_N], 1), np.array([1 - PRIOR, PRIOR]))
+    weight = min(float(weights[1]), ALMOST_ALL)
+    return replace(recent, weight=weight), float(log_with_recent(log_m_N, share_N * weight, of_ids_N * weight).sum())
+
+
+def _mean_square(parts: Sequence[NextWordModel[Any]], ids_N: Ids) -> float:
+    """Of the norm of queries, 0 if no part has any."""
+    ids_T1 = np.asarray(ids_N[:TOKENS_AT_ONCE], np.int64)[:, None]
+    for part in parts:
+        if isinstance(part, HasQueries):
+            return float((part.queries(ids_T1, part.initial_state(1))[0] ** 2).sum(-1).mean())
+    return 0.0
+
+
+def log_with_recent(log_m: Nats, share: Nats, of_ids: Nats) -> Nats:
+    """log p of ids from their log m, s(h) and s(h) r(id | h)."""
+    with np.errstate(divide="ignore"):
+        return np.logaddexp(log_m + np.log1p(-share), np.log(of_ids))
+
+
+def with_recent_words(mixture: Mixture, ids_N: Ids, log_m_N: Nats) -> Nats:
+    """log p of the tokens of a text, which is one stream, from log m of each."""
+    recent = recent_words_of(mixture)
+    return log_m_N if recent is None else log_with_recent(log_m_N, *text_shares(mixture.parts, recent, ids_N))
+
+
+def text_shares(parts: Sequence[NextWordModel[Any]], recent: RecentWords, ids_N: Ids) -> tuple[Nats, Nats]:
+    """`RecentWords.shares` of the tokens of a text, which is one stream."""
+    has_queries = [part for part in parts if isinstance(part, HasQueries)] if recent.sharpness else []
+    state = has_queries[0].initial_state(1) if has_queries else None
+    query_T1E = np.zeros((min(TOKENS_AT_ONCE, len(ids_N)), 1, 0), np.float32)
+    memory = None
+    share_N, of_ids_N = np.zeros(len(ids_N)), np.zeros(len(ids_N))
+    for first in range(0, len(ids_N), TOKENS_AT_ONCE):
+        here = slice(first, first + TOKENS_AT_ONCE)
+        ids_T1 = np.asarray(ids_N[here], np.int64)[:, None]
+        if has_queries:
+            query_T1E, state = has_queries[0].queries(ids_T1, state)
+        query_T1E = query_T1E[: len(ids_T1)]
+        share_T1, of_ids_T1, memory = recent.shares(ids_T1, query_T1E, memory or recent.start(query_T1E))
+        share_N[here], of_ids_N[here] = share_T1[:, 0], of_ids_T1[:, 0]
+    return share_N, of_ids_N
