@@ -46,21 +46,16 @@ class Stored(Kind):
     words: int
 
 
-<<<<<<< HEAD
-class Config(Stored, _Origin):
-    """Of a model that was trained on a text. `texts`: SHA-256 of each split's text, where it is known. `imported`:
-    where a model is from that another program trained."""
-=======
 class _Storage(TypedDict, total=False):
     storage: str
 
 
-class Config(Stored, _Texts, _Storage):
+class Config(Stored, _Origin, _Storage):
     """Of a model that was trained on a text.
 
-    `texts`: SHA-256 of each split's text, where it is known. `storage`: `int8` if its matrices are stored so.
+    `texts`: SHA-256 of each split's text, where it is known. `imported`: where a model is from that another program
+    trained. `storage`: `int8` if its matrices are stored so.
     """
->>>>>>> ready
 
     settings: dict[str, dict[str, Any]]
 
