@@ -70,18 +70,23 @@ class HasQueries(Protocol):
 
 @dataclass(frozen=True)
 class Memory:
-    """What streams have read last, the latest last."""
+    """What streams have read last, the latest last: M words, or as many as they have read."""
 
     ids_BM: NDArray[np.int64]
-    """`PADDING` before the first."""
     query_BME: Queries
     """From which each was predicted; E is 0 where they do not matter."""
 
-    def after(self, ids_TB: Ids, query_TBE: Queries) -> Memory:
-        """With these words, and without as many of the first."""
-        words = self.ids_BM.shape[1]
-        ids = np.concatenate([self.ids_BM, ids_TB.T], 1)[:, -words:]
-        return Memory(ids, np.concatenate([self.query_BME, query_TBE.swapaxes(0, 1)], 1)[:, -words:])
+    def after(self, ids_TB: Ids, query_TBE: Queries, words: int) -> Memory:
+        """With these words, and without the first if there are more than so many."""
+        ids_BX, query_BXE = self.followed_by(ids_TB, query_TBE)
+        return Memory(ids_BX[:, -words:], query_BXE[:, -words:])
+
+    def followed_by(self, ids_TB: Ids, query_TBE: Queries) -> tuple[NDArray[np.int64], Queries]:
+        """(Ids of these words after those before them, (B, X); the queries, (B, X, E))."""
+        ids_BT, query_BTE = ids_TB.T.astype(np.int64), query_TBE.swapaxes(0, 1)
+        if not self.ids_BM.shape[1]:
+            return ids_BT, query_BTE
+        return np.concatenate([self.ids_BM, ids_BT], 1), np.concatenate([self.query_BME, query_BTE], 1)
 
     def select(self, streams: NDArray[np.intp]) -> Memory:
         """That of these streams."""
@@ -108,11 +113,9 @@ class RecentWords:
         """M."""
         return REMEMBERED * self.half_life
 
-    def start(self, query_TBE: Queries) -> Memory:
-        """That of streams that have read nothing, for queries like these."""
-        streams, size = query_TBE.shape[1:]
-        none_BM = np.full((streams, self.words), PADDING, np.int64)
-        return Memory(none_BM, np.zeros((streams, self.words, size), np.float32))
+    def start(self, streams: int) -> Memory:
+        """That of streams that have read nothing."""
+        return Memory(np.zeros((streams, 0), np.int64), np.zeros((streams, 0, 0), np.float32))
 
     def shares(self, ids_TB: Ids, query_TBE: Queries, memory: Memory) -> tuple[Nats, Nats, Memory]:
         """(s(h) before each id is read, (T, B); s(h) r(id | h), (T, B); the memory after them)."""
@@ -123,7 +126,7 @@ class RecentWords:
             ids, query = ids_TB[here], query_TBE[here]
             contexts_TBM, share_TB[here], r_TBM = self._contexts(ids, query, memory)
             of_ids_TB[here] = share_TB[here] * ((contexts_TBM == ids[..., None]) * r_TBM).sum(-1)
-            memory = memory.after(ids, query)
+            memory = memory.after(ids, query, self.words)
         return share_TB, of_ids_TB, memory
 
     def add_to(self, p_TBV: Floats, ids_TB: Ids, query_TBE: Queries, memory: Memory) -> None:
@@ -135,18 +138,24 @@ class RecentWords:
         np.add.at(p_TBV, (*there[:2], contexts_TBM[there]), added_K)
 
     def _contexts(self, ids_TB: Ids, query_TBE: Queries, memory: Memory) -> tuple[NDArray[np.int64], Nats, Nats]:
-        """(The M words before each id, (T, B, M); s(h), (T, B); what each of them adds to r, (T, B, M))."""
-        steps, sliding = len(ids_TB), np.lib.stride_tricks.sliding_window_view
-        text_BX = np.concatenate([memory.ids_BM, ids_TB.T[:, :-1]], 1)
-        contexts_TBM = sliding(text_BX, self.words, 1)[:, :steps].swapaxes(0, 1)
-        factor_TBM = (contexts_TBM != PADDING) * 0.5 ** (np.arange(self.words, 0, -1) / self.half_life)
+        """(The M words before each id, (T, B, M); s(h), (T, B); what each of them adds to r, (T, B, M)).
+
+        Where streams are shorter, M is as many as the last id has before it, and `PADDING` comes before the first.
+        """
+        steps, known = len(ids_TB), memory.ids_BM.shape[1]
+        words = max(1, min(self.words, known + steps - 1))
+        text_BX, earlier_BXE = memory.followed_by(ids_TB[:-1], query_TBE[:-1])
+        before = max(0, words - known)
+        text_BX = np.pad(text_BX, ((0, 0), (before, 0)), constant_values=PADDING)[:, before + known - words :]
+        windows = np.lib.stride_tricks.sliding_window_view(text_BX, words, 1)[:, :steps]
+        contexts_TBM = windows.swapaxes(0, 1)
+        factor_TBM = (contexts_TBM != PADDING) * 0.5 ** (np.arange(words, 0, -1) / self.half_life)
         n_TB = factor_TBM.sum(-1)
         if self.sharpness:
-            query_BTE = query_TBE.swapaxes(0, 1)
-            earlier_BXE = np.concatenate([memory.query_BME, query_BTE[:, :-1]], 1)
-            alike_BTX = self.sharpness * (query_BTE @ earlier_BXE.swapaxes(1, 2))
+            earlier_BXE = np.pad(earlier_BXE, ((0, 0), (before, 0), (0, 0)))[:, before + known - words :]
+            alike_BTX = self.sharpness * (query_TBE.swapaxes(0, 1) @ earlier_BXE.swapaxes(1, 2))
             at_B, at_T, at_X = alike_BTX.strides
-            diagonal = (steps, len(alike_BTX), self.words), (at_T + at_X, at_B, at_X)
+            diagonal = (steps, len(alike_BTX), words), (at_T + at_X, at_B, at_X)
             alike_TBM = np.lib.stride_tricks.as_strided(alike_BTX, *diagonal, writeable=False).astype(np.float64)
             alike_TBM[contexts_TBM == PADDING] = -np.inf
             highest_TB1 = alike_TBM.max(-1, keepdims=True, initial=np.finfo(np.float32).min)
@@ -165,8 +174,7 @@ class AdaptiveMixture(Mixture):
 
     def initial_state(self, streams: int) -> States:
         """Streams that have read `<eos>`, which is not remembered."""
-        state = super().initial_state(streams)
-        return (*state, self.recent.start(self._queries(np.zeros((1, streams), np.int64), state)))
+        return (*super().initial_state(streams), self.recent.start(streams))
 
     def score(self, ids_TB: Ids, state: States, entropy: bool = False) -> tuple[Nats, Nats | None, States]:
         """(log p of each id, entropies if asked, the state after them); 0 where the id is `PADDING`."""
@@ -182,7 +190,7 @@ class AdaptiveMixture(Mixture):
         p_TBV, after = super().distributions(ids_TB, state[:-1])
         query_TBE = self._queries(ids_TB, state)
         self.recent.add_to(p_TBV, ids_TB, query_TBE, state[-1])
-        return p_TBV, (*after, state[-1].after(ids_TB, query_TBE))
+        return p_TBV, (*after, state[-1].after(ids_TB, query_TBE, self.recent.words))
 
     def next(self, state: States) -> Floats:
         """log p of every word, (B, V)."""
@@ -193,7 +201,8 @@ class AdaptiveMixture(Mixture):
 
     def advance(self, ids_TB: Ids, state: States) -> States:
         """The state after these words."""
-        return (*super().advance(ids_TB, state[:-1]), state[-1].after(ids_TB, self._queries(ids_TB, state)))
+        memory = state[-1].after(ids_TB, self._queries(ids_TB, state), self.recent.words)
+        return (*super().advance(ids_TB, state[:-1]), memory)
 
     def select(self, state: States, streams: Sequence[int] | NDArray[np.intp]) -> States:
         """The state of these streams."""
@@ -301,7 +310,7 @@ def text_shares(parts: Sequence[NextWordModel[Any]], recent: RecentWords, ids_N:
     has_queries = [part for part in parts if isinstance(part, HasQueries)] if recent.sharpness else []
     state = has_queries[0].initial_state(1) if has_queries else None
     query_T1E = np.zeros((min(TOKENS_AT_ONCE, len(ids_N)), 1, 0), np.float32)
-    memory = None
+    memory = recent.start(1)
     share_N, of_ids_N = np.zeros(len(ids_N)), np.zeros(len(ids_N))
     for first in range(0, len(ids_N), TOKENS_AT_ONCE):
         here = slice(first, first + TOKENS_AT_ONCE)
@@ -309,6 +318,6 @@ def text_shares(parts: Sequence[NextWordModel[Any]], recent: RecentWords, ids_N:
         if has_queries:
             query_T1E, state = has_queries[0].queries(ids_T1, state)
         query_T1E = query_T1E[: len(ids_T1)]
-        share_T1, of_ids_T1, memory = recent.shares(ids_T1, query_T1E, memory or recent.start(query_T1E))
+        share_T1, of_ids_T1, memory = recent.shares(ids_T1, query_T1E, memory)
         share_N[here], of_ids_N[here] = share_T1[:, 0], of_ids_T1[:, 0]
     return share_N, of_ids_N
