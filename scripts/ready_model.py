@@ -22,6 +22,7 @@ from wordtie.data.reading import opened
 from wordtie.data.sentences import sentences
 from wordtie.inference.loading import LoadedModel, load
 from wordtie.inference.pairs import accuracy, read_pairs, score_pairs
+from wordtie.inference.surprisal import Reset
 from wordtie.runs import ready
 from wordtie.runs.layout import MODEL_FILES, RESULT
 from wordtie.runs.result import read_result
@@ -34,6 +35,8 @@ CARD = Path(__file__).with_name("ready_model_card.md")
 """The card, with a name in braces for each number."""
 BUILD = Path("build", "ready-model")
 TESTS = {"wikitext-2": "WikiText-2, test", "sotu": "State of the Union, each 20th year"}
+LINES = 1000
+RESETS: tuple[Reset, Reset] = ("line", "never")
 JOINED = ((re.compile(r" @([-,.])@ "), r"\1"), (re.compile(r" '(s|t|re|ve|ll|d|m)\b"), r"'\1"))
 """What the tokenisation of WikiText-2 took apart."""
 SENTENCE_END = re.compile(r"(?<= [.!?]) (?=[A-Z\"'(<])")
@@ -115,6 +118,16 @@ def blimp(model: LoadedModel, folder: Path) -> list[str]:
     ]
 
 
+def first_words(model: LoadedModel, text: Path) -> tuple[float, float]:
+    """Bits of the first word of a line, on average: of each line by itself, and of running text."""
+    lines = "".join(text.read_text(encoding="utf-8").splitlines(keepends=True)[:LINES])
+    found = []
+    for reset in RESETS:
+        bits = [word.surprisal_bits for word in model.surprisal(lines, reset) if word.position == 1]
+        found.append(sum(bits) / len(bits))
+    return found[0], found[1]
+
+
 def card(out: Path, run: Path, counted: Path, text: Path, pairs: Path) -> str:
     """The model card: every number in it is measured here."""
     model, whole, ngram = load(out), load(run), load(counted)
@@ -127,6 +140,7 @@ def card(out: Path, run: Path, counted: Path, text: Path, pairs: Path) -> str:
         oov = measured[0].oov / (measured[0].tokens - measured[0].eos)
         figures = " | ".join(f"{each.perplexity:.1f}" for each in measured)
         rows.append(f"| {label} | {measured[0].tokens:,} | {oov:.1%} | {figures} |")
+    alone, running = first_words(model, text / "wikitext-2.test.txt")
     size = sum((out / file).stat().st_size for file in MODEL_FILES)
     values = {
         "words": f"{len(model.tokenizer.vocabulary):,}",
@@ -136,6 +150,9 @@ def card(out: Path, run: Path, counted: Path, text: Path, pairs: Path) -> str:
         "embedding": whole.network.settings.embedding,
         "tokens": f"{result.tokens_seen:,}",
         "minutes": f"{result.seconds / 60:.0f}",
+        "lines": f"{LINES:,}",
+        "first_alone": f"{alone:.1f}",
+        "first_running": f"{running:.1f}",
         "perplexities": "\n".join(rows),
         "blimp": "\n".join(blimp(model, pairs)),
     }

@@ -41,7 +41,6 @@ def test_it_prefers_english() -> None:
     [
         ["surprisal", "en", "text"],
         ["evaluate", "en", "text"],
-        ["evaluate", "en", "en", "text"],
         ["predict", "en", "the united"],
         ["generate", "en", "--words", "5"],
         ["pairs", "en", "pairs.tsv"],
