@@ -11,7 +11,7 @@ import argparse
 import itertools
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,10 +83,22 @@ def call(*arguments: str) -> None:
         sys.exit(code)
 
 
-def train(text: Path, run: Path) -> None:
-    """As `wordtie train` by the recipe beside this file; continues what was stopped."""
-    again = ["--resume"] if (run / "checkpoints").is_dir() else []
-    call("train", "--config", str(RECIPE), "--data.corpus", str(text), "--out", str(run), "--ngram", "none", *again)
+def train(text: Path, run: Path, *settings: str) -> None:
+    """As `wordtie train` by the recipe beside this file, if it is not done; continues what was stopped."""
+    if not (run / RESULT).is_file():
+        print(f"== training {run.name}", file=sys.stderr)
+        again = ["--resume"] if (run / "checkpoints").is_dir() else []
+        recipe = ["--config", str(RECIPE), "--data.corpus", str(text), "--ngram", "none", *settings]
+        call("train", *recipe, "--out", str(run), *again)
+
+
+def second_stage(run: Path) -> list[str]:
+    """Settings with which a model of running text learns to read a sentence by itself, too."""
+    return [
+        *("--training.start-from", str(run), "--training.reset-state", "true"),
+        *("--training.tokens", "3000000", "--training.lr", "0.001"),
+        *("--training.validations", "1", "--training.measured-tokens", "60000"),
+    ]
 
 
 def count(text: Path, run: Path, data: DataSettings) -> None:
@@ -128,12 +140,10 @@ def first_words(model: LoadedModel, text: Path) -> tuple[float, float]:
     return found[0], found[1]
 
 
-def card(out: Path, run: Path, counted: Path, text: Path, pairs: Path) -> str:
+def card(out: Path, stages: Sequence[Path], counted: Path, text: Path, pairs: Path) -> str:
     """The model card: every number in it is measured here."""
-    model, whole, ngram = load(out), load(run), load(counted)
-    result = read_result(run)
-    if result is None:
-        raise SystemExit(f"{run}: has no result")
+    model, whole, ngram = load(out), load(stages[-1]), load(counted)
+    results = [result for run in stages if (result := read_result(run))]
     rows = []
     for name, label in TESTS.items():
         measured = [each.evaluate(text / f"{name}.test.txt") for each in (model, whole, ngram)]
@@ -141,18 +151,20 @@ def card(out: Path, run: Path, counted: Path, text: Path, pairs: Path) -> str:
         figures = " | ".join(f"{each.perplexity:.1f}" for each in measured)
         rows.append(f"| {label} | {measured[0].tokens:,} | {oov:.1%} | {figures} |")
     alone, running = first_words(model, text / "wikitext-2.test.txt")
+    before, _ = first_words(load(stages[0]), text / "wikitext-2.test.txt")
     size = sum((out / file).stat().st_size for file in MODEL_FILES)
     values = {
         "words": f"{len(model.tokenizer.vocabulary):,}",
-        "parameters": f"{result.parameters:,}",
+        "parameters": f"{results[-1].parameters:,}",
         "megabytes": f"{size / 1e6:.1f}",
         "hidden": whole.network.settings.hidden,
         "embedding": whole.network.settings.embedding,
-        "tokens": f"{result.tokens_seen:,}",
-        "minutes": f"{result.seconds / 60:.0f}",
+        "tokens": f"{sum(result.tokens_seen or 0 for result in results):,}",
+        "minutes": f"{sum(result.seconds for result in results) / 60:.0f}",
         "lines": f"{LINES:,}",
         "first_alone": f"{alone:.1f}",
         "first_running": f"{running:.1f}",
+        "first_before": f"{before:.1f}",
         "perplexities": "\n".join(rows),
         "blimp": "\n".join(blimp(model, pairs)),
     }
@@ -168,19 +180,18 @@ def main() -> int:
     arguments = parser.parse_args()
     if not any(arguments.blimp.glob("*.jsonl")):
         parser.error(f"--blimp {arguments.blimp}: no *.jsonl there; github.com/alexwarstadt/blimp has them in data/")
-    text, run, counted = (arguments.build / name for name in ("text", "run", "ngram"))
+    text, first, run, counted = (arguments.build / name for name in ("text", "run", "sentences", "ngram"))
     if not text.is_dir():
         print("== text", file=sys.stderr)
         write_text(text)
-    if not (run / RESULT).is_file():
-        print("== training", file=sys.stderr)
-        train(text, run)
+    train(text, first)
+    train(text, run, *second_stage(first))
     print("== 8 bits", file=sys.stderr)
     write_ready(run, arguments.out)
     if not (counted / RESULT).is_file():
         count(text, counted, read_language_model(run).settings.data)
     print("== measures", file=sys.stderr)
-    page = card(arguments.out, run, counted, text, arguments.blimp)
+    page = card(arguments.out, (first, run), counted, text, arguments.blimp)
     (arguments.out / "README.md").write_text(page, encoding="utf-8")
     return 0
 

@@ -76,6 +76,9 @@ class TrainingSettings:
     """B: contiguous streams of text trained side by side (the batch size)."""
     steps: int = 35
     """T: steps of truncated back-propagation through time."""
+    reset_state: bool = False
+    """Read a window that begins with `<eos>` from the state zero, as a sentence by itself is. Otherwise the state is
+    always carried over, and a model hardly ever learns how a text begins."""
     seed: int = 1
     """Seed of all random numbers. The same seed on the same machine gives bit-identical results on the CPU."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"

@@ -62,6 +62,15 @@ def window(inputs_TB: Tensor, targets_TB: Tensor) -> Batch:
     return Batch(inputs_TB, targets_TB, streams=targets_TB.shape[1], words=targets_TB.numel())
 
 
+def reset(state: State, kept_B: Tensor) -> State:
+    """The state with zeros for the streams that are not kept; parts are (B, H).
+
+    >>> reset([(torch.ones(2, 3),)], torch.tensor([True, False]))[0][0].sum(1).tolist()
+    [3.0, 0.0]
+    """
+    return [tuple(torch.where(kept_B[:, None], part, 0.0) for part in layer) for layer in state]
+
+
 @dataclass(frozen=True)
 class NextWordLoss:
     """The `Objective`: the loss of each next word, read with noise."""
@@ -69,9 +78,13 @@ class NextWordLoss:
     model: LanguageModel
     noise: Noise
     loss: Loss
+    reset_at: int | None = None
+    """The id of `<eos>`, if a stream whose window begins with it starts from zeros."""
 
     def forward(self, batch: Batch, state: State) -> tuple[LossSum, State]:
         """The loss summed over the window's tokens, and the state after it."""
+        if self.reset_at is not None:
+            state = reset(state, batch.inputs[0] != self.reset_at)
         scoring, state = self.noise.forward(self.model, batch.inputs, batch.targets, state)
         return self.loss.forward(scoring), state
 
@@ -102,7 +115,8 @@ class LanguageModelling:
         if settings.model.bias_init == "unigram":
             self.model.start_from_unigram(count_V)
         loss = build_loss(settings.loss, training.fused, precision, count_V, settings.has_sparse_updates)
-        self.objective = NextWordLoss(self.model, self.noise, loss)
+        reset_at = data.vocabulary.eos_id if training.reset_state else None
+        self.objective = NextWordLoss(self.model, self.noise, loss, reset_at)
 
     def initial_state(self) -> State:
         """Each layer's parts, (B, H): an epoch starts from zeros."""
