@@ -108,10 +108,12 @@ def count(text: Path, run: Path, data: DataSettings) -> None:
 
 
 def write_ready(run: Path, out: Path) -> None:
-    """The model in 8 bits. Its settings name the text as this script does by default."""
+    """The model in 8 bits. Its settings name text and first stage as this script does by default."""
     saved = read_language_model(run)
     data = replace(saved.settings.data, corpus=str(BUILD / "text"))
-    write_language_model(out, replace(saved, settings=replace(saved.settings, data=data)), eight_bits=True)
+    training = replace(saved.settings.training, start_from=str(BUILD / "run"))
+    settings = replace(saved.settings, data=data, training=training)
+    write_language_model(out, replace(saved, settings=settings), eight_bits=True)
 
 
 def blimp(model: LoadedModel, folder: Path) -> list[str]:
