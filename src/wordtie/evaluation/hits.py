@@ -26,7 +26,7 @@ VALUES_AT_ONCE = 500_000
 
 def hits(model: NextWordModel[Any], ids_N: Ids, state: Any, among: Sequence[int]) -> Nats:
     """How many of the next words are expected among the first k, for each k of `among`: (K,). The text is one stream,
-    which has come to `state`."""
+    which is in `state`."""
     found_K, firsts_K = np.zeros(len(among)), np.asarray(among)
     steps = max(1, VALUES_AT_ONCE // len(model.vocabulary))
     for first in range(0, len(ids_N), steps):
