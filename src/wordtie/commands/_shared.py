@@ -22,7 +22,9 @@ from wordtie.storage.atomic import atomic_write
 def add_part(parser: Parser) -> None:
     """The option that opens a part of a model."""
     parser.add_argument(
-        "--part", choices=["network", "ngram"], help="this part alone of a network that n-grams are mixed into"
+        "--part",
+        choices=["network", "ngram", "without-recent"],
+        help="this part alone of a network that n-grams are mixed into, or both without recent words",
     )
 
 
