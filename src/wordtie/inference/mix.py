@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from wordtie.console import waiting
 from wordtie.data.encoding import EncodedText
 from wordtie.errors import RunFolderError, require
 from wordtie.evaluation.perplexity import Score
@@ -66,10 +67,11 @@ def mix(
         ids_N = np.concatenate(list(EncodedText(text, tokenizer)))
     with run_folder.folder_for_training(out, mode, can_resume=False) as folder:
         parts = [model.model for model in models]
-        log_p_NP, class_N = log_probabilities(parts, [ids_N])
-        plain = best_mixture(parts, log_p_NP, class_N)
-        log_m_N = log_p_of_tokens(log_p_NP, class_N, plain.weights_RP)
-        recent = fit_recent_words(parts, ids_N, log_m_N) if recent_words else None
+        with waiting("fitting the weights"):
+            log_p_NP, class_N = log_probabilities(parts, [ids_N])
+            plain = best_mixture(parts, log_p_NP, class_N)
+            log_m_N = log_p_of_tokens(log_p_NP, class_N, plain.weights_RP)
+            recent = fit_recent_words(parts, ids_N, log_m_N) if recent_words else None
         mixture = mixture_of(parts, plain.weights_RP, recent)
         write_mixture(folder, folders, mixture, tokenizer)
         if mode == "overwrite":
