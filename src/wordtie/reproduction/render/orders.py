@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from wordtie.reproduction.ledger.status import Mean, RowState
 
@@ -42,7 +42,7 @@ def orders(states: Sequence[RowState]) -> Iterator[str]:
 def _order(places: Sequence[Place]) -> str:
     """The published order, and which pairs of ours are the other way round."""
     published = places[0].name
-    for better, worse in zip(places, places[1:], strict=False):
+    for better, worse in pairwise(places):
         published += f" {'<' if better.published < worse.published else '='} {worse.name}"
     pairs = [(better, worse) for better, worse in combinations(places, 2) if better.published < worse.published]
     against = [(better, worse) for better, worse in pairs if better.ours.mean >= worse.ours.mean]
