@@ -126,7 +126,10 @@ def table_5() -> list[Row]:
 
 def section_3() -> list[Row]:
     """How likely the current word is to come again: an untied model may learn that words seldom do."""
-    note = "mean probability over the test text, in %; `elsewhere`: where another word came; `found`: how often it came again"
+    note = (
+        "mean probability over the test text, in %; `elsewhere`: where another word came; `found`: how often it came "
+        "again"
+    )
     return [
         Row(f"{PAPER}/section-3/{model}", MODELS[model][0], Published(), kind="drawn",
             drawn_from=(f"{PAPER}/table-6/{model}",), shows=("measures", "repetition"), note=note)
