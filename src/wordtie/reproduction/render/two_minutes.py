@@ -66,7 +66,7 @@ def _against(state: RowState | None, reference: RowState | None) -> float | None
 
 
 def tsv(states: Sequence[RowState]) -> str:
-    """A line for each row that was run, means over the seeds, after a line of names; empty where there is none."""
+    """A line for each row that was run, means over the seeds, after a line of names."""
     of = _by_place(states)
     lines: list[list[object]] = []
     for (text, name), state in of.items():
@@ -78,4 +78,4 @@ def tsv(states: Sequence[RowState]) -> str:
         numbers = (valid.mean, valid.spread, compared, test.mean, seconds)
         shown = ["" if each is None else f"{each:.6g}" for each in numbers]
         lines.append([text, name, len(state.entries), *shown, options(VARIANTS[name][1])])
-    return "".join("\t".join(map(str, line)) + "\n" for line in [COLUMNS, *lines]) if lines else ""
+    return "".join("\t".join(map(str, line)) + "\n" for line in [COLUMNS, *lines])
