@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +126,14 @@ def test_sparse_updates_are_refused_where_every_row_is_needed(more: dict[str, An
 
 
 def test_settings_that_mean_nothing_are_refused_or_named() -> None:
-    for wrong in ({"samples": 0}, {"power": -0.1}, {"power": 1.5}, {"kind": "augmented_2016", "softmax": "sampled"}):
+    for wrong in (
+        {"samples": 0},
+        {"full_at_end": 0.2},
+        {"full_at_end": 1.2, "softmax": "sampled"},
+        {"power": -0.1},
+        {"power": 1.5},
+        {"kind": "augmented_2016", "softmax": "sampled"},
+    ):
         with pytest.raises(SettingsError, match=r"loss\."):
             LossSettings(**wrong)
     assert unused_settings(Settings(loss=LossSettings(samples=7, power=0.5))) == [
@@ -149,6 +157,26 @@ def test_the_same_seed_trains_the_same_bits_and_measures_the_full_softmax(text: 
     measured = wordtie.load(tmp_path / "first").evaluate(text / "test.txt")
     assert measured.perplexity == pytest.approx(first.test_perplexity, rel=1e-5)
     assert first.test_perplexity < 100
+
+
+def test_the_softmax_is_full_at_the_end_however_often_the_run_is_stopped(text: Path, tmp_path: Path) -> None:
+    settings = settings_for(text, full_at_end=0.5)
+    whole = train(settings, tmp_path / "whole")
+    assert whole.weights_sha256 != train(settings_for(text), tmp_path / "sampled").weights_sha256
+    stops, result = 0, train(settings, tmp_path / "parts", max_time=0.001)
+    while result.stopped == "max_time":
+        stops += 1
+        result = train(settings, tmp_path / "parts", mode="resume", max_time=0.05)
+    assert stops > 2
+    assert result.weights_sha256 == whole.weights_sha256
+
+
+def test_full_from_the_beginning_is_the_full_softmax(text: Path, tmp_path: Path) -> None:
+    """But for rounding: the gradient of what is read is sparse in one of them until it is added up."""
+    always = train(settings_for(text, full_at_end=1.0), tmp_path / "always")
+    loss = LossSettings("cross_entropy")
+    full = train(dataclasses.replace(settings_for(text), loss=loss), tmp_path / "full")
+    assert always.test_perplexity == pytest.approx(full.test_perplexity, rel=1e-4)
 
 
 def test_a_restored_state_continues_bit_identically() -> None:

@@ -39,6 +39,9 @@ class LossSettings:
     targets and some other words, so that a step does not cost more for a larger vocabulary. Measures use all words."""
     samples: int = 512
     """Words in a window's sample, on average. More of them come closer to the full softmax, and cost more."""
+    full_at_end: float = 0.0
+    """Share of the training, at its end, in which a `sampled` softmax is over all words. This takes longer, and a model
+    that has seen the exact normaliser last predicts better."""
     power: float = 0.75
     """Words are drawn as often as count ** power says. 1: as often as the training text has them, 0: all alike."""
     label_smoothing: float = 0.0
@@ -48,6 +51,13 @@ class LossSettings:
     def __post_init__(self) -> None:
         check_types(self, "loss")
         require(self.samples >= 1, f"loss.samples must be at least 1, got {self.samples}")
+        require(
+            0 <= self.full_at_end <= 1, f"loss.full_at_end is a share and must be in [0, 1], got {self.full_at_end}"
+        )
+        require(
+            self.full_at_end == 0 or self.softmax == "sampled",
+            "loss.full_at_end: the softmax is full all the time: set loss.softmax to sampled",
+        )
         require(0 <= self.power <= 1, f"loss.power must be in [0, 1], got {self.power}")
         require(
             self.softmax == "full" or self.kind != "augmented_2016",

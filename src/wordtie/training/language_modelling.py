@@ -27,6 +27,7 @@ from wordtie.evaluation.perplexity import Score, evaluate
 from wordtie.evaluation.sampled import evaluate_sampled
 from wordtie.losses.build import build_loss
 from wordtie.losses.loss import Loss, LossSum
+from wordtie.losses.sampled import SampledLoss
 from wordtie.models.language_model import LanguageModel
 from wordtie.nn.core import State
 from wordtie.noise.noisy_forward import Noise, build_noise
@@ -116,7 +117,10 @@ class LanguageModelling:
             self.model.start_from_unigram(count_V)
         loss = build_loss(settings.loss, training.fused, precision, count_V, settings.has_sparse_updates)
         reset_at = data.vocabulary.eos_id if training.reset_state else None
-        self.objective = NextWordLoss(self.model, self.noise, loss, reset_at)
+        self.objective = self._objective = NextWordLoss(self.model, self.noise, loss, reset_at)
+        self._objective_at_end = self._objective
+        if isinstance(loss, SampledLoss):
+            self._objective_at_end = dataclasses.replace(self._objective, loss=loss.full)
 
     def initial_state(self) -> State:
         """Each layer's parts, (B, H): an epoch starts from zeros."""
@@ -139,6 +143,11 @@ class LanguageModelling:
     def prepare_for_training(self) -> None:
         """Fast kernels in the run's precision, and dropout on."""
         self.model.use(self.settings.training.fused, self.precision, self.settings.has_sparse_updates).train()
+
+    def begin_step(self, done: float) -> None:
+        """Normalise over all words from where `loss.full_at_end` says."""
+        at_end = done >= 1 - self.settings.loss.full_at_end
+        self.objective = self._objective_at_end if at_end else self._objective
 
     def validate(self) -> Validation:
         """The perplexity of the validation text, by the mean of the noisy word vectors if that is what predicts."""

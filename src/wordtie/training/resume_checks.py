@@ -91,12 +91,14 @@ def _expected(
     if "rng.cuda" in tensors:  # whether there is one depends on where the run was, not where it resumes
         expected["rng.cuda"] = ((math.prod(tensors["rng.cuda"].shape),), torch.uint8)
     updates_rows = isinstance(settings, Settings) and settings.has_sparse_updates
+    changes = isinstance(settings, Settings) and settings.loss.full_at_end > 0
     names = {id(parameter): name for name, parameter in state.model.named_parameters()}
     ordered = (parameter for group in state.optimiser.param_groups for parameter in group["params"])
     for number, name in enumerate(map(names.__getitem__, map(id, ordered)) if taken else ()):
         has_mean = not (updates_rows and name in WORD_MATRICES)
         for slot in SLOTS[settings.training.optimiser]:
-            if has_mean or slot != "exp_avg":  # row updates have no mean gradient
+            # row updates have no mean gradient; once the softmax is full, the matrix that scores has one
+            if has_mean or slot != "exp_avg" or (changes and f"optimiser.{number}.{slot}" in tensors):
                 expected[f"optimiser.{number}.{slot}"] = ((), torch.float32) if slot == "step" else parameters[name]
     return expected
 

@@ -86,6 +86,9 @@ class Task(Protocol):
     def prepare_for_training(self) -> None:
         """Choose kernels and precision, and training mode, before the batches of an epoch."""
 
+    def begin_step(self, done: float) -> None:
+        """Prepare what changes in the course of a training, of which the share `done` is over."""
+
     def validate(self) -> Validation:
         """Measure the model as it is now on the validation text."""
 

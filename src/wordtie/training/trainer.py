@@ -117,6 +117,7 @@ class Trainer:
         state, training, position = self.state, self.training, self.state.position
         step = windows_done(self.budget, position)
         set_learning_rate(state.optimiser, rate_of_step(training, self.budget, position, step))
+        self.task.begin_step(step / self.budget.windows)
         if not train_step(self.task.objective, state, batch, training.clip):
             self.diverged(f"window {position.window + 1}")
         self.progress.window(position.epoch, position.window, position.nats, position.tokens, batch.words)

@@ -164,6 +164,9 @@ class Translation:
         source, target = ([side[pair] for pair in pairs] for side in (split.source, split.target))
         return as_tensors(pad_pairs(source, target, *self.data.tokenizer.eos_ids), self.model.device)
 
+    def begin_step(self, done: float) -> None:
+        """Nothing changes."""
+
     def prepare_for_training(self) -> None:
         """Fast kernels, and dropout on."""
         self.model.use(self.settings.training.fused).train()
