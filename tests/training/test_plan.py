@@ -14,7 +14,7 @@ import torch
 import wordtie
 from tests.commands import Capture
 from wordtie import cli
-from wordtie.config import Settings, TrainingSettings
+from wordtie.config import LossSettings, Settings, TrainingSettings
 from wordtie.training import plan as planning
 from wordtie.training.plan import Lengths, Timings, choose, make_plan, measuring_seconds, with_fewer_threads
 from wordtie.training.rehearsal import read_texts
@@ -47,6 +47,27 @@ def test_more_time_gives_a_larger_model_and_more_dropout() -> None:
     assert [each.model.hidden for each in plans] == sorted({each.model.hidden for each in plans})
     assert [each.model.hidden_dropout for each in plans] == sorted(each.model.hidden_dropout for each in plans)
     assert plans[0].model.hidden_dropout == 0.0
+
+
+@pytest.mark.parametrize(("times", "share"), [(1.5, 0.2), (1.75, 0.2), (2.5, 0.1), (16.0, 0.01), (None, 0.0)])
+def test_the_softmax_is_full_at_the_end_as_far_as_that_takes_little_longer(times: float | None, share: float) -> None:
+    timings = replace(FAST, full_window=times and times * FAST.window)
+    chosen = choose(Settings(), [], LENGTHS, 600.0, 60.0, timings)
+    assert chosen.loss.full_at_end == pytest.approx(share)
+    without = choose(Settings(), [], LENGTHS, 600.0, 60.0, FAST).training.tokens
+    assert chosen.training.tokens
+    assert without
+    longer = 1 + share * ((times or 1) - 1)
+    assert longer <= 1 + planning.LONGER_WITH_FULL + 1e-9
+    assert chosen.training.tokens == pytest.approx(without / longer, rel=0.001)
+
+
+def test_whoever_chooses_the_softmax_chooses_its_end(text: Path) -> None:
+    timings = replace(FAST, full_window=FAST.window)
+    given = Settings(loss=LossSettings("cross_entropy", softmax="sampled"))
+    assert choose(given, ["loss.softmax", "loss.kind"], LENGTHS, 600.0, 60.0, timings).loss.full_at_end == 0
+    given = Settings(loss=LossSettings("cross_entropy", softmax="sampled", full_at_end=0.3))
+    assert choose(given, ["loss.full_at_end"], LENGTHS, 600.0, 60.0, timings).loss.full_at_end == 0.3
 
 
 def test_a_short_text_is_not_read_forever_and_has_few_streams() -> None:

@@ -38,6 +38,7 @@ RECOMMENDED: dict[str, Any] = {
     "loss.kind": "cross_entropy",
     "loss.softmax": "sampled",
     "loss.samples": 512,
+    "loss.full_at_end": 0.0,
     "training.optimiser": "adam",
     **_ADAM,
 }
@@ -51,7 +52,8 @@ _TOGETHER: dict[str, Collection[str]] = {
     "model.head": ("model.embedding", "model.bias_init"),
     "model.hidden": ("model.embedding",),
     "model.core": ("model.forget_bias",),
-    "loss.kind": ("loss.softmax", "loss.samples"),
+    "loss.kind": ("loss.softmax", "loss.samples", "loss.full_at_end"),
+    "loss.softmax": ("loss.samples", "loss.full_at_end"),
     "training.schedule": ("training.decay", "training.patience", "training.warmup"),
     "training.tokens": ("training.schedule", "training.decay", "training.patience"),
     "training.start_from": ("model.bias_init", "model.forget_bias"),

@@ -146,7 +146,7 @@ class LanguageModelling:
 
     def begin_step(self, done: float) -> None:
         """Normalise over all words from where `loss.full_at_end` says."""
-        at_end = done >= 1 - self.settings.loss.full_at_end
+        at_end = done >= 1 - self.settings.loss.full_at_end  # a step never begins at 1, which a plan asks for
         self.objective = self._objective_at_end if at_end else self._objective
 
     def validate(self) -> Validation:

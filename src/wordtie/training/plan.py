@@ -56,6 +56,14 @@ SHARE_OF_NGRAMS = 0.25
 """Of the time that counting n-grams may take; they are left out if it would take longer."""
 SHARE_OF_PLANNING = 0.15
 """Of the time, that timing models may take; then the plan is made of what is known."""
+FULL_AT_END = 0.2
+"""Share of the training in which the softmax is full, if that takes little longer."""
+LONGER_WITH_FULL = 0.15
+"""By how much of its time a training may become longer for that."""
+MOST_WORDS_OF_FULL = 50_000
+"""Over more words, a full step takes so long that it is not even timed."""
+FULL_STEPS = 3
+"""Full steps that are timed."""
 MARGIN = 0.05
 """Of the time, left for what was not foreseen."""
 SECONDS_TO_END = 2.0
@@ -85,6 +93,16 @@ class Timings:
     """To write what one validation writes."""
     remembering: float = 0.0
     """To find how much recent words count in a mixture."""
+    full_window: float | None = None
+    """One step with the full softmax; None if it was not timed."""
+
+    @property
+    def full_at_end(self) -> float:
+        """The share of the training in which the softmax is full: the more, the less longer a step takes by it."""
+        if self.full_window is None:
+            return 0.0
+        longer = self.full_window / self.window - 1
+        return round(FULL_AT_END if longer * FULL_AT_END <= LONGER_WITH_FULL else LONGER_WITH_FULL / longer, 3)
 
 
 @dataclass(frozen=True)
@@ -190,7 +208,9 @@ def choose(
     more = int((measuring - at_the_end) / max(once, 1e-9))
     validations = 1 + max(0, min(more, MOST_VALIDATIONS - 1))
     left = max(0.0, seconds * (1 - MARGIN) - at_the_end - timings.saving - (validations - 1) * once)
-    windows = max(FEWEST_WINDOWS, int(left / timings.window))
+    full_at_end = with_recipe(settings, given, {"loss.full_at_end": timings.full_at_end}).loss.full_at_end
+    a_window = timings.window + full_at_end * ((timings.full_window or timings.window) - timings.window)
+    windows = max(FEWEST_WINDOWS, int(left / a_window))
     tokens = min(windows * window, MOST_EPOCHS * words)
     if "training.epochs" in given:
         tokens = training.epochs * words
@@ -202,6 +222,7 @@ def choose(
         given,
         {
             **size(hidden or _first(SIZES, tokens)),
+            "loss.full_at_end": full_at_end,
             "model.input_dropout": dropout,
             "model.hidden_dropout": dropout,
             "training.schedule": "cosine",
@@ -297,10 +318,26 @@ def time_model(settings: Settings, data: PreparedData, seconds: float, mixed: bo
         if steps > 0 and time.monotonic() - started > seconds:
             break
     window = (time.monotonic() - started) / max(1, steps)
+    full_window = None
+    wanted = settings.loss.full_at_end > 0 or len(data.vocabulary) <= MOST_WORDS_OF_FULL
+    if settings.loss.softmax == "sampled" and wanted:
+        full_window = time_full_softmax(task, state, settings.training.clip)
     validation, measuring = task.seconds_per_token()
     saving = WRITTEN * 4 * task.model.parameter_count() / BYTES_PER_SECOND
     a_word = seconds_to_remember(task) if mixed else 0.0
-    return Timings(window, validation, measuring + a_word, saving, tokens_to_choose(len(data.valid)) * a_word)
+    remembering = tokens_to_choose(len(data.valid)) * a_word
+    return Timings(window, validation, measuring + a_word, saving, remembering, full_window)
+
+
+def time_full_softmax(task: LanguageModelling, state: RunState, clip: float) -> float:
+    """Seconds of a step over all words."""
+    task.begin_step(1.0)
+    started = time.monotonic()
+    for number, batch in enumerate(islice(cycle(task.batches(0)), 1 + FULL_STEPS)):
+        if number == 1:
+            started = time.monotonic()
+        train_step(task.objective, state, batch, clip)
+    return (time.monotonic() - started) / FULL_STEPS
 
 
 def seconds_to_remember(task: LanguageModelling) -> float:
@@ -330,11 +367,13 @@ def reasons(settings: Settings, data: PreparedData, seconds: float, timings: Tim
     epochs = tokens / len(data.train)
     rate = training.streams * training.steps / timings.window
     enough = f": {MOST_EPOCHS} are enough" if epochs >= MOST_EPOCHS else ""
+    at_end = settings.loss.full_at_end
+    softmax = settings.loss.softmax + (f", over all words in the last {100 * at_end:.0f} %" if at_end else "")
     mixed = f"a {ngram}-gram model and recent words are mixed in" if ngram else "no n-gram model"
     return (
         f"plan: {tokens:,} tokens, {epochs:.2g} epochs{enough}: {seconds:.0f} s at {rate:,.0f} words/s on this machine",
         f"plan: {model.layers} layer of {model.hidden} units for so many tokens, dropout {model.hidden_dropout:g} for "
         f"so many epochs, over {len(data.vocabulary):,} words",
         f"plan: {training.optimiser}, rate {training.lr:g}, {training.streams} streams of {training.steps} steps, "
-        f"softmax {settings.loss.softmax}; {training.validations or 'a'} validations; {mixed}",
+        f"softmax {softmax}; {training.validations or 'a'} validations; {mixed}",
     )
