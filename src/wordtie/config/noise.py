@@ -32,7 +32,7 @@ class NoiseSettings:
     footnote 2). `all`: all words are drawn, so that those of the normaliser are noised too, once a window for all
     streams. For variational smoothing."""
     drawn_for: Literal["sequence", "token"] = "sequence"
-    """Draw a word's vector once for a `sequence`, or again for each `token` (kong-2019, section 4.1). A sequence is a
+    """Draw a word's vector once for a `sequence` or for each `token` (kong-2019, section 4.1). A sequence is a
     stream's window. For variational smoothing."""
     gamma: float = 0.2
     """Share of words that is replaced, before the kind's own factor (kong-2019: 0.1 to 0.4)."""
