@@ -55,10 +55,11 @@ class Bigrams:
         raise NotImplementedError
 
     def next(self, state: Any) -> Any:
-        raise NotImplementedError
+        with np.errstate(divide="ignore"):
+            return np.log(self.table_VV[state])
 
     def advance(self, ids_TB: Ids, state: Any) -> Any:
-        raise NotImplementedError
+        return ids_TB[-1]
 
     def select(self, state: Any, streams: Sequence[int] | Any) -> Any:
         raise NotImplementedError

@@ -7,7 +7,7 @@ model.predict("the federal reserve")
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias
@@ -84,9 +84,35 @@ class LoadedModel:
         """Bits of each sentence: see `wordtie.inference.score`."""
         return score.score(self.model, self.tokenizer, sentences)
 
-    def predict(self, text: str, top: int = 10, words_only: bool = False) -> list[tuple[str, float]]:
-        """The `top` likeliest next words of a phrase, with probabilities; `words_only`: no `<unk>`, no `<eos>`."""
-        return predict.predict(self.model, self.tokenizer, text, top, words_only)
+    def predict(
+        self, text: str, top: int = 10, words_only: bool = False, blocked: Collection[str] = ()
+    ) -> list[tuple[str, float]]:
+        """The `top` likeliest next words of a phrase, with probabilities; `words_only`: no `<unk>`, no `<eos>`.
+
+        Where the text ends in `|`, the word before it is being typed, and the words are those that it may become.
+        Words in `blocked`, in any case, are left out.
+        """
+        return predict.predict(self.model, self.tokenizer, text, top, words_only, blocked)
+
+    def start(self) -> Any:
+        """The state of a reader at the start of a text, for `step` and `next_words`."""
+        return self.model.initial_state(1)
+
+    def step(self, word: str, state: Any) -> Any:
+        """The state after one more word, or several; the state that is handed in stays as it is."""
+        return predict.step(self.model, self.tokenizer, word, state)
+
+    def next_words(
+        self, state: Any, prefix: str = "", top: int = 10, words_only: bool = False, blocked: Collection[str] = ()
+    ) -> list[tuple[str, float]]:
+        """The `top` likeliest next words in a state, with probabilities; with a prefix, of those that begin with it.
+
+        >>> model = load("en")
+        >>> state = model.step("the president of the", model.start())
+        >>> [word for word, _ in model.next_words(state, prefix="unit", top=2)]
+        ['united', 'unitary']
+        """
+        return predict.next_words(self.model, self.tokenizer, state, prefix, top, words_only, blocked)
 
     def generate(self, prompt: str = "", words: int = 50, temperature: float = 1.0, seed: int | None = None) -> str:
         """Text that continues the prompt, sampled word by word."""
