@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 
 from wordtie.commands._shared import (
+    SHORT,
     Parser,
     UsageError,
     add_part,
+    one_thread_for_numpy,
     print_json,
     print_tsv,
     read_lines,
@@ -39,24 +41,25 @@ examples:
 def main(argv: list[str]) -> None:
     """Print word and probability."""
     arguments = parse(argv)
+    one_thread_for_numpy()
 
     from wordtie.inference.loading import load
-    from wordtie.inference.predict import blocklist
+    from wordtie.inference.predict import at_cursor, blocklist
 
-    model = load(arguments.run, part=arguments.part)
     blocked = blocklist(read_lines(arguments.blocked)) if arguments.blocked else frozenset()
     if arguments.interactive or arguments.jsonl:
         from wordtie.inference.predict_lines import NextWords, Options, answers
 
+        model = load(arguments.run, part=arguments.part, without_torch=True)
         options = Options(arguments.top, arguments.words_only, blocked)
         for answer in answers(NextWords(model, options), stdin(), "stdin", arguments.jsonl):
             print(answer, flush=True)
         return
 
     from wordtie.data.input_warnings import of_phrases
-    from wordtie.inference.predict import at_cursor
 
     phrase = phrase_of_stdin() if arguments.phrase == ["-"] else " ".join(arguments.phrase)
+    model = load(arguments.run, part=arguments.part, without_torch=len(phrase) <= SHORT)
     say(of_phrases(model.tokenizer, [" ".join(at_cursor(model.tokenizer, phrase)[0])]))
     rows: list[dict[str, object]] = [
         {"word": word, "probability": probability}

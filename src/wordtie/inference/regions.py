@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import require
-from wordtie.inference.frequencies import Frequencies
 from wordtie.inference.surprisal import Reset, WordSurprisal, surprisal
 
 if TYPE_CHECKING:
+    from wordtie.inference.frequencies import Frequencies
     from wordtie.inference.loading import LoadedModel
 
 Values = dict[str, Any]
