@@ -9,12 +9,14 @@ HELP = """\
 Write a model in a form that other tools open.
 
   wordtie export hf RUN OUT      a folder for Hugging Face Transformers
+  wordtie export onnx RUN OUT    a file for ONNX Runtime, in fp32 or 8 bits
 
 Each form has its own --help.
 
 examples:
   wordtie export hf runs/novel exported/novel
   wordtie export hf runs/novel exported/novel --with-code
+  wordtie export onnx runs/novel novel.onnx --eight-bits
 """
 
 HF_HELP = """\
@@ -64,4 +66,11 @@ def export_hf(argv: list[str]) -> None:
         print(written.folder / name)
 
 
-FORMS = {"hf": export_hf}
+def export_onnx(argv: list[str]) -> None:
+    """Write the file, and print what was written."""
+    from wordtie.commands._export_onnx import main
+
+    main(argv)
+
+
+FORMS = {"hf": export_hf, "onnx": export_onnx}
