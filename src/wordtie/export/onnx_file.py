@@ -5,8 +5,9 @@ OUT.ngrams.safetensors     of a network that n-grams are mixed into: the n-grams
 
 Metadata are texts. Of both forms: `vocab_size`, `sos_id`, `eos_id`, `unk_id`, `words` (by id, a line each). Of the step
 form also: `pattern`, a regular expression that finds the words of a text; `lowercase` and `composed`, whether text is
-put in lower case and in the Unicode form NFC before that; `replaced`, what is replaced, in JSON; `weights`, of network
-and n-grams, by how many of the last words they have seen together, in JSON.
+put in lower case and in the Unicode form NFC before that; `sentences`, whether each line is one and ends in `<eos>`;
+`replaced`, what is replaced, in JSON; `weights`, of network and n-grams, by how many of the last words they have seen
+together, in JSON.
 """
 
 from __future__ import annotations
@@ -126,6 +127,7 @@ def _metadata(model: LoadedModel, form: Form) -> dict[str, str]:
     of_text: Mapping[str, str] = {
         "pattern": tokenisation.pattern,
         "lowercase": str(int(tokenisation.lowercase)),
+        "sentences": str(int(tokenisation.sentences)),
         "composed": str(int(bool(tokenisation.composed))),
         "replaced": json.dumps(tokenisation.replaced or ()),
     }
