@@ -8,8 +8,10 @@ from wordtie.errors import did_you_mean
 HELP = """\
 Write a model in a form that other tools open.
 
-  wordtie export hf RUN OUT      a folder for Hugging Face Transformers
-  wordtie export onnx RUN OUT    a file for ONNX Runtime, in fp32 or 8 bits
+  wordtie export hf RUN OUT        a folder for Hugging Face Transformers
+  wordtie export onnx RUN OUT      a file for ONNX Runtime, in fp32 or 8 bits
+  wordtie export latinime RUN OUT  words and bigrams for the keyboard of Android (.combined)
+  wordtie export keyman RUN OUT    a word list for Keyman
 
 Each form has its own --help.
 
@@ -73,4 +75,18 @@ def export_onnx(argv: list[str]) -> None:
     main(argv)
 
 
-FORMS = {"hf": export_hf, "onnx": export_onnx}
+def export_latinime(argv: list[str]) -> None:
+    """Write the file, and print its name."""
+    from wordtie.commands._export_dictionary import latinime
+
+    latinime(argv)
+
+
+def export_keyman(argv: list[str]) -> None:
+    """Write the file, and print its name."""
+    from wordtie.commands._export_dictionary import keyman
+
+    keyman(argv)
+
+
+FORMS = {"hf": export_hf, "onnx": export_onnx, "latinime": export_latinime, "keyman": export_keyman}
