@@ -8,10 +8,10 @@ from wordtie.errors import did_you_mean
 HELP = """\
 Write a model in a form that other tools open.
 
-  wordtie export hf RUN OUT        a folder for Hugging Face Transformers
-  wordtie export onnx RUN OUT      a file for ONNX Runtime, in fp32 or 8 bits
-  wordtie export latinime RUN OUT  words and bigrams for the keyboard of Android (.combined)
-  wordtie export keyman RUN OUT    a word list for Keyman
+  wordtie export hf RUN OUT                      a folder for Hugging Face Transformers
+  wordtie export onnx RUN OUT                    a file for ONNX Runtime, in fp32 or 8 bits
+  wordtie export latinime RUN OUT --locale en    words and bigrams for the keyboard of Android (.combined)
+  wordtie export keyman RUN OUT                  a word list for Keyman
 
 Each form has its own --help.
 
@@ -19,6 +19,7 @@ examples:
   wordtie export hf runs/novel exported/novel
   wordtie export hf runs/novel exported/novel --with-code
   wordtie export onnx runs/novel novel.onnx --eight-bits
+  wordtie export onnx runs/novel lm.onnx --nll
 """
 
 HF_HELP = """\
