@@ -321,7 +321,7 @@ def test_help_names_a_setting_as_the_command_takes_it(capsys: Capture) -> None:
 def test_help_explains_one_setting(name: str, capsys: Capture) -> None:
     assert cli.main(["train", "--help", name]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("--output-draw own|with_input|none  [own]\n")
+    assert out.startswith("--output-draw own|with_input|none|shared|all  [own]\n")
     assert "kong-2019, equations 4 and 5" in " ".join(out.split())
     assert "In a recipe: output_draw, in the section noise." in out
 

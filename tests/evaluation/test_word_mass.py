@@ -46,6 +46,22 @@ def test_masses_over_a_text() -> None:
     assert found.elsewhere.frequent == pytest.approx(sum(others) / 4, rel=1e-5)
 
 
+def test_the_last_word_again() -> None:
+    torch.manual_seed(1)
+    vocabulary = Vocabulary(WORDS)
+    model = LanguageModel(ModelSettings(hidden=4, init=1.0), len(WORDS))
+    ids = np.array([1, 5, 5, 2, 3, 3, 3], np.int32)  # <eos> comes after <eos>, too
+    found = text_mass(model, vocabulary, ids, 2)
+    read = [vocabulary.eos_id, *ids[:-1].tolist()]
+    with torch.no_grad():
+        query, _ = model.eval()(torch.tensor(read)[:, None], model.initial_state(1))
+        given = [float(p[last]) for p, last in zip(model.logits(query).softmax(1), read, strict=True)]
+    assert found.predicted.repeat == pytest.approx(sum(given) / 7, rel=1e-5)
+    assert found.found.repeat == 4 / 7
+    others = [p for p, last, word in zip(given, read, ids.tolist(), strict=True) if last != word]
+    assert found.elsewhere.repeat == pytest.approx(sum(others) / 3, rel=1e-5)
+
+
 def test_one_token_or_none_where_something_else_came() -> None:
     torch.manual_seed(1)
     vocabulary = Vocabulary(WORDS)

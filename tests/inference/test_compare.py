@@ -92,11 +92,11 @@ def test_compare_over_a_text(runs: tuple[str, str], capsys: Capture) -> None:
     arguments = ["compare", *runs, "--text", "text/test.txt", "--frequent", "2"]
     found = rows(output(arguments, capsys))
     assert [(row["model"], row["words"]) for row in found] == [
-        (name, words) for name in runs for words in ("<unk>", "2 most frequent words")
+        (name, words) for name in runs for words in ("<unk>", "2 most frequent words", "the last word again")
     ]
     assert {row["found"] for row in found if row["words"] == "<unk>"} == {f"{2 / 28:.6f}"}
     assert all(0 < float(row[kind]) < 1 for row in found for kind in ("predicted", "elsewhere"))
-    assert [row["tokens"] for row in json.loads(output([*arguments, "--json"], capsys))] == [28] * 4
+    assert [row["tokens"] for row in json.loads(output([*arguments, "--json"], capsys))] == [28] * 6
 
 
 def test_subspace_of_one_untied_model_and_of_two(runs: tuple[str, str], capsys: Capture) -> None:

@@ -96,6 +96,25 @@ def test_holds_its_parts(folder: Path) -> None:
     assert not Path("mixed", "parts").exists()
 
 
+def test_recent_words_are_mixed_in_if_they_return(folder: Path, capsys: Capture) -> None:
+    """Each stretch of this text has a verb of its own, which the training text does not prefer."""
+    lines = [f"the cat {verb}" for verb in ("sat", "very") for _ in range(150)]
+    Path("valid.txt").write_text("\n".join(lines) + "\n")
+    runs = [str(folder / "network"), str(folder / "ngram")]
+    found = mix(runs, "mixed", "valid.txt")
+    assert found.without_recent_perplexity is not None
+    assert found.valid_perplexity < found.without_recent_perplexity
+    assert wordtie.load("mixed").evaluate("valid.txt").perplexity == pytest.approx(found.valid_perplexity)
+    plain = wordtie.load("mixed", part="without-recent")
+    assert plain.evaluate("valid.txt").perplexity == pytest.approx(found.without_recent_perplexity)
+    assert cli.main(["mix", *runs, "--text", "valid.txt", "--out", "plain", "--no-recent-words"]) == 0
+    assert "without recent words" not in capsys.readouterr().out
+    without = wordtie.load("plain").evaluate("valid.txt").perplexity
+    assert without == pytest.approx(found.without_recent_perplexity)
+    assert cli.main(["mix", *runs, "--text", "valid.txt", "--out", "mixed", "--overwrite"]) == 0
+    assert f"{without:.2f} without recent words" in capsys.readouterr().out
+
+
 def test_seeds_are_mixed(folder: Path) -> None:
     result = mix([folder / "network"] * 2, "mixed")
     assert len(result.weights) == 1  # a network does not say how familiar a context is

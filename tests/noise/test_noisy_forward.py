@@ -48,13 +48,19 @@ def test_without_noise_the_numbers_are_the_models() -> None:
     assert read.drawn_NE is None
 
 
-@pytest.mark.parametrize("draw", ["own", "with_input"])
-@pytest.mark.parametrize("elementwise", [False, True])
-def test_smoothing_of_nothing_reads_as_the_model(elementwise: bool, draw: Any) -> None:
+@pytest.mark.parametrize(
+    ("draw", "elementwise"),
+    [("own", False), ("own", True), ("with_input", False), ("with_input", True), ("shared", False)],
+)
+@pytest.mark.parametrize("drawn_for", ["sequence", "token"])
+def test_smoothing_of_nothing_reads_as_the_model(elementwise: bool, draw: Any, drawn_for: Any) -> None:
+    if draw == "shared" and drawn_for == "token":
+        pytest.skip("no sequence to share in")
     inputs, targets = window()
     one = model(input_dropout=0.0, hidden_dropout=0.0)
     nothing = Proposal.from_weights(np.zeros(V), np.ones(V))
-    noise = Noise(replace(SMOOTHING, elementwise=elementwise, output_draw=draw), nothing)
+    settings = replace(SMOOTHING, elementwise=elementwise, output_draw=draw, drawn_for=drawn_for)
+    noise = Noise(settings, nothing)
     read, _ = noise.forward(one, inputs, targets, one.initial_state(B))
     assert torch.equal(read.query_NE, one(inputs, one.initial_state(B))[0])
     assert read.drawn_NE is not None
@@ -67,6 +73,9 @@ def test_smoothing_of_nothing_reads_as_the_model(elementwise: bool, draw: Any) -
         SMOOTHING,
         replace(SMOOTHING, output_draw="with_input", input_vector_dropout=0.5),
         replace(SMOOTHING, output_draw="with_input", elementwise=True, input_vector_dropout=0.5),
+        replace(SMOOTHING, output_draw="shared", input_vector_dropout=0.5),
+        replace(SMOOTHING, output_draw="all", input_vector_dropout=0.5, output_vector_dropout=0.5),
+        replace(SMOOTHING, output_draw="with_input", drawn_for="token", input_vector_dropout=0.5),
         replace(SMOOTHING, elementwise=True),
         replace(SMOOTHING, output_draw="none", input_vector_dropout=0.5),
         replace(SMOOTHING, elementwise=True, input_vector_dropout=0.5, output_vector_dropout=0.5),
@@ -77,6 +86,9 @@ def test_smoothing_of_nothing_reads_as_the_model(elementwise: bool, draw: Any) -
         "words",
         "pairs",
         "pairs of elements",
+        "one draw for both sides",
+        "all of the output",
+        "tokens",
         "elements",
         "inputs alone",
         "elements and dropout",
@@ -108,6 +120,25 @@ def test_targets_keep_their_rows_where_only_inputs_are_smoothed(elementwise: boo
     torch.manual_seed(4)
     both = Noise(replace(SMOOTHING, elementwise=elementwise), PROPOSAL)
     assert both.forward(one, inputs, targets, one.initial_state(B))[0].drawn_NE is not None
+
+
+def test_all_words_of_the_output_are_drawn() -> None:
+    """Against a matrix that is put together row by row."""
+    inputs, targets = window()
+    one = model(input_dropout=0.0, hidden_dropout=0.0)
+    always = Proposal.from_weights(np.array([0.0, *[1.0] * (V - 1)]), np.eye(V)[2])
+    settings = replace(SMOOTHING, output_draw="all", output_vector_dropout=0.5)
+    read, _ = Noise(settings, always).forward(one, inputs, targets, one.initial_state(B))
+    matrix_VE = one.embedding.weight
+    expected_VE = torch.stack([matrix_VE[0], *[matrix_VE[2]] * (V - 1)])
+    kept_VE = read.output_VE != 0
+    assert torch.equal(read.output_VE[kept_VE], (2 * expected_VE)[kept_VE])
+    assert not torch.equal(kept_VE[1], kept_VE[2]), "each word has a mask of its own, whatever it is replaced by"
+    assert read.drawn_NE is None
+    read.output_VE.sum().backward()
+    assert matrix_VE.grad is not None
+    assert matrix_VE.grad[2].abs().sum() > matrix_VE.grad[0].abs().sum() > 0
+    assert float(matrix_VE.grad[1].abs().sum()) == 0
 
 
 def test_the_mask_of_the_output_is_the_targets_too() -> None:

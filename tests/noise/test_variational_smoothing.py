@@ -8,7 +8,14 @@ from torch import Tensor
 
 from wordtie.nn.drawn_rows import RowDraw, distinct_words
 from wordtie.noise.proposals import Proposal
-from wordtie.noise.variational_smoothing import smooth_element_pairs, smooth_elements, smooth_pairs, smooth_words
+from wordtie.noise.variational_smoothing import (
+    rows_of,
+    smooth_element_pairs,
+    smooth_elements,
+    smooth_pairs,
+    smooth_shared,
+    smooth_words,
+)
 
 V = 6
 GAMMA = np.array([0.02, 0.1, 0.3, 0.9, 0.0, 1.0])
@@ -130,6 +137,48 @@ def test_pairs_of_elements_replace_the_targets_coordinates_where_those_read_are(
     table = [[int(((read[3][replaced] == a) & (written[3][replaced] == b)).sum()) for b in (4, 5)] for a in (4, 5)]
     assert stats.chi2_contingency(table).pvalue > SURE, "two words are drawn, not one twice"
     assert stats.chisquare(np.sum(table, axis=0), np.sum(table) * SHARES).pvalue > SURE
+
+
+def test_a_shared_draw_replaces_a_word_alike_where_it_is_read_and_where_it_is_predicted() -> None:
+    torch.manual_seed(8)
+    streams = 5000
+    inputs = torch.tensor([0, 1, 2, 3, 2])[:, None].expand(-1, streams)
+    targets = torch.tensor([1, 2, 3, 2, 1])[:, None].expand(-1, streams)
+    rows = smooth_shared(inputs, targets, V, PROPOSAL)
+    read, written = sources(rows, 1)[..., 0]
+    assert torch.equal(read[1:4], written[:3]), "each word is read a step after it was predicted"
+    assert torch.equal(read[2], read[4])
+    assert torch.equal(written[0], written[4])
+    check_rates(read[:4, :, None], inputs[:4])
+    assert not (read[2] == read[2, 0]).all(), "other streams draw for themselves"
+    assert rows.first_side == streams * 4, "rows of the two sides stay apart: one alone has the dropout of inputs"
+
+
+@pytest.mark.parametrize("elementwise", [False, True])
+def test_tokens_are_drawn_each_for_itself(elementwise: bool) -> None:
+    torch.manual_seed(9)
+    ids = torch.full((1, 2, 20_000), 2)
+    rows = rows_of(ids, V, tokens=True)
+    found = sources(smooth_elements(rows, PROPOSAL, 1) if elementwise else smooth_words(rows, PROPOSAL), 1)
+    first, second = (found[0, :, :, 0] != 2).numpy()
+    table = [[int(((first == a) & (second == b)).sum()) for b in (False, True)] for a in (False, True)]
+    assert min(map(min, table)) > 1000
+    assert stats.chi2_contingency(table).pvalue > SURE
+    replaced = int((found != 2).sum())
+    assert stats.binomtest(replaced, found.numel(), GAMMA[2]).pvalue > SURE
+
+
+@pytest.mark.parametrize("elementwise", [False, True])
+def test_tokens_in_pairs_replace_a_target_where_the_token_read_was(elementwise: bool) -> None:
+    torch.manual_seed(10)
+    inputs, targets = torch.full((4, 2000), 2), torch.full((4, 2000), 3)
+    if elementwise:
+        rows = smooth_element_pairs(inputs, targets, V, PROPOSAL, 1, tokens=True)
+    else:
+        rows = smooth_pairs(inputs, targets, V, PROPOSAL, tokens=True)
+    read, written = sources(rows, 1)[..., 0]
+    assert torch.equal(written != 3, read != 2)
+    assert int(((read[0] != 2) != (read[1] != 2)).sum()) > 100, "the same word reads otherwise at another step"
 
 
 def test_a_word_that_is_always_replaced_and_one_that_never_is() -> None:

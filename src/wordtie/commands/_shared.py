@@ -26,7 +26,9 @@ SHORT = 2_000
 def add_part(parser: Parser) -> None:
     """The option that opens a part of a model."""
     parser.add_argument(
-        "--part", choices=["network", "ngram"], help="this part alone of a network that n-grams are mixed into"
+        "--part",
+        choices=["network", "ngram", "without-recent"],
+        help="this part alone of a network that n-grams are mixed into, or both without recent words",
     )
 
 

@@ -128,7 +128,8 @@ def show_text(models: dict[str, LoadedModel], arguments: argparse.Namespace) -> 
     for name, loaded in models.items():
         say(f"{name}: {note}" for note in of_text(loaded.tokenizer, first))
         found = text_masses(loaded, path, arguments.frequent)
-        for words, group in (("<unk>", "unk"), (f"{arguments.frequent} most frequent words", "frequent")):
+        frequent = f"{arguments.frequent} most frequent words"
+        for words, group in (("<unk>", "unk"), (frequent, "frequent"), ("the last word again", "repeat")):
             masses = {kind: getattr(getattr(found, kind), group) for kind in ("predicted", "elsewhere", "found")}
             rows.append({"model": name, "words": words, **masses, "tokens": found.tokens})
     if arguments.json:

@@ -9,8 +9,8 @@ Mix trained models into one.
 
 Their probabilities are added with weights that are fitted on validation text. The models share one vocabulary: a
 network and n-grams of one corpus, or networks of several seeds. On the validation text the mixture is never worse than
-its parts. `wordtie evaluate`, `surprisal`, `predict` and `generate` open the run folder, which holds copies of the
-models.
+its parts. It also expects words of the last sentences again, if they return in that text. `wordtie evaluate`,
+`surprisal`, `predict` and `generate` open the run folder, which holds copies of the models.
 
 examples:
   wordtie mix runs/ptb runs/ptb-ngram --out runs/ptb-mixed
@@ -24,14 +24,17 @@ def main(argv: list[str]) -> None:
     parser.add_argument("runs", metavar="RUN", nargs="+", help="run folders of trained models, two or more")
     parser.add_argument("--text", metavar="FILE", help="fit the weights on this text (the corpus's validation text)")
     parser.add_argument("--out", metavar="RUN", required=True, help="the run folder to write")
+    parser.add_argument("--no-recent-words", action="store_true", help="do not expect the last words again")
     parser.add_argument("--overwrite", action="store_true", help="replace the run folder if there is one")
     parser.add_argument("--json", action="store_true", help="print a JSON object")
     arguments = parser.parse_args(argv)
 
     from wordtie.evaluation.format_perplexity import format_perplexity
     from wordtie.inference.mix import mix
+    from wordtie.runs.run_folder import Mode
 
-    result = mix(arguments.runs, arguments.out, arguments.text, mode="overwrite" if arguments.overwrite else "new")
+    mode: Mode = "overwrite" if arguments.overwrite else "new"
+    result = mix(arguments.runs, arguments.out, arguments.text, mode, recent_words=not arguments.no_recent_words)
     if arguments.json:
         print_json(result.as_json())
         return
@@ -40,7 +43,9 @@ def main(argv: list[str]) -> None:
         weights = " ".join(f"{row[number]:.2f}" for row in result.weights)
         perplexity = format_perplexity(result.part_perplexities[number])
         print(f"{part:{width}}  perplexity {perplexity}  weight {weights}")
-    print(f"{result.folder!s:{width}}  perplexity {format_perplexity(result.valid_perplexity)}")
+    without = result.without_recent_perplexity
+    shown = f", {format_perplexity(without)} without recent words" if without is not None else ""
+    print(f"{result.folder!s:{width}}  perplexity {format_perplexity(result.valid_perplexity)}{shown}")
     print(f"over {result.valid_tokens:,} tokens of validation text")
     if len(result.weights) > 1:
         print("weights by how many of the last words the n-grams have seen together, from one on")

@@ -24,11 +24,16 @@ class NoiseSettings:
     a word is replaced everywhere in the window or nowhere."""
     elementwise: bool = False
     """Replace each coordinate of a word vector on its own (variational smoothing only)."""
-    output_draw: Literal["own", "with_input", "none"] = "own"
-    """Which targets are drawn: each by itself, with the input, or none. `own`: each at its own gamma_i, whatever was
-    read (kong-2019, equations 4 and 5). `with_input`: exactly those before which the word read was replaced (its
-    section 4.2). `none`: none, only the input is smoothed (its section 4.1 and footnote 6). For variational
-    smoothing."""
+    output_draw: Literal["own", "with_input", "none", "shared", "all"] = "own"
+    """Which rows of the output are drawn: targets, alone or with the input, none, or all. `own`: each
+    target at its own gamma_i, whatever was read (kong-2019, equations 4 and 5). `with_input`: exactly the targets
+    before which the word read was replaced (its section 4.2). `none`: only the input is smoothed (its section 4.1 and
+    footnote 6). `shared`: a target has the row with which the same word is read: one draw of both matrices (its
+    footnote 2). `all`: all words are drawn, so that those of the normaliser are noised too, once a window for all
+    streams. For variational smoothing."""
+    drawn_for: Literal["sequence", "token"] = "sequence"
+    """Draw a word's vector once for a `sequence`, or anew for each `token` (kong-2019, section 4.1). A sequence is a
+    stream's window. For variational smoothing."""
     gamma: float = 0.2
     """Share of words that is replaced, before the kind's own factor (kong-2019: 0.1 to 0.4)."""
     l2: float = 0.0
@@ -73,6 +78,21 @@ class NoiseSettings:
             self.output_draw == "own" or self.smooths,
             f"noise.output_draw {self.output_draw} is for variational smoothing: set noise.kind, and noise.scheme to "
             "variational_smoothing",
+        )
+        require(
+            self.drawn_for == "sequence" or self.smooths,
+            f"noise.drawn_for {self.drawn_for} is for variational smoothing: set noise.kind, and noise.scheme to "
+            "variational_smoothing",
+        )
+        whole_rows = self.output_draw in ("shared", "all")
+        require(
+            not (self.elementwise and whole_rows),
+            f"noise.output_draw {self.output_draw} draws whole rows: set noise.elementwise to false",
+        )
+        require(
+            not (self.output_draw == "shared" and self.drawn_for == "token"),
+            "noise.output_draw shared needs a sequence in which a word is read and predicted: set noise.drawn_for to "
+            "sequence",
         )
         require(
             self.kind != "blank" or not smoothing,

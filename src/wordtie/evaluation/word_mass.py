@@ -1,7 +1,8 @@
-"""How much probability a model gives to words that say little: `<unk>` and the most frequent words.
+"""How much probability a model gives to words that say little: `<unk>`, the most frequent words, the last word again.
 
 Inan, Khosravi & Socher (2017), section 6.4: models with the augmented loss and tied vectors give less of it to `<unk>`,
-which is no word in particular, and to words such as "a", "an" and "the", which resemble no other.
+which is no word in particular, and to words such as "a", "an" and "the", which resemble no other. Press & Wolf (2017),
+section 3: an untied model may learn not to repeat the word that it has read; a tied one is less free to.
 
 Shapes: V words, N tokens.
 """
@@ -32,6 +33,8 @@ class WordMass:
     """Of `<unk>`."""
     frequent: float
     """Of the most frequent words together; `<unk>` and `<eos>` are not among them."""
+    repeat: float | None = None
+    """Of the word that was read last, in a text: the current word again."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +65,19 @@ def word_mass(probability_V: Floats, vocabulary: Vocabulary, count: int) -> Word
 def text_mass(model: LanguageModel, vocabulary: Vocabulary, ids: Ids, count: int = FREQUENT) -> TextMass:
     """The masses before every token of a text of word ids, (N,): one stream, the first token predicted from `<eos>`."""
     groups = ([vocabulary.unk_id], frequent_ids(vocabulary, count))
-    given, elsewhere = np.zeros(2), np.zeros(2)
-    came = np.array([np.isin(ids, group).sum() for group in groups], np.float64)
+    given, elsewhere = np.zeros(3), np.zeros(3)
+    read = np.concatenate([[vocabulary.eos_id], ids[:-1]])
+    came = np.array([*(np.isin(ids, group).sum() for group in groups), (read == ids).sum()], np.float64)
     log_probabilities = LogProbabilities(model)
+    first = 0
     with evaluating(model) as device:
         for query, targets in queries(model, ids, vocabulary.eos_id, 1, device):
             for log_p, here in log_probabilities(query, targets):
+                last_N1 = torch.from_numpy(read[first : first + len(here)]).to(device)[:, None]
+                first += len(here)
+                repeated_N = log_p.gather(1, last_N1)[:, 0].exp().double()
+                given[2] += float(repeated_N.sum())
+                elsewhere[2] += float(repeated_N[here != last_N1[:, 0]].sum())
                 for number, group in enumerate(groups):
                     mass_N = log_p[:, group].exp().sum(1).double()
                     given[number] += float(mass_N.sum())

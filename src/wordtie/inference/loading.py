@@ -158,8 +158,8 @@ def _about(model: NextWordModel[Any]) -> str:
     return type(model).__name__
 
 
-Part: TypeAlias = Literal["network", "ngram"]
-"""What a run folder of a network and an n-gram model is opened as, instead of the mixture of both."""
+Part: TypeAlias = Literal["network", "ngram", "without-recent"]
+"""What a run folder of a network and an n-gram model is opened as, instead of the mixture of both and recent words."""
 
 
 def load(
@@ -168,13 +168,22 @@ def load(
     """Open a run folder, of one of these kinds or of any, or a model that comes with wordtie (`en`).
 
     A language model that was mixed with n-grams is opened as the mixture, if this is one of the kinds and no `part` is
-    named. `without_torch`: a network computes in numpy, whose scores are the same to 1e-5 nats, and torch is not
-    imported, which takes longer than reading a few words. Raises `RunFolderError` if the folder is incomplete, damaged,
-    from a newer version or of another kind.
+    named. The part `without-recent` is the mixture that does not expect recent words again. `without_torch`: a network
+    computes in numpy, whose scores are the same to 1e-5 nats, and torch is not imported, which takes longer than
+    reading a few words. Raises `RunFolderError` if the folder is incomplete, damaged, from a newer version or of
+    another kind.
     """
     folder = run_path(run)
     mixture = folder / MIXTURE_FOLDER
-    if part == "ngram":
+    if part == "without-recent":
+        from wordtie.models.mixture import Mixture
+        from wordtie.models.recent_words import AdaptiveMixture
+
+        loaded = load(folder, [MIXTURE], without_torch=without_torch)
+        mixed = loaded.model
+        if isinstance(mixed, AdaptiveMixture):
+            loaded = replace(loaded, model=Mixture(mixed.parts, mixed.weights_RP))
+    elif part == "ngram":
         if not is_mixture_of(mixture, folder):
             raise RunFolderError(f"{folder}: has no n-gram model mixed in: leave out --part, or train with --ngram 5")
         loaded = _loaded(open_stored(folder / NGRAMS, NGRAM), without_torch)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wordtie.data.batches import Ids
+import numpy as np
+
+from wordtie.console import waiting
 from wordtie.data.encoding import EncodedText
 from wordtie.errors import RunFolderError, require
-from wordtie.evaluation.perplexity import evaluate_blocks
+from wordtie.evaluation.perplexity import Score
 from wordtie.inference.loading import load
 from wordtie.inference.training_corpus import training_corpus
-from wordtie.models.mixture import fit_mixture
+from wordtie.models.mixture import best_mixture, log_p_of_tokens, log_probabilities
+from wordtie.models.next_word import Nats
+from wordtie.models.recent_words import fit_recent_words, mixture_of, with_recent_words
 from wordtie.runs import layout, run_folder
 from wordtie.runs.mixture_run import MIXED, write_mixture
 from wordtie.runs.ready import run_path
@@ -30,16 +34,23 @@ class MixtureResult(RunResult):
     valid_tokens: int
     valid_perplexity: float
     part_perplexities: Sequence[float]
+    without_recent_perplexity: float | None = None
+    """What the mixture would have without recent words, if it has any."""
 
 
 def mix(
-    runs: Sequence[str | Path], out: str | Path, text: str | Path | None = None, mode: run_folder.Mode = "new"
+    runs: Sequence[str | Path],
+    out: str | Path,
+    text: str | Path | None = None,
+    mode: run_folder.Mode = "new",
+    recent_words: bool = True,
 ) -> MixtureResult:
     """Write a run folder that mixes the models of these; it holds copies of them.
 
-    The weights are fitted on `text`, or else on the validation text of the first run's corpus. Raises `RunFolderError`
-    for models of different words, for a mixture among them, and if a run is there already and `mode` is not
-    `overwrite`; `DataError` for a text that cannot be used.
+    The weights are fitted on `text`, or else on the validation text of the first run's corpus. With `recent_words`, the
+    mixture also expects the last words again, if they return in that text. Raises `RunFolderError` for models of
+    different words, for a mixture among them, and if a run is there already and `mode` is not `overwrite`; `DataError`
+    for a text that cannot be used.
     """
     require(len(runs) >= 2, "a mixture needs at least two run folders")
     require(mode != "resume", "a mixture is fitted in one go: use mode overwrite")
@@ -51,22 +62,33 @@ def mix(
     tokenizer = models[0].tokenizer
     if text is None:
         hint = "name a text to fit the weights on"
-        blocks: Iterable[Ids] = [training_corpus(models[0], folders[0], ["valid"], hint=hint).valid]
+        ids_N = np.asarray(training_corpus(models[0], folders[0], ["valid"], hint=hint).valid)
     else:
-        blocks = list(EncodedText(text, tokenizer))
+        ids_N = np.concatenate(list(EncodedText(text, tokenizer)))
     with run_folder.folder_for_training(out, mode, can_resume=False) as folder:
-        mixture = fit_mixture([model.model for model in models], blocks)
+        parts = [model.model for model in models]
+        with waiting("fitting the weights"):
+            log_p_NP, class_N = log_probabilities(parts, [ids_N])
+            plain = best_mixture(parts, log_p_NP, class_N)
+            log_m_N = log_p_of_tokens(log_p_NP, class_N, plain.weights_RP)
+            recent = fit_recent_words(parts, ids_N, log_m_N) if recent_words else None
+        mixture = mixture_of(parts, plain.weights_RP, recent)
         write_mixture(folder, folders, mixture, tokenizer)
         if mode == "overwrite":
             run_folder.clear(folder, but=(*layout.MODEL_FILES, layout.PARTS))
-        score, *of_parts = (evaluate_blocks(model, blocks) for model in (mixture, *mixture.parts))
+        log_p_N = with_recent_words(mixture, ids_N, log_m_N)
         result = MixtureResult(
             folder=folder,
             parts=[str(each) for each in folders],
             weights=mixture.weights_RP.tolist(),
-            valid_tokens=score.tokens,
-            valid_perplexity=score.perplexity,
-            part_perplexities=[each.perplexity for each in of_parts],
+            valid_tokens=len(ids_N),
+            valid_perplexity=_perplexity(log_p_N),
+            part_perplexities=[_perplexity(log_p_N) for log_p_N in log_p_NP.T],
+            without_recent_perplexity=_perplexity(log_m_N) if recent else None,
         )
         result.save()
     return result
+
+
+def _perplexity(log_p_N: Nats) -> float:
+    return Score(-float(log_p_N.sum()), len(log_p_N)).perplexity

@@ -160,19 +160,13 @@ class Judge:
         return self.part.context_class(ids_TB, state[self.number])
 
 
-def fit_mixture(parts: Sequence[NextWordModel[Any]], blocks: Iterable[Ids]) -> Mixture:
-    """The mixture under which a validation text is most likely; the text comes in blocks of ids, (N,) each.
-
-    The weights depend on the class of the context if this predicts parts of the text better that the weights were not
-    fitted on. The text is never less likely than under the best part. Raises `SettingsError` for parts of different
-    vocabularies and for a text without words.
-    """
-    Mixture(parts, np.full((1, len(parts)), 1 / len(parts)))  # the vocabularies are checked before the text is read
-    return best_mixture(parts, *log_probabilities(parts, blocks))
-
-
 def best_mixture(parts: Sequence[NextWordModel[Any]], log_p_NP: Nats, class_N: Classes) -> Mixture:
-    """As `fit_mixture`, from log p of each token under each part, and the class of its context."""
+    """The mixture under which a validation text is most likely.
+
+    log_p_NP: of each token under each part; class_N: of its context (`log_probabilities`). The weights depend on the
+    class if this predicts parts of the text better that the weights were not fitted on. The text is never less likely
+    than under the best part. Raises `SettingsError` for a text without words.
+    """
     require(len(log_p_NP) > 0, "the text to fit weights on has no words")
     one_class_N = np.zeros_like(class_N)
     by_class = class_N.max() > 0 and _held_out(log_p_NP, class_N) > _held_out(log_p_NP, one_class_N)

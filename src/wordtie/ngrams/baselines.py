@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from wordtie.config import DataSettings
+from wordtie.console import StageProgress, waiting
 from wordtie.data.token_file import PreparedData, write_token_files
 from wordtie.errors import require
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
@@ -47,7 +48,9 @@ def measure_baselines(settings: DataSettings, order: int = 5, split: Literal["va
     """
     require(1 <= order <= LONGEST, f"order must be from 1 to {LONGEST}, got {order}")
     with tempfile.TemporaryDirectory(prefix="wordtie-baseline-") as folder:
-        return _measure(write_token_files(settings, Path(folder)), order, split)
+        data = write_token_files(settings, Path(folder), StageProgress())
+        with waiting("counting n-grams"):
+            return _measure(data, order, split)
 
 
 def _measure(data: PreparedData, order: int, split: str) -> Baselines:

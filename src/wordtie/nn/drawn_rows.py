@@ -22,7 +22,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class RowDraw:
-    """The distinct words of each sequence and what their rows are made of."""
+    """The words of each sequence, distinct or token by token, and what their rows are made of."""
 
     words_M: Tensor
     """The row of the word matrix that each starts from. Those of side 0 come first."""
@@ -43,6 +43,12 @@ def distinct_words(ids_KTB: Tensor, vocabulary_size: int) -> RowDraw:
     keys_M, row_KTB = (ids_KTB + sequence_K1B * vocabulary_size).unique(return_inverse=True)
     first_side = int((keys_M < streams * vocabulary_size).sum())
     return RowDraw(keys_M % vocabulary_size, row_KTB, first_side)
+
+
+def single_tokens(ids_KTB: Tensor) -> RowDraw:
+    """One row for each token, and nothing replaced yet."""
+    rows = torch.arange(ids_KTB.numel(), device=ids_KTB.device).view(ids_KTB.shape)
+    return RowDraw(ids_KTB.flatten(), rows, ids_KTB[0].numel())
 
 
 class _DrawnRows(torch.autograd.Function):

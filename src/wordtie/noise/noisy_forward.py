@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from wordtie.config import NoiseSettings
@@ -37,7 +38,14 @@ from wordtie.noise.smoothed_prediction import (
     unfold_mean,
     unfold_mean_from_layer,
 )
-from wordtie.noise.variational_smoothing import smooth_element_pairs, smooth_elements, smooth_pairs, smooth_words
+from wordtie.noise.variational_smoothing import (
+    rows_of,
+    smooth_element_pairs,
+    smooth_elements,
+    smooth_pairs,
+    smooth_shared,
+    smooth_words,
+)
 
 MATRIX = "embedding.weight"
 """The word matrix among the model's parameters."""
@@ -62,6 +70,9 @@ class Noise:
         targets_N = targets_TB.flatten()
         rows = self._rows(model, inputs_TB, targets_TB)
         words_VE, output_VE = model.embedding.weight, model.output_matrix
+        if self.proposal is not None and self.settings.output_draw == "all":
+            drawn_V, _ = self.proposal.replace(torch.arange(len(output_VE), device=output_VE.device))
+            output_VE = F.embedding(drawn_V, output_VE)
         mask_VE = None
         if model.training and self.settings.output_vector_dropout:
             words, size = output_VE.shape
@@ -92,12 +103,15 @@ class Noise:
 
     def _smoothed(self, inputs_TB: Tensor, targets_TB: Tensor, proposal: Proposal, words: int, size: int) -> RowDraw:
         elementwise, draw = self.settings.elementwise, self.settings.output_draw
+        tokens = self.settings.drawn_for == "token"
         if draw == "with_input":
             if elementwise:
-                return smooth_element_pairs(inputs_TB, targets_TB, words, proposal, size)
-            return smooth_pairs(inputs_TB, targets_TB, words, proposal)
-        sides = [inputs_TB] if draw == "none" else [inputs_TB, targets_TB]
-        rows = distinct_words(torch.stack(sides), words)
+                return smooth_element_pairs(inputs_TB, targets_TB, words, proposal, size, tokens)
+            return smooth_pairs(inputs_TB, targets_TB, words, proposal, tokens)
+        if draw == "shared":
+            return smooth_shared(inputs_TB, targets_TB, words, proposal)
+        sides = [inputs_TB, targets_TB] if draw == "own" else [inputs_TB]
+        rows = rows_of(torch.stack(sides), words, tokens)
         return smooth_elements(rows, proposal, size) if elementwise else smooth_words(rows, proposal)
 
     def _vectors(self, model: LanguageModel, rows: RowDraw) -> tuple[Tensor, ...]:

@@ -25,11 +25,16 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from wordtie.nn.drawn_rows import RowDraw, distinct_words
+from wordtie.nn.drawn_rows import RowDraw, distinct_words, single_tokens
 from wordtie.noise.proposals import Proposal
 
 MOST_GAMMA = 1 - 1e-9
 """Where the rate of the Poisson process stays finite."""
+
+
+def rows_of(ids_KTB: Tensor, vocabulary_size: int, tokens: bool) -> RowDraw:
+    """The rows to draw: of each sequence's distinct words, or of all `tokens`."""
+    return single_tokens(ids_KTB) if tokens else distinct_words(ids_KTB, vocabulary_size)
 
 
 def smooth_words(rows: RowDraw, proposal: Proposal) -> RowDraw:
@@ -37,12 +42,24 @@ def smooth_words(rows: RowDraw, proposal: Proposal) -> RowDraw:
     return replace(rows, words_M=proposal.replace(rows.words_M)[0])
 
 
-def smooth_pairs(inputs_TB: Tensor, targets_TB: Tensor, vocabulary_size: int, proposal: Proposal) -> RowDraw:
+def smooth_shared(inputs_TB: Tensor, targets_TB: Tensor, vocabulary_size: int, proposal: Proposal) -> RowDraw:
+    """Replace whole rows, and give a target the same source as the same word read in its sequence (footnote 2)."""
+    sides_KTB = torch.stack([inputs_TB, targets_TB])
+    rows = distinct_words(sides_KTB, vocabulary_size)
+    both = distinct_words(sides_KTB.flatten(0, 1)[None], vocabulary_size)
+    place_M = torch.empty_like(rows.words_M)
+    place_M[rows.row_KTB.flatten()] = both.row_KTB.flatten()
+    return replace(rows, words_M=proposal.replace(both.words_M)[0][place_M])
+
+
+def smooth_pairs(
+    inputs_TB: Tensor, targets_TB: Tensor, vocabulary_size: int, proposal: Proposal, tokens: bool = False
+) -> RowDraw:
     """Replace the words read, each at its gamma_i, and the targets of those that were replaced (section 4.2, training).
 
-    A target that is replaced has the same drawn row everywhere in its sequence.
+    A target that is replaced has the same drawn row everywhere in its sequence; with `tokens`, each token has its own.
     """
-    rows = distinct_words(torch.stack([inputs_TB, targets_TB, targets_TB]), vocabulary_size)
+    rows = rows_of(torch.stack([inputs_TB, targets_TB, targets_TB]), vocabulary_size, tokens)
     read_M, kept_M, drawn_M = rows.words_M.tensor_split([rows.first_side, (rows.first_side + len(rows.words_M)) // 2])
     read_M, replaced_M = proposal.replace(read_M)
     read_TB, kept_TB, drawn_TB = rows.row_KTB
@@ -64,13 +81,13 @@ def smooth_elements(rows: RowDraw, proposal: Proposal, size: int) -> RowDraw:
 
 
 def smooth_element_pairs(
-    inputs_TB: Tensor, targets_TB: Tensor, vocabulary_size: int, proposal: Proposal, size: int
+    inputs_TB: Tensor, targets_TB: Tensor, vocabulary_size: int, proposal: Proposal, size: int, tokens: bool = False
 ) -> RowDraw:
     """`smooth_pairs`, coordinate by coordinate: a target's are replaced where those of the word before it are.
 
     A target has the same drawn row everywhere in its sequence that the same word comes before it.
     """
-    read = smooth_elements(distinct_words(inputs_TB[None], vocabulary_size), proposal, size)
+    read = smooth_elements(rows_of(inputs_TB[None], vocabulary_size, tokens), proposal, size)
     assert read.places_R is not None
     assert read.sources_R is not None
     keys_P, pair_TB = (read.row_KTB[0] * vocabulary_size + targets_TB).unique(return_inverse=True)

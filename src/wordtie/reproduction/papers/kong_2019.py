@@ -159,6 +159,16 @@ def scaled_down() -> list[Row]:
     mode = {**settings("ptb", 512, "vs-li"), **size, "noise.prediction": "mode"}
     rows.append(Row(f"{PAPER}/scaled-down/ptb-200-vs-li-mode", f"{METHODS['vs-li'][0]}, 200, PTB, mode", Published(),
                     mode, note=f"{note}; {MODE}"))  # fmt: skip
+    others: dict[str, tuple[str, Changes]] = {
+        "shared": ("one draw for inputs and outputs", {"noise.output_draw": "shared"}),
+        "tokens": ("a draw for each time step", {"noise.drawn_for": "token"}),
+        "all": ("words that are not targets drawn too", {"noise.output_draw": "all"}),
+    }
+    rows += [
+        Row(f"{PAPER}/scaled-down/ptb-200-vs-kn-{name}", f"{METHODS['vs-kn'][0]}, 200, PTB, {label}", Published(),
+            {**settings("ptb", 512, "vs-kn"), **size, **changes}, note=note)
+        for name, (label, changes) in others.items()
+    ]  # fmt: skip
     same, changes = f"{PAPER}/scaled-down/ptb-200-vs-kn", {**settings("ptb", 512, "vs-kn"), **size}
     rows += [
         of_gamma(gamma, f"{PAPER}/scaled-down/figure-1-gamma-{gamma}", "200", same, changes, note)

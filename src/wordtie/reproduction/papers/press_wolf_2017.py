@@ -72,8 +72,11 @@ TABLE_6: dict[str, tuple[float, float, float, float]] = {
     "wt-pr": (53.5, 104.9, 100.9, 2.69e6),
 }
 """Training, validation and test perplexity, parameters."""
-MEASURES = {"small": ("similarity", "agreement"), "wt": ("similarity", "agreement_with_small")}
-"""For tables 3 and 4."""
+MEASURES = {
+    "small": ("similarity", "agreement", "repetition"),
+    "wt": ("similarity", "agreement_with_small", "repetition"),
+}
+"""For tables 3 and 4, and section 3."""
 TABLE_7: dict[str, dict[str, tuple[float, float | None, float]]] = {
     "text8": {"small": (90.4, None, 195.3), "wt": (95.6, None, 187.1), "pr": (92.6, None, 199.0),
               "wt-pr": (95.3, None, 183.2)},
@@ -121,6 +124,19 @@ def table_5() -> list[Row]:
     return ours + highway
 
 
+def section_3() -> list[Row]:
+    """How likely the current word is to come again: an untied model may learn that words seldom do."""
+    note = (
+        "mean probability over the test text, in %; `elsewhere`: where another word came; `found`: how often it came "
+        "again"
+    )
+    return [
+        Row(f"{PAPER}/section-3/{model}", MODELS[model][0], Published(), kind="drawn",
+            drawn_from=(f"{PAPER}/table-6/{model}",), shows=("measures", "repetition"), note=note)
+        for model in ("small", "wt")
+    ]  # fmt: skip
+
+
 def table_6() -> dict[str, Row]:
     """Small models, without dropout, on PTB."""
     ours = [
@@ -136,7 +152,7 @@ def table_6() -> dict[str, Row]:
     ]
     as_written: Changes = {"data.corpus": "ptb", **SMALL, **MODELS["small"][1], "training.decay_after": 4}
     zaremba = Row(f"{PAPER}/table-6/small-zaremba", "Small, as Zaremba et al. write", Published(), as_written,
-                  note=OTHER_READING, measures=MEASURES["small"])  # fmt: skip
+                  note=OTHER_READING, measures=("similarity", "agreement"))  # fmt: skip
     kneser_ney = Row(f"{PAPER}/table-6/kn-5", "KN 5-gram", Published(test=141.0), kind="drawn",
                      drawn_from=("baselines/kneser-ney-5/ptb",))  # fmt: skip
     earlier = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wordtie.reproduction.papers.press_wolf_2017 import PAPER, table_5, table_6, table_7
+from wordtie.reproduction.papers.press_wolf_2017 import PAPER, section_3, table_5, table_6, table_7
 from wordtie.reproduction.papers.press_wolf_2017_translation import translation
 from wordtie.reproduction.papers.row import Published, Row, table_of
 
@@ -83,7 +83,7 @@ def agreement() -> list[Row]:
 
 
 _ROWS = {
-    **table_of(*table_5()),
+    **table_of(*section_3(), *table_5()),
     **table_6(),
     **table_of(*table_7(), *similarity(), *agreement(), *translation()),
 }

@@ -13,6 +13,7 @@ from wordtie.reproduction.papers import (
     kong_2019,
     methods,
     press_wolf_2017_vectors,
+    two_minutes,
 )
 from wordtie.reproduction.papers.row import Row
 
@@ -24,18 +25,25 @@ ROWS: dict[str, Row] = {
     **gulordava_2018.ROWS,
     **kong_2019.ROWS,
     **methods.ROWS,
+    **two_minutes.ROWS,
 }
 """In the order of the papers. A new paper is a new file with its `ROWS`, and a line here."""
 
 
 def of_papers() -> list[Row]:
     """The rows that papers have, and their baselines: what `docs/reproduction.md` shows and counts."""
-    return [row for row in ROWS.values() if row.name not in methods.ROWS]
+    others = {*methods.ROWS, *two_minutes.ROWS}
+    return [row for row in ROWS.values() if row.name not in others]
 
 
 def of_methods() -> list[Row]:
-    """The rows that compare the methods with each other: what `docs/methods.md` shows."""
+    """The rows that compare the methods with each other: the first table of `docs/methods.md`."""
     return [ROWS[name] for name in methods.ROWS]
+
+
+def of_two_minutes() -> list[Row]:
+    """The rows that change the recipe of `wordtie train`: the second table of `docs/methods.md`."""
+    return [ROWS[name] for name in two_minutes.ROWS]
 
 
 def select(names: Sequence[str]) -> list[Row]:

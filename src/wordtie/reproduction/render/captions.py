@@ -33,6 +33,7 @@ TABLES = {
     "gulordava-2018/table-3": "Table 3: word similarity (Spearman's ρ) of word2vec vectors, Wikipedia",
     "kong-2019/table-2": "Table 2: perplexity on PTB and WikiText-2, by method and size",
     "kong-2019/figure-1": "Figure 1: validation perplexity by γ, PTB",
+    "press-wolf-2017/section-3": "Section 3: probability that the current word comes again",
     "kong-2019/section-5.4": "Section 5.4: validation perplexity of twenty samples at test time",
     "kong-2019/scaled-down": "Scaled down: the same methods at 200 units on PTB, which are not the paper's rows",
 }

@@ -1,12 +1,13 @@
 """The documents' tables and figures: what is between the markers is made from `results/`, and checked.
 
 A document says by its markers which sections it holds: `results`, the papers' tables and figures
-(`docs/reproduction.md`), or `methods`, the comparison of the methods (`docs/methods.md`).
+(`docs/reproduction.md`), or `methods` and `two-minutes`, which compare methods (`docs/methods.md`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -14,8 +15,9 @@ from wordtie.data.catalogue import known_texts
 from wordtie.reproduction.ledger.ledger import is_stale, read_all, read_sound
 from wordtie.reproduction.ledger.record import Entry
 from wordtie.reproduction.ledger.status import RowState, states
-from wordtie.reproduction.papers.registry import ROWS, of_methods, of_papers
-from wordtie.reproduction.render import generated_blocks, methods, plots, word_vectors_table
+from wordtie.reproduction.papers.registry import ROWS, of_methods, of_papers, of_two_minutes
+from wordtie.reproduction.papers.row import Row
+from wordtie.reproduction.render import generated_blocks, methods, plots, two_minutes, word_vectors_table
 from wordtie.reproduction.render.figure import Figure
 from wordtie.reproduction.render.overview import Overview, overview
 from wordtie.reproduction.render.tables import markdown
@@ -42,7 +44,22 @@ def _image(figure: Figure | Overview) -> str:
     return f"![{figure.title}](figures/{figure.name}.svg)\n\n{figure.title}.\n"
 
 
-SECTIONS: dict[str, Callable[[Sequence[RowState]], str]] = {"results": of_the_papers, "methods": methods.markdown}
+@dataclass(frozen=True)
+class Section:
+    """A generated part of a document."""
+
+    rows: Callable[[], list[Row]]
+    markdown: Callable[[Sequence[RowState]], str]
+    tsv: Callable[[Sequence[RowState]], str] | None = None
+    """The same numbers in a file of results; without one, the section has figures beside the document."""
+    tsv_name: str = ""
+
+
+SECTIONS = {
+    "results": Section(of_papers, of_the_papers),
+    "methods": Section(of_methods, methods.markdown, methods.tsv, methods.TSV),
+    "two-minutes": Section(of_two_minutes, two_minutes.markdown, two_minutes.tsv, two_minutes.TSV),
+}
 
 
 def update(document: Path, results: Path) -> bool:
@@ -51,7 +68,7 @@ def update(document: Path, results: Path) -> bool:
     entries = read_all(results) if found else []
     for section in found:
         rows = _rows(section, entries)
-        generated_blocks.replace(document, *markers(section), SECTIONS[section](rows))
+        generated_blocks.replace(document, *markers(section), SECTIONS[section].markdown(rows))
         for path, content, up_to_date in _files(section, rows, document, results):
             if not up_to_date:
                 write_text(path, content())
@@ -75,7 +92,7 @@ def check(documents: Sequence[Path], results: Path) -> list[str]:
             problems.append(f"{document}: missing, or without its markers")
         for section, (_, between, _) in found.items():
             rows = _rows(section, entries)
-            if between != f"\n{SECTIONS[section](rows)}":
+            if between != f"\n{SECTIONS[section].markdown(rows)}":
                 problems.append(f"{document}: does not say what {results}/ says: {HINT}")
             files = list(_files(section, rows, document, results))
             problems += [f"{path}: is not made from {results}/: {HINT}" for path, _, right in files if not right]
@@ -117,15 +134,15 @@ def _of_another_text(entries: Sequence[Entry]) -> list[str]:
 
 
 def _rows(section: str, entries: Sequence[Entry]) -> list[RowState]:
-    return states(entries, rows=of_methods() if section == "methods" else of_papers())
+    return states(entries, rows=SECTIONS[section].rows())
 
 
 def _files(
     section: str, rows: Sequence[RowState], document: Path, results: Path
 ) -> Iterator[tuple[Path, Callable[[], str], bool]]:
     """What lies in files of its own: where, what makes its content, and whether that is there already."""
-    if section == "methods":
-        path, content = results / methods.TSV, methods.tsv(rows)
+    if tsv := SECTIONS[section].tsv:
+        path, content = results / SECTIONS[section].tsv_name, tsv(rows)
         if content or path.exists():
             there = path.read_bytes() if path.exists() else b""
             yield path, partial(str, content), there == content.encode()
@@ -137,7 +154,7 @@ def _files(
 
 def _figures_of_nothing(section: str, rows: Sequence[RowState], document: Path) -> list[str]:
     """Drawings beside the document that no result is behind."""
-    if section == "methods":
+    if SECTIONS[section].tsv:
         return []
     names = {figure.name for figure in plots.figures(rows)}
     found = sorted(document.with_name("figures").glob("*.svg"))

@@ -11,6 +11,7 @@ from wordtie.reproduction.ledger.status import Mean, RowState, Status
 from wordtie.reproduction.render.captions import paper_title, table_title
 from wordtie.reproduction.render.columns import columns, pair
 from wordtie.reproduction.render.formats import percent
+from wordtie.reproduction.render.orders import orders
 from wordtie.reproduction.render.run_notes import notes, runs_in_a_line
 
 
@@ -64,7 +65,10 @@ def markdown(states: Sequence[RowState]) -> str:
         shape = columns(rows)
         lines += [table_line(column.title for column in shape), table_line("---" for _ in shape)]
         lines += [table_line(column.text(state) for column in shape) for state in rows]
-        lines += ["", *(part for note in (*notes(rows), runs_in_a_line(rows)) if note for part in (note, ""))]
+        lines += [
+            "",
+            *(part for note in (*notes(rows), *orders(rows), runs_in_a_line(rows)) if note for part in (note, "")),
+        ]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -13,6 +13,7 @@ import torch
 from wordtie.data.prepare import prepare
 from wordtie.errors import DataError, RunFolderError
 from wordtie.evaluation.sampled import evaluate_sampled
+from wordtie.evaluation.word_mass import text_mass
 from wordtie.inference.loading import load
 from wordtie.models.language_model import LanguageModel
 from wordtie.noise.noisy_forward import build_noise
@@ -100,6 +101,22 @@ def _small(folder: Path) -> tuple[Path, str | None]:
     return small, None if result is None or result.stopped == "max_time" else result.weights_sha256
 
 
+def repetition(folder: Path) -> dict[str, float]:
+    """Mean probability of the word read last, before each token of the test text, in % (press-wolf-2017, section 3).
+
+    `elsewhere` is where another word came, `found` how often the same one did. Nothing where the text is not here.
+    """
+    settings = read_language_model(folder).settings
+    try:
+        data = prepare(settings.data)
+    except DataError as error:
+        print(f"repetition is not measured: {error}", file=sys.stderr)
+        return {}
+    found = text_mass(load(folder, part="network").network, data.vocabulary, data.test)
+    kinds = {"repeated": found.predicted, "repeated elsewhere": found.elsewhere, "found": found.found}
+    return {name: round(100 * (each.repeat or 0.0), 4) for name, each in kinds.items()}
+
+
 def sampling(folder: Path) -> dict[str, float]:
     """Validation perplexity where each word is predicted by twenty draws of the noise (kong-2019, section 5.4).
 
@@ -128,6 +145,7 @@ MEASURES: dict[str, Callable[[Path], Any]] = {
     "agreement": input_output_agreement,
     "agreement_with_small": agreement_with_small,
     "sampling": sampling,
+    "repetition": repetition,
 }
 """By the names that rows use; what they return goes into the ledger as it is, so it must be plain JSON."""
 

@@ -1,0 +1,55 @@
+"""Whether our results are in the order of the published ones: who beats whom is what the papers claim.
+
+Rows are compared that differ in the method alone: of one table, one text and one number of units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+
+from wordtie.reproduction.ledger.status import Mean, RowState
+
+FEWEST = 3
+"""Rows that make an order; of two, their lines in the table say all."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A row in an order."""
+
+    name: str
+    published: float
+    ours: Mean
+
+
+def orders(states: Sequence[RowState]) -> Iterator[str]:
+    """A sentence for each text and number of units of a table, over test perplexities."""
+    groups: dict[tuple[str, int], list[Place]] = {}
+    for state in states:
+        published, ours = state.row.published.test, state.ours("test")
+        if published is None or ours is None or state.row.training_corpus or state.row.kind != "train":
+            continue
+        settings = state.row.settings()
+        place = Place(state.row.short_name, published, ours)
+        groups.setdefault((settings.data.corpus, settings.model.hidden), []).append(place)
+    for (corpus, hidden), places in groups.items():
+        if len(places) >= FEWEST:
+            yield f"Order on {corpus}, {hidden} units: {_order(sorted(places, key=lambda each: each.published))}"
+
+
+def _order(places: Sequence[Place]) -> str:
+    """The published order, and which pairs of ours are the other way round."""
+    published = places[0].name
+    for better, worse in pairwise(places):
+        published += f" {'<' if better.published < worse.published else '='} {worse.name}"
+    pairs = [(better, worse) for better, worse in combinations(places, 2) if better.published < worse.published]
+    against = [(better, worse) for better, worse in pairs if better.ours.mean >= worse.ours.mean]
+    if not against:
+        return f"published `{published}`; it holds."
+    reversed_ = "; ".join(f"{better.name} {better.ours}, {worse.name} {worse.ours}" for better, worse in against)
+    return (
+        f"published `{published}`; {len(pairs) - len(against)} of {len(pairs)} pairs hold, the other way round are: "
+        f"{reversed_}."
+    )

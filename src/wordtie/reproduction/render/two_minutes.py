@@ -1,0 +1,81 @@
+"""The second table of `docs/methods.md`: what each idea does to the recipe of `wordtie train` in two minutes.
+
+The same numbers are in `results/` as tab-separated values, for sorting and drawing.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+
+from wordtie.reproduction.ledger.status import RowState
+from wordtie.reproduction.papers.two_minutes import COMMON, GROUP, REFERENCE, SEEDS, TEXTS, TOKENS, VARIANTS
+from wordtie.reproduction.render.formats import percent
+from wordtie.reproduction.render.methods import options
+from wordtie.reproduction.render.tables import table_line
+
+TSV = f"{GROUP}.tsv"
+"""File name in the folder of results."""
+COLUMNS = ("text", "change", "seeds", "valid_perplexity", "spread", "against_recipe", "test_perplexity", "seconds",
+           "settings")  # fmt: skip
+
+
+def markdown(states: Sequence[RowState]) -> str:
+    """The table: of each text the validation perplexity, and how far it is from the recipe's."""
+    of = _by_place(states)
+    done = sum(bool(state.entries) for state in states)
+    seeds = sorted({len(state.entries) for state in states if state.entries})
+    header = ("change", "what it is", "its own settings", *TEXTS)
+    lines = [
+        f"{done} of {len(states)} rows are run, {' to '.join(map(str, seeds or [0]))} of {len(SEEDS)} seeds each, on "
+        f"{TOKENS:,} tokens. All rows: `{options(COMMON)}`; beside these, "
+        f"{'; '.join(f'`{options(of_text)}`' for of_text in TEXTS.values())}.",
+        "",
+        table_line(header),
+        table_line("---" for _ in header),
+    ]
+    for name, (label, changes) in VARIANTS.items():
+        cells = [_cell(of.get((text, name)), of.get((text, REFERENCE))) for text in TEXTS]
+        lines.append(table_line((name, label, f"`{options(changes)}`" if changes else "", *cells)))
+    return "\n".join(lines) + "\n"
+
+
+def _by_place(states: Sequence[RowState]) -> Mapping[tuple[str, str], RowState]:
+    """By text and change."""
+    return {(text, name): state for state in states for _, text, name in [state.row.name.split("/")]}
+
+
+def _cell(state: RowState | None, reference: RowState | None) -> str:
+    """`112.34 ± 0.20, +1.2 %`."""
+    valid = state and state.ours("valid")
+    if not valid or not reference or state is reference:
+        return str(valid or "–")
+    compared = _against(state, reference)
+    return f"{valid}, {percent(compared)}" if compared is not None else str(valid)
+
+
+def _against(state: RowState | None, reference: RowState | None) -> float | None:
+    """The validation perplexity over that of the recipe less one, over the seeds that both have."""
+    of_seed = [{entry["seed"]: entry["valid_perplexity"] for entry in each.entries} if each else {}
+               for each in (state, reference)]  # fmt: skip
+    both = of_seed[0].keys() & of_seed[1].keys()
+    if not both:
+        return None
+    mine, other = (statistics.fmean(found[seed] for seed in both) for found in of_seed)
+    return mine / other - 1
+
+
+def tsv(states: Sequence[RowState]) -> str:
+    """A line for each row that was run, means over the seeds, after a line of names."""
+    of = _by_place(states)
+    lines: list[list[object]] = []
+    for (text, name), state in of.items():
+        valid, test = state.ours("valid"), state.ours("test")
+        if not valid or not test:
+            continue
+        compared = _against(state, of.get((text, REFERENCE)))
+        seconds = statistics.fmean(float(entry["seconds"]) for entry in state.entries)
+        numbers = (valid.mean, valid.spread, compared, test.mean, seconds)
+        shown = ["" if each is None else f"{each:.6g}" for each in numbers]
+        lines.append([text, name, len(state.entries), *shown, options(VARIANTS[name][1])])
+    return "".join("\t".join(map(str, line)) + "\n" for line in [COLUMNS, *lines])

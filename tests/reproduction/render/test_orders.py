@@ -1,0 +1,45 @@
+"""Whether our results are in the published order."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.reproduction.ledger.test_ledger import made_up
+from wordtie.reproduction.ledger.record import Entry
+from wordtie.reproduction.ledger.status import states
+from wordtie.reproduction.papers.registry import ROWS
+from wordtie.reproduction.render.orders import orders
+
+TABLE = "kong-2019/table-2"
+METHODS = ("vs-elementwise", "vs-kn", "dn-kn", "tied", "untied")
+"""In the published order, on Penn Treebank with 512 units."""
+
+
+def found(*entries: Entry) -> list[str]:
+    """The sentences of the table."""
+    return list(orders(states(entries, rows=[row for name, row in ROWS.items() if name.startswith(f"{TABLE}/")])))
+
+
+def entry(method: str, test: float, seed: int = 1) -> Entry:
+    """Of a row of 512 units on Penn Treebank."""
+    return made_up(ROWS[f"{TABLE}/ptb-512-{method}"], seed, test=test)
+
+
+def test_the_published_order_holds() -> None:
+    names = " < ".join(f"ptb-512-{method}" for method in METHODS)
+    assert found(*(entry(method, 60.0 + place) for place, method in enumerate(METHODS))) == [
+        f"Order on ptb, 512 units: published `{names}`; it holds."
+    ]
+
+
+@pytest.mark.parametrize("dn_kn", [70.0, 69.9], ids=["equal", "better"])
+def test_pairs_the_other_way_round_are_named_with_their_spread(dn_kn: float) -> None:
+    (sentence,) = found(entry("vs-kn", 69.0), entry("vs-kn", 71.0, seed=2), entry("dn-kn", dn_kn), entry("tied", 74.0))
+    expected = f"2 of 3 pairs hold, the other way round are: ptb-512-vs-kn 70.00 ± 1.41, ptb-512-dn-kn {dn_kn:.2f}."
+    assert sentence.endswith(expected)
+
+
+def test_other_sizes_and_texts_and_two_rows_alone_make_no_order() -> None:
+    other_text = made_up(ROWS[f"{TABLE}/wikitext-2-512-tied"], test=1.0)
+    other_size = made_up(ROWS[f"{TABLE}/ptb-1024-tied"], test=1.0)
+    assert found(entry("vs-kn", 70.0), entry("tied", 74.0), other_text, other_size) == []

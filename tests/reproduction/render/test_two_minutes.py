@@ -1,0 +1,74 @@
+"""The table of what each idea does to the recipe in two minutes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.reproduction.ledger.test_ledger import made_up
+from wordtie.config import Settings
+from wordtie.config.recommended import RECOMMENDED
+from wordtie.reproduction.ledger.ledger import write_entry
+from wordtie.reproduction.ledger.record import Entry
+from wordtie.reproduction.papers import two_minutes
+from wordtie.reproduction.papers.registry import ROWS, of_two_minutes
+from wordtie.reproduction.render import document
+from wordtie.reproduction.render.two_minutes import TSV
+from wordtie.reproduction.running.run_row import Place
+from wordtie.training.plan import Lengths, Timings, choose
+
+
+def entry(text: str, name: str, seed: int, valid: float) -> Entry:
+    """Of a row, with this perplexity."""
+    return made_up(ROWS[f"{two_minutes.GROUP}/{text}/{name}"], seed, valid)
+
+
+@pytest.fixture
+def page(place: Place) -> Path:
+    """An empty page."""
+    page = Path("methods.md")
+    page.write_text("\n".join(document.markers("two-minutes")))
+    return page
+
+
+def test_a_change_is_compared_over_the_seeds_that_both_have(page: Path, place: Place) -> None:
+    for seed, recipe, change in ((1, 100.0, 110.0), (2, 102.0, 92.0)):
+        write_entry(place.results, entry("ptb", "recipe", seed, recipe))
+        write_entry(place.results, entry("ptb", "untied", seed, change))
+    write_entry(place.results, entry("ptb", "gru", 1, 101.0))
+    write_entry(place.results, entry("sotu", "gru", 1, 61.0))
+    document.update(page, place.results)
+    split = [line.split("|") for line in page.read_text().splitlines()]
+    lines = {cells[1].strip(): cells for cells in split if cells[1:]}
+    assert lines["recipe"][4].strip() == "101.00 ± 1.41"
+    assert lines["untied"][4].strip() == "101.00 ± 12.73, +0.0 %"
+    assert lines["gru"][4].strip() == "101.00, +1.0 %"
+    assert lines["gru"][5].strip() == "61.00", "nothing to compare with"
+    assert lines["tied"][4].strip() == "–"
+    fields = [line.split("\t") for line in (place.results / TSV).read_text().splitlines()]
+    found = {(cells[0], cells[1]): cells for cells in fields}
+    assert found["ptb", "untied"][2:6] == ["2", "101", "12.7279", "0"]
+    assert found["sotu", "gru"][5] == ""
+    assert document.check([page], place.results) == []
+
+
+@pytest.mark.parametrize(("text", "words"), [("ptb", 929_589), ("sotu", 2_078_870), ("wikitext-2", 2_088_628)])
+def test_the_reference_is_what_a_plan_chooses_for_as_many_tokens(text: str, words: int) -> None:
+    """At 17,500 words/s and without measuring, which is about what two cores with AVX2 do."""
+    reference = ROWS[f"{two_minutes.GROUP}/{text}/{two_minutes.REFERENCE}"].settings()
+    timings = Timings(window=1024 / 17_500, validation=0.0, measuring=0.0)
+    planned = choose(Settings(), [], Lengths(words, 1, 1), 120.0, 12.0, timings)
+    assert planned.training.tokens == pytest.approx(two_minutes.TOKENS, rel=0.01)
+    for name in ("hidden", "embedding", "layers", "head", "input_dropout", "hidden_dropout"):
+        assert getattr(planned.model, name) == getattr(reference.model, name), name
+
+
+def test_every_row_changes_the_recipe_in_its_own_way() -> None:
+    rows = of_two_minutes()
+    found = [row.settings() for row in rows]
+    assert len({str(each) for each in found}) == len(found) > 60
+    for row, settings in zip(rows, found, strict=True):
+        assert settings.training.tokens == two_minutes.TOKENS
+        if row.short_name.endswith("recipe"):
+            assert settings.training.lr == RECOMMENDED["training.lr"]
