@@ -15,7 +15,6 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, tee
-from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
 from wordtie.data.tokenizer import Tokenizer
@@ -217,6 +216,8 @@ def same_tokenizer(models: Sequence[LoadedModel]) -> None:
 
 def mean_of(rows: Sequence[Values], names: Sequence[str]) -> Values:
     """One row for what several models say of the same word: the mean, and the standard deviation (n - 1) as NAME_sd."""
+    from statistics import mean, stdev  # slow to load, and of use here alone
+
     if len(rows) == 1:
         return rows[0]
     row = dict(rows[0])
