@@ -216,10 +216,10 @@ def same_tokenizer(models: Sequence[LoadedModel]) -> None:
 
 def mean_of(rows: Sequence[Values], names: Sequence[str]) -> Values:
     """One row for what several models say of the same word: the mean, and the standard deviation (n - 1) as NAME_sd."""
-    from statistics import mean, stdev  # slow to load, and of use here alone
-
     if len(rows) == 1:
         return rows[0]
+    from statistics import mean, stdev  # slow to load, and of use here alone
+
     row = dict(rows[0])
     for name in names:
         values = [each[name] for each in rows]
