@@ -17,6 +17,7 @@ import wordtie
 from tests.commands import SMALL, Capture, small_text
 from wordtie import cli
 from wordtie.commands import surprisal
+from wordtie.commands._shared import read_lines
 from wordtie.config import ModelSettings, Settings, TrainingSettings, from_dict
 from wordtie.errors import SettingsError
 from wordtie.models import memory
@@ -26,11 +27,12 @@ pytestmark = pytest.mark.usefixtures("own_folder")
 
 IN_LITTLE_MEMORY = """
 import resource, sys
+from wordtie.commands._shared import read_lines
 from wordtie.commands.surprisal import lines_with_words
 from wordtie.exits import exit_code_of
 size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + 100_000_000
 resource.setrlimit(resource.RLIMIT_AS, (size, size))
-sys.exit(exit_code_of(lambda: print(sum(1 for _ in lines_with_words(sys.argv[1])))))
+sys.exit(exit_code_of(lambda: print(sum(1 for _ in lines_with_words(read_lines(sys.argv[1]), sys.argv[1])))))
 """
 
 
@@ -49,7 +51,7 @@ def test_a_small_file_of_very_many_blank_lines() -> None:
 
 def test_blank_lines_before_the_first_word_are_counted() -> None:
     Path("late.txt").write_text("\n \n" + "the cat\n\nsat\n")
-    assert list(surprisal.lines_with_words("late.txt")) == ["", "", "the cat", "", "sat"]
+    assert list(surprisal.lines_with_words(read_lines("late.txt"), "late.txt")) == ["", "", "the cat", "", "sat"]
 
 
 @pytest.mark.parametrize("command", ["train", "word2vec"])

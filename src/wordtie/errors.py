@@ -5,7 +5,6 @@ The command line prints the message alone and exits with `exit_code`; `--debug` 
 
 from __future__ import annotations
 
-import difflib
 import errno
 from collections.abc import Iterable
 
@@ -68,5 +67,7 @@ def require(condition: bool, message: str) -> None:
 
 def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     """A hint to end a message with: the nearest of the names that are known; empty where none is near."""
+    import difflib  # of use here alone, and slow to load
+
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)
     return f"; did you mean {near[0]}?" if near else ""

@@ -52,13 +52,14 @@ class Bigrams:
             return np.where(there_TB, np.log(p_TB), 0.0), entropy_TB, ids_TB[-1]
 
     def distributions(self, ids_TB: Ids, state: Any) -> Any:
-        raise NotImplementedError
+        return self.table_VV[np.vstack([state[None], ids_TB])[:-1]], ids_TB[-1]
 
     def next(self, state: Any) -> Any:
-        raise NotImplementedError
+        with np.errstate(divide="ignore"):
+            return np.log(self.table_VV[state])
 
     def advance(self, ids_TB: Ids, state: Any) -> Any:
-        raise NotImplementedError
+        return ids_TB[-1]
 
     def select(self, state: Any, streams: Sequence[int] | Any) -> Any:
         raise NotImplementedError

@@ -13,7 +13,8 @@ from tests.tiny_run import TINY, write_text
 from wordtie import cli
 from wordtie.errors import RunFolderError
 from wordtie.inference.loading import load
-from wordtie.runs.eight_bits import SCALE, dequantise, quantise
+from wordtie.runs.eight_bits import dequantise, quantise
+from wordtie.runs.layout import SCALE
 from wordtie.runs.run_folder import read_language_model, write_language_model
 
 

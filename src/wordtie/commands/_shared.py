@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,6 +19,9 @@ from wordtie.data.reading import Source, byte_blocks, decoded, opened
 from wordtie.errors import UsageError as UsageError
 from wordtie.storage.atomic import atomic_write
 
+SHORT = 2_000
+"""Characters of a text that numpy alone has scored by the time that torch would be imported."""
+
 
 def add_part(parser: Parser) -> None:
     """The option that opens a part of a model."""
@@ -26,6 +30,12 @@ def add_part(parser: Parser) -> None:
         choices=["network", "ngram", "without-recent"],
         help="this part alone of a network that n-grams are mixed into, or both without recent words",
     )
+
+
+def one_thread_for_numpy() -> None:
+    """To be called before numpy is imported: threads of its products would be started and waited for to no avail, as
+    those of a few words are small. Torch has threads of its own."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def stdin() -> BinaryIO:

@@ -6,6 +6,8 @@ import fcntl
 import sys
 import termios
 from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Literal
 
 from wordtie.commands._shared import (
@@ -14,6 +16,7 @@ from wordtie.commands._shared import (
     add_part,
     print_json,
     print_tsv,
+    read_lines,
     stdin,
     text_name,
     whole_number,
@@ -38,11 +41,15 @@ the first, in bits a token (below 0: it predicts better) and as the ratio of per
 
 --hits adds how often the next word is among the k likeliest; words of equal probability are ordered by chance.
 
+--keystrokes prints instead how many keys a keyboard saves that suggests the K likeliest words, which begin with the
+letters typed so far, in FILE. Of a mixture it prints each part, too: what the network adds to the n-grams.
+
 examples:
   wordtie evaluate runs/ptb
   wordtie evaluate runs/ptb --split valid --hits 1,3,10
   wordtie evaluate runs/ptb novel.txt --json
   wordtie evaluate runs/ptb runs/ptb-large novel.txt
+  wordtie evaluate runs/ptb novel.txt --keystrokes 3
 """
 
 
@@ -53,10 +60,13 @@ def main(argv: list[str]) -> None:
                         "plain or .gz (-: stdin)")  # fmt: skip
     parser.add_argument("--split", choices=["valid", "test"], help="without FILE: which text (test)")
     parser.add_argument("--hits", metavar="K,...", type=numbers, default=(), help="for example 1,3,10")
+    parser.add_argument("--keystrokes", metavar="K", type=whole_number, help="suggestions at a time, usually 3")
     parser.add_argument("--json", action="store_true", help="print a JSON object")
     add_part(parser)
     arguments = parser.parse_args(argv)
     runs, file = runs_and_file(arguments.runs)
+    if arguments.keystrokes and (file is None or arguments.hits):
+        raise UsageError(f"--keystrokes {'is by itself: leave --hits out' if file else 'needs a FILE'}")
     if file and arguments.split:
         raise UsageError("--split is for the model's own corpus: leave it out, or the FILE")
     if len(set(runs)) < len(runs):
@@ -73,7 +83,9 @@ def main(argv: list[str]) -> None:
     else:
         name = text_name(file)
         say(notes_on(first, file))
-    if len(models) == 1:
+    if arguments.keystrokes and file is not None:
+        show_keystrokes(models, name, file, arguments)
+    elif len(models) == 1:
         show_one(first, runs[0], name, file, split, arguments)
     else:
         show_several(models, name, file, split, arguments)
@@ -114,6 +126,32 @@ def show_one(
         print_json({"text": name, **result.as_json()})
     else:
         print(summary(name, result))
+
+
+def show_keystrokes(models: dict[str, LoadedModel], name: str, file: str, arguments: Namespace) -> None:
+    """A table of the models, and of the parts of a mixture."""
+    from wordtie.inference.keystrokes import keystrokes, with_parts
+
+    lines, rows = list(read_lines(file)), []
+    tokenizer = next(iter(models.values())).tokenizer
+    for run, loaded in models.items():
+        for part, model in with_parts(loaded.model):
+            found = keystrokes(model, loaded.tokenizer, counted(lines), arguments.keystrokes)
+            rows.append({"run": f"{run}{part}", "saved": found.saved, **asdict(found)})
+    if any(loaded.tokenizer != tokenizer for loaded in models.values()):
+        say(["the models split the text into other words"])
+    if arguments.json:
+        print_json({"text": name, "suggestions": arguments.keystrokes, "runs": rows})
+    else:
+        print_tsv(list(rows[0]), rows)
+
+
+def counted(lines: Sequence[str]) -> Iterator[str]:
+    """The lines, with progress on stderr."""
+    progress = StageProgress("lines", 1)
+    for done, line in enumerate(lines):
+        progress("typed", done, len(lines))
+        yield line
 
 
 def show_several(

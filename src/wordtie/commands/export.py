@@ -8,13 +8,18 @@ from wordtie.errors import did_you_mean
 HELP = """\
 Write a model in a form that other tools open.
 
-  wordtie export hf RUN OUT      a folder for Hugging Face Transformers
+  wordtie export hf RUN OUT                      a folder for Hugging Face Transformers
+  wordtie export onnx RUN OUT                    a file for ONNX Runtime, in fp32 or 8 bits
+  wordtie export latinime RUN OUT --locale en    words and bigrams for the keyboard of Android (.combined)
+  wordtie export keyman RUN OUT                  a word list for Keyman
 
 Each form has its own --help.
 
 examples:
   wordtie export hf runs/novel exported/novel
   wordtie export hf runs/novel exported/novel --with-code
+  wordtie export onnx runs/novel novel.onnx --eight-bits
+  wordtie export onnx runs/novel lm.onnx --nll
 """
 
 HF_HELP = """\
@@ -64,4 +69,25 @@ def export_hf(argv: list[str]) -> None:
         print(written.folder / name)
 
 
-FORMS = {"hf": export_hf}
+def export_onnx(argv: list[str]) -> None:
+    """Write the file, and print what was written."""
+    from wordtie.commands._export_onnx import main
+
+    main(argv)
+
+
+def export_latinime(argv: list[str]) -> None:
+    """Write the file, and print its name."""
+    from wordtie.commands._export_dictionary import latinime
+
+    latinime(argv)
+
+
+def export_keyman(argv: list[str]) -> None:
+    """Write the file, and print its name."""
+    from wordtie.commands._export_dictionary import keyman
+
+    keyman(argv)
+
+
+FORMS = {"hf": export_hf, "onnx": export_onnx, "latinime": export_latinime, "keyman": export_keyman}

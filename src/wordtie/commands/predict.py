@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from wordtie.commands._shared import Parser, add_part, print_json, print_tsv, read_lines, whole_number
+import argparse
+
+from wordtie.commands._shared import (
+    SHORT,
+    Parser,
+    UsageError,
+    add_part,
+    one_thread_for_numpy,
+    print_json,
+    print_tsv,
+    read_lines,
+    stdin,
+    whole_number,
+)
 from wordtie.console import say
 from wordtie.errors import DataError
 
@@ -10,44 +23,74 @@ HELP = """\
 List the likeliest next words of a phrase.
 
 The output has a header and one line per word, likeliest first, with tabs between the columns. A phrase is read as the
-start of a sentence. A line end or <eos> in it ends a sentence.
+start of a sentence. A line end or <eos> in it ends a sentence. A phrase that ends in | is cut off there: the word
+before it is being typed, and the words are those that it may become.
+
+--interactive reads phrases from stdin and answers each line at once: a line per word, then a blank line. --jsonl does
+the same with JSON: {"text": "the peo|"} is answered {"words": [{"word": "people", "probability": 0.1}, ...]}. A request
+may have top, words_only, blocked (a list) and id, which is part of the answer. An answer may be {"error": "..."}.
 
 examples:
   wordtie predict runs/ptb "the federal reserve"
-  wordtie predict runs/ptb "the federal reserve" --top 3 --json
+  wordtie predict runs/ptb "the federal res|" --top 3 --json
   echo "the federal reserve" | wordtie predict runs/ptb -
+  wordtie predict runs/ptb --interactive --words-only --blocked swearwords.txt
 """
 
 
 def main(argv: list[str]) -> None:
     """Print word and probability."""
-    parser = Parser("predict", HELP)
-    parser.add_argument("run", metavar="RUN", help="the run folder of a trained model")
-    parser.add_argument("phrase", metavar="PHRASE", nargs="+", help="the words so far: together one phrase (-: stdin)")
-    parser.add_argument("--top", type=whole_number, default=10, help="how many words (10)")
-    parser.add_argument(
-        "--words-only",
-        action="store_true",
-        help="leave out <unk>, which stands for every unknown word, and <eos>; the others keep their probabilities",
-    )
-    parser.add_argument("--json", action="store_true", help="print a JSON list")
-    add_part(parser)
-    arguments = parser.parse_args(argv)
+    arguments = parse(argv)
+    one_thread_for_numpy()
+
+    from wordtie.inference.loading import load
+    from wordtie.inference.predict import at_cursor, blocklist
+
+    blocked = blocklist(read_lines(arguments.blocked)) if arguments.blocked else frozenset()
+    if arguments.interactive or arguments.jsonl:
+        from wordtie.inference.predict_lines import NextWords, Options, answers
+
+        model = load(arguments.run, part=arguments.part, without_torch=True)
+        options = Options(arguments.top, arguments.words_only, blocked)
+        for answer in answers(NextWords(model, options), stdin(), "stdin", arguments.jsonl):
+            print(answer, flush=True)
+        return
 
     from wordtie.data.input_warnings import of_phrases
-    from wordtie.inference.loading import load
 
-    model = load(arguments.run, part=arguments.part)
     phrase = phrase_of_stdin() if arguments.phrase == ["-"] else " ".join(arguments.phrase)
-    say(of_phrases(model.tokenizer, [phrase]))
+    model = load(arguments.run, part=arguments.part, without_torch=len(phrase) <= SHORT)
+    say(of_phrases(model.tokenizer, [" ".join(at_cursor(model.tokenizer, phrase)[0])]))
     rows: list[dict[str, object]] = [
         {"word": word, "probability": probability}
-        for word, probability in model.predict(phrase, arguments.top, arguments.words_only)
+        for word, probability in model.predict(phrase, arguments.top, arguments.words_only, blocked)
     ]
     if arguments.json:
         print_json(rows)
     else:
         print_tsv(["word", "probability"], rows)
+
+
+def parse(argv: list[str]) -> argparse.Namespace:
+    """The command line. Raises `UsageError`."""
+    parser = Parser("predict", HELP)
+    add = parser.add_argument
+    add("run", metavar="RUN", help="the run folder of a trained model")
+    required = "*" if {"--interactive", "--jsonl"} & set(argv) else "+"  # with `*`, none could follow an option
+    add("phrase", metavar="PHRASE", nargs=required, help="the words so far, together one phrase (-: stdin)")
+    add("--top", type=whole_number, default=10, help="how many words (10)")
+    add("--words-only", action="store_true", help="leave out <unk>, which stands for every unknown word, and <eos>")
+    add("--blocked", metavar="FILE", help="leave out the words of this list, one a line, in any case")
+    add("--interactive", action="store_true", help="answer each line of stdin as it comes")
+    add("--jsonl", action="store_true", help="answer each JSON object of stdin, one a line, as it comes")
+    add("--json", action="store_true", help="print a JSON list")
+    add_part(parser)
+    arguments: argparse.Namespace = parser.parse_args(argv)
+    lines = [name for name in ("interactive", "jsonl") if getattr(arguments, name)]
+    if lines and (arguments.phrase or arguments.json or len(lines) > 1):
+        other = "a PHRASE" if arguments.phrase else "--json" if arguments.json else "--jsonl"
+        raise UsageError(f"--{lines[0]} reads phrases from stdin: leave {other} out")
+    return arguments
 
 
 def phrase_of_stdin() -> str:

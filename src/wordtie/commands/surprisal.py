@@ -9,9 +9,11 @@ from itertools import chain, islice, repeat, tee
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from wordtie.commands._shared import (
+    SHORT,
     Parser,
     UsageError,
     add_part,
+    one_thread_for_numpy,
     print_json_list,
     print_table,
     print_tsv,
@@ -59,12 +61,16 @@ Printed: TypeAlias = tuple[list[str], Iterator[list[Any]]]
 def main(argv: list[str]) -> None:
     """Score a file or stdin."""
     arguments = parse(argv)
+    one_thread_for_numpy()
 
     from wordtie.inference.loading import load
 
-    models = [load(run, part=arguments.part) for run in arguments.runs]
+    models = [load(run, part=arguments.part, without_torch=True) for run in arguments.runs]
+    short, lines = is_short(read_lines(arguments.file))
+    if not short:  # what is wrong with a run is said before a text is waited for
+        models = [load(run, part=arguments.part) for run in arguments.runs]
     source = of_words if arguments.words else of_column if arguments.column else of_text
-    header, rows = source(models, arguments)
+    header, rows = source(models, lines, arguments)
     with printing_to(arguments.out):
         if arguments.json:
             print_json_list(dict(zip(header, row, strict=True)) for row in rows)
@@ -124,23 +130,23 @@ def check(arguments: argparse.Namespace) -> None:
                 raise UsageError(f"--{name} is for regions: add --per region")
 
 
-def of_text(models: Sequence[LoadedModel], arguments: argparse.Namespace) -> Printed:
+def of_text(models: Sequence[LoadedModel], given: Iterator[str], arguments: argparse.Namespace) -> Printed:
     """Columns and rows of a plain text."""
     from wordtie.data.input_warnings import SAMPLE
 
-    lines = counted(lines_with_words(arguments.file))
+    lines = counted(lines_with_words(given, text_name(arguments.file)))
     first = list(islice(lines, SAMPLE))
     warn(models[0], first, arguments.mark)
     names, found = values_of(models, chain(first, lines), arguments)
     return [arguments.prefix + name for name in names], ([*map(values.get, names)] for values in found)
 
 
-def of_column(models: Sequence[LoadedModel], arguments: argparse.Namespace) -> Printed:
+def of_column(models: Sequence[LoadedModel], given: Iterator[str], arguments: argparse.Namespace) -> Printed:
     """Columns and rows of a table with a sentence per row, those of the file first."""
     from wordtie.data.input_warnings import SAMPLE, refuse_single_words
     from wordtie.inference.stimuli import check_new_columns, join, sentence_per_row
 
-    table = read_table(counted(read_lines(arguments.file)), text_name(arguments.file))
+    table = read_table(counted(given), text_name(arguments.file))
     rows = sentence_per_row(table, arguments.column)
     first = list(islice(rows, SAMPLE))
     cells = [cell for _, cell in first]
@@ -157,12 +163,12 @@ def of_column(models: Sequence[LoadedModel], arguments: argparse.Namespace) -> P
     return [*table.columns, *added], ([*row.cells, *map(values.get, names)] for row, values in joined)
 
 
-def of_words(models: Sequence[LoadedModel], arguments: argparse.Namespace) -> Printed:
+def of_words(models: Sequence[LoadedModel], given: Iterator[str], arguments: argparse.Namespace) -> Printed:
     """Columns and rows of a table with a word per row, those of the file first."""
     from wordtie.inference.regions import region_columns
     from wordtie.inference.stimuli import check_new_columns, word_per_row
 
-    table = read_table(counted(read_lines(arguments.file)), text_name(arguments.file))
+    table = read_table(counted(given), text_name(arguments.file))
     names = [name for name in region_columns(len(models), arguments.spillover) if name != "word"]
     added = [arguments.prefix + name for name in names]
     check_new_columns(table, added)
@@ -215,12 +221,22 @@ def counted(lines: Iterator[str]) -> Iterator[str]:
         yield line
 
 
-def lines_with_words(path: str) -> Iterator[str]:
-    """As `read_lines`. Raises `DataError` at once where no line has a word, as `wordtie evaluate` does."""
-    lines = read_lines(path)
+def is_short(lines: Iterator[str]) -> tuple[bool, Iterator[str]]:
+    """Whether a text is so short that it is scored before torch would be imported, and its lines again."""
+    first, characters = [], 0
+    for line in lines:
+        first.append(line)
+        characters += len(line) + 1
+        if characters > SHORT:
+            return False, chain(first, lines)
+    return True, iter(first)
+
+
+def lines_with_words(lines: Iterator[str], name: str) -> Iterator[str]:
+    """The lines. Raises `DataError` at once where none has a word, as `wordtie evaluate` does."""
     for blank, line in enumerate(lines):
         if line.strip():
             return chain(repeat("", blank), [line], lines)
         if blank >= MOST_BLANK_LINES:
-            raise DataError(f"{text_name(path)}: begins with more than {MOST_BLANK_LINES:,} blank lines: is it text?")
-    raise DataError(f"{text_name(path)}: has no words in it; give a file with text")
+            raise DataError(f"{name}: begins with more than {MOST_BLANK_LINES:,} blank lines: is it text?")
+    raise DataError(f"{name}: has no words in it; give a file with text")

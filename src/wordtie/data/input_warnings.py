@@ -6,14 +6,16 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from wordtie.data.catalogue import CATALOGUE
 from wordtie.data.reading import BLOCK, Source, opened
 from wordtie.data.sentences import go_on
-from wordtie.data.token_file import PreparedData
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import EOS, UNK
 from wordtie.errors import DataError
+
+if TYPE_CHECKING:
+    from wordtie.data.token_file import PreparedData
 
 SAMPLE = 200
 """Lines of a text that are looked at."""
@@ -144,6 +146,8 @@ def written_ends(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
 
 def training_text_warnings(data: PreparedData) -> list[str]:
     """What of a training text someone may not have meant."""
+    from wordtie.data.catalogue import CATALOGUE  # commands on a few words do without
+
     ids, vocabulary = data.train, data.vocabulary
     found = []
     if not (ids == vocabulary.unk_id).any():

@@ -8,11 +8,13 @@ and small ids are frequent words. Two words are always there: `<unk>`, which sta
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wordtie.data.prefixes import PrefixIndex
 from wordtie.errors import DataError
 
 UNK = "<unk>"
@@ -86,6 +88,11 @@ class Vocabulary:
     def encode(self, words: Iterable[str]) -> NDArray[np.int32]:
         """Ids of the words, (N,)."""
         return np.fromiter(map(self._ids.get, words, repeat(self.unk_id)), np.int32)
+
+    @cached_property
+    def prefixes(self) -> PrefixIndex:
+        """The words by their first letters; made when first asked for."""
+        return PrefixIndex(self.words)
 
     def __len__(self) -> int:
         return len(self.words)

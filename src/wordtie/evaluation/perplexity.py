@@ -12,18 +12,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
-from torch import Tensor
 
 from wordtie.data.batches import PADDING, Ids, batches
-from wordtie.models.language_model import LanguageModel
-from wordtie.models.network import LogProbabilities, evaluating
 from wordtie.models.next_word import NextWordModel
+
+if TYPE_CHECKING:  # a `NextWordModel` is measured without torch
+    import torch
+    from torch import Tensor
+
+    from wordtie.models.language_model import LanguageModel
 
 TOKENS_AT_ONCE = 1024
 """Tokens of a window; the softmax takes them in smaller pieces."""
@@ -47,6 +48,8 @@ def queries(
     model: LanguageModel, ids: Ids, eos_id: int, streams: int, device: torch.device
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """(query_NE, targets_N) window by window, state carried over; targets past a stream's end are `PADDING`."""
+    import torch
+
     steps = max(1, TOKENS_AT_ONCE // streams)
     state = model.initial_state(streams)
     for inputs_TB, targets_TB in batches(ids, streams, steps, eos_id=eos_id, drop=False):
@@ -56,6 +59,10 @@ def queries(
 
 def evaluate(model: LanguageModel, ids: Ids, eos_id: int, streams: int = 1, log_p: list[Tensor] | None = None) -> Score:
     """Score a text of word ids, (N,). Over one stream, log p of each token is added to `log_p`, piece by piece."""
+    import torch.nn.functional as F
+
+    from wordtie.models.network import LogProbabilities, evaluating
+
     total, tokens, log_probabilities = 0.0, 0, LogProbabilities(model)
     with evaluating(model) as device:
         for query, targets in queries(model, ids, eos_id, min(streams, len(ids)), device):

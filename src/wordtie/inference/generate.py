@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import torch
 
 from wordtie.config.checks import check_seed
 from wordtie.data.tokenizer import Tokenizer
@@ -30,6 +29,8 @@ def generate(
 
     Raises `SettingsError` for a temperature that is not positive, fewer than no words, or a seed that is none.
     """
+    import torch
+
     require(isinstance(words, Integral) and words >= 0, f"words must be a whole number of at least 0, got {words!r}")
     a_number = isinstance(temperature, Real) and not isinstance(temperature, bool)
     positive = a_number and 0 < temperature <= sys.float_info.max

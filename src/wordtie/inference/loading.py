@@ -7,39 +7,34 @@ model.predict("the federal reserve")
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, Literal, TypeAlias
-
-import torch
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
 from wordtie.config import Settings
 from wordtie.config.ngram import NgramSettings
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import RunFolderError, SettingsError
-from wordtie.inference import generate, predict, regions, score, surprisal
-from wordtie.inference.evaluate import EvaluationResult, evaluate_file
-from wordtie.inference.regions import Region, ShownLine
-from wordtie.inference.surprisal import Reset, WordSurprisal
-from wordtie.models.language_model import LanguageModel
-from wordtie.models.mixture import Mixture
-from wordtie.models.network import Network
+from wordtie.inference import predict
 from wordtie.models.next_word import NextWordModel
-from wordtie.models.recent_words import AdaptiveMixture, mixture_of
-from wordtie.ngrams.model import NgramModel
 from wordtie.runs.layout import CONFIG, MIXTURE_FOLDER, MODEL, NGRAMS
-from wordtie.runs.mixture_run import is_mixture_of, understand_mixture
-from wordtie.runs.ngram_run import understand_ngrams
 from wordtie.runs.ready import run_path
 from wordtie.runs.run_folder import (
     LANGUAGE_MODEL,
     MIXTURE,
     NGRAM,
     StoredModel,
+    is_mixture_of,
     open_stored,
     understand_language_model,
 )
+
+if TYPE_CHECKING:  # each is imported when it is used: a few words are read in less time than torch is imported
+    from wordtie.inference.evaluate import EvaluationResult
+    from wordtie.inference.regions import Region
+    from wordtie.inference.surprisal import Reset, WordSurprisal
+    from wordtie.models.language_model import LanguageModel
 
 
 @dataclass(frozen=True)
@@ -59,49 +54,102 @@ class LoadedModel:
 
     @property
     def network(self) -> LanguageModel:
-        """The network itself, in evaluation mode and fp32. Raises `RunFolderError` if there is none, or several."""
+        """The network itself, in evaluation mode and fp32.
+
+        Raises `RunFolderError` if there is none, or several, or the model was opened `without_torch`.
+        """
+        from wordtie.models.mixture import Mixture
+        from wordtie.models.network import Network
+        from wordtie.models.numpy_network import NumpyNetwork
+
         parts = self.model.parts if isinstance(self.model, Mixture) else (self.model,)
         networks = [part for part in parts if isinstance(part, Network)]
         if len(networks) != 1:
             where = "" if self.folder is None else f"{self.folder / CONFIG}: "
             what = "several networks" if networks else "no network"
+            if any(isinstance(part, NumpyNetwork) for part in parts):
+                raise RunFolderError(f"{where}was opened without torch, which is needed here: leave without_torch out")
             raise RunFolderError(f"{where}holds {what}, and one is needed here: take the run of a language model")
         return networks[0].network
 
     def surprisal(self, text: str, reset: Reset = "line") -> list[WordSurprisal]:
         """One record a word: see `wordtie.inference.surprisal`."""
-        return list(surprisal.surprisal(self.model, self.tokenizer, predict.lines_of(text), reset))
+        from wordtie.inference.surprisal import surprisal
+
+        return list(surprisal(self.model, self.tokenizer, predict.lines_of(text), reset))
 
     def regions(self, text: str, reset: Reset = "line", mark: str | None = None) -> list[Region]:
         """One record a word as shown, or a stretch between marks: see `wordtie.inference.regions`.
 
         Without log frequencies; `wordtie.inference.regions.region_rows` takes them.
         """
+        from wordtie.inference.regions import ShownLine, regions
+
         lines = [ShownLine.of(line, mark) for line in predict.lines_of(text)]
-        return [region for line in regions.regions(self, lines, reset) for region in line]
+        return [region for line in regions(self, lines, reset) for region in line]
 
     def score(self, sentences: Sequence[str]) -> list[float]:
         """Bits of each sentence: see `wordtie.inference.score`."""
-        return score.score(self.model, self.tokenizer, sentences)
+        from wordtie.inference.score import score
 
-    def predict(self, text: str, top: int = 10, words_only: bool = False) -> list[tuple[str, float]]:
-        """The `top` likeliest next words of a phrase, with probabilities; `words_only`: no `<unk>`, no `<eos>`."""
-        return predict.predict(self.model, self.tokenizer, text, top, words_only)
+        return score(self.model, self.tokenizer, sentences)
+
+    def predict(
+        self, text: str, top: int = 10, words_only: bool = False, blocked: Collection[str] = ()
+    ) -> list[tuple[str, float]]:
+        """The `top` likeliest next words of a phrase, with probabilities; `words_only`: no `<unk>`, no `<eos>`.
+
+        Where the text ends in `|`, the word before it is being typed, and the words are those that it may become.
+        Words in `blocked`, in any case, are left out.
+        """
+        return predict.predict(self.model, self.tokenizer, text, top, words_only, blocked)
+
+    def start(self) -> Any:
+        """The state of a reader at the start of a text, for `step` and `next_words`."""
+        return self.model.initial_state(1)
+
+    def step(self, word: str, state: Any) -> Any:
+        """The state after one more word, or several; the state that is handed in stays as it is."""
+        return predict.step(self.model, self.tokenizer, word, state)
+
+    def next_words(
+        self, state: Any, prefix: str = "", top: int = 10, words_only: bool = False, blocked: Collection[str] = ()
+    ) -> list[tuple[str, float]]:
+        """The `top` likeliest next words in a state, with probabilities; with a prefix, of those that begin with it.
+
+        >>> model = load("en")
+        >>> state = model.step("the president of the", model.start())
+        >>> [word for word, _ in model.next_words(state, prefix="unit", top=2)]
+        ['united', 'unitary']
+        """
+        return predict.next_words(self.model, self.tokenizer, state, prefix, top, words_only, blocked)
 
     def generate(self, prompt: str = "", words: int = 50, temperature: float = 1.0, seed: int | None = None) -> str:
         """Text that continues the prompt, sampled word by word."""
-        return generate.generate(self.model, self.tokenizer, prompt, words, temperature, seed)
+        from wordtie.inference.generate import generate
+
+        return generate(self.model, self.tokenizer, prompt, words, temperature, seed)
 
     def evaluate(self, file: str | Path | IO[Any], hits: Sequence[int] = ()) -> EvaluationResult:
         """Perplexity of a text file, given by its path or open, every token predicted once; `hits`: for these k, how
         often the next word is among the k likeliest."""
+        from wordtie.inference.evaluate import evaluate_file
+
         return evaluate_file(self.model, self.tokenizer, file, hits)
 
 
 def _about(model: NextWordModel[Any]) -> str:
+    from wordtie.models.mixture import Mixture
+    from wordtie.models.network import Network
+    from wordtie.models.numpy_network import NumpyNetwork
+    from wordtie.models.recent_words import AdaptiveMixture
+    from wordtie.ngrams.model import NgramModel
+
     if isinstance(model, Network):
         settings = model.network.settings
         return f"{settings.head} {settings.core}, {model.network.parameter_count():,} parameters"
+    if isinstance(model, NumpyNetwork):
+        return f"{model.settings.head} {model.settings.core}, {model.parameter_count():,} parameters, in numpy"
     if isinstance(model, NgramModel):
         return f"{model.trie.order}-gram, {model.trie.ngrams:,} n-grams"
     if isinstance(model, Mixture):
@@ -114,39 +162,59 @@ Part: TypeAlias = Literal["network", "ngram", "without-recent"]
 """What a run folder of a network and an n-gram model is opened as, instead of the mixture of both and recent words."""
 
 
-def load(run: str | Path, kinds: Sequence[str] = (), part: Part | None = None) -> LoadedModel:
+def load(
+    run: str | Path, kinds: Sequence[str] = (), part: Part | None = None, without_torch: bool = False
+) -> LoadedModel:
     """Open a run folder, of one of these kinds or of any, or a model that comes with wordtie (`en`).
 
     A language model that was mixed with n-grams is opened as the mixture, if this is one of the kinds and no `part` is
-    named. The part `without-recent` is the mixture that does not expect recent words again. Raises `RunFolderError` if
-    the folder is incomplete, damaged, from a newer version or of another kind.
+    named. The part `without-recent` is the mixture that does not expect recent words again. `without_torch`: a network
+    computes in numpy, whose scores are the same to 1e-5 nats, and torch is not imported, which takes longer than
+    reading a few words. Raises `RunFolderError` if the folder is incomplete, damaged, from a newer version or of
+    another kind.
     """
     folder = run_path(run)
     mixture = folder / MIXTURE_FOLDER
     if part == "without-recent":
-        loaded = load(folder, [MIXTURE])
+        from wordtie.models.mixture import Mixture
+        from wordtie.models.recent_words import AdaptiveMixture
+
+        loaded = load(folder, [MIXTURE], without_torch=without_torch)
         mixed = loaded.model
         if isinstance(mixed, AdaptiveMixture):
             loaded = replace(loaded, model=Mixture(mixed.parts, mixed.weights_RP))
     elif part == "ngram":
         if not is_mixture_of(mixture, folder):
             raise RunFolderError(f"{folder}: has no n-gram model mixed in: leave out --part, or train with --ngram 5")
-        loaded = _loaded(open_stored(folder / NGRAMS, NGRAM))
+        loaded = _loaded(open_stored(folder / NGRAMS, NGRAM), without_torch)
     elif part is None and MIXTURE in (kinds or _LOADERS) and is_mixture_of(mixture, folder):
-        loaded = _loaded(open_stored(mixture, MIXTURE))
+        loaded = _loaded(open_stored(mixture, MIXTURE), without_torch)
     else:
         stored = open_stored(folder, *(kinds or _LOADERS))
         if part and stored.kind != LANGUAGE_MODEL:
             raise RunFolderError(f"{folder}: is not a network with n-grams mixed in: leave out --part")
-        return _loaded(stored)
+        return _loaded(stored, without_torch)
     return replace(loaded, folder=folder)
 
 
-def _loaded(stored: StoredModel) -> LoadedModel:
-    return _LOADERS[stored.kind](stored)
+def _loaded(stored: StoredModel, without_torch: bool) -> LoadedModel:
+    return _LOADERS[stored.kind](stored, without_torch)
 
 
-def _network(stored: StoredModel) -> LoadedModel:
+def _network(stored: StoredModel, without_torch: bool) -> LoadedModel:
+    if without_torch:
+        from wordtie.models.numpy_network import NumpyNetwork
+        from wordtie.runs.arrays import language_model_arrays
+
+        if (found := language_model_arrays(stored)) is not None:
+            in_numpy = NumpyNetwork(found.settings.model, found.arrays, stored.tokenizer.vocabulary)
+            return LoadedModel(in_numpy, stored.tokenizer, found.settings, found.texts, stored.folder)
+
+    import torch
+
+    from wordtie.models.language_model import LanguageModel
+    from wordtie.models.network import Network
+
     saved = understand_language_model(stored)
     with torch.device("meta"):
         model = LanguageModel(saved.settings.model, len(saved.tokenizer.vocabulary))
@@ -159,16 +227,23 @@ def _network(stored: StoredModel) -> LoadedModel:
     return LoadedModel(network, saved.tokenizer, saved.settings, saved.texts, stored.folder)
 
 
-def _ngrams(stored: StoredModel) -> LoadedModel:
+def _ngrams(stored: StoredModel, without_torch: bool) -> LoadedModel:
+    """Without torch in any case."""
+    from wordtie.ngrams.model import NgramModel
+    from wordtie.runs.ngram_run import understand_ngrams
+
     saved = understand_ngrams(stored)
     model = NgramModel(saved.tokenizer.vocabulary, saved.trie)
     return LoadedModel(model, saved.tokenizer, saved.settings, saved.texts, stored.folder)
 
 
-def _mixture(stored: StoredModel) -> LoadedModel:
+def _mixture(stored: StoredModel, without_torch: bool) -> LoadedModel:
     """With the settings and texts of its first part."""
+    from wordtie.models.recent_words import mixture_of
+    from wordtie.runs.mixture_run import understand_mixture
+
     saved = understand_mixture(stored)
-    parts = [_loaded(part) for part in saved.parts]
+    parts = [_loaded(part, without_torch) for part in saved.parts]
     try:
         model = mixture_of([part.model for part in parts], saved.weights_RP, saved.recent)
     except SettingsError as error:
@@ -176,7 +251,7 @@ def _mixture(stored: StoredModel) -> LoadedModel:
     return LoadedModel(model, stored.tokenizer, parts[0].settings, parts[0].texts, stored.folder)
 
 
-_LOADERS: dict[str, Callable[[StoredModel], LoadedModel]] = {
+_LOADERS: dict[str, Callable[[StoredModel, bool], LoadedModel]] = {
     LANGUAGE_MODEL: _network,
     NGRAM: _ngrams,
     MIXTURE: _mixture,

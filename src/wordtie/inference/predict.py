@@ -1,7 +1,16 @@
-"""The likeliest next words of a phrase."""
+"""The likeliest next words of a phrase, and what a word that is being typed may become.
+
+`next_words` is what `wordtie predict`, `LoadedModel` and the server call. Whoever predicts while someone types keeps
+the state between words:
+
+    state = step(model, tokenizer, "the president of", model.initial_state(1))
+    next_words(model, tokenizer, state, prefix="pe")
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
+from itertools import islice
 from numbers import Integral
 from typing import Any
 
@@ -10,6 +19,9 @@ import numpy as np
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import require
 from wordtie.models.next_word import NextWordModel, S
+
+CURSOR = "|"
+"""At the end of a text: the word before it is not finished."""
 
 
 def lines_of(text: str) -> list[str]:
@@ -31,17 +43,90 @@ def words_of(tokenizer: Tokenizer, text: str) -> list[str]:
 
 def read(model: NextWordModel[S], tokenizer: Tokenizer, text: str) -> S:
     """The state after the phrase, which starts from `<eos>`."""
-    ids = tokenizer.vocabulary.encode(words_of(tokenizer, text))
-    return model.advance(ids[:, None], model.initial_state(1))
+    return step(model, tokenizer, text, model.initial_state(1))
+
+
+def step(model: NextWordModel[S], tokenizer: Tokenizer, text: str, state: S) -> S:
+    """The state after more text, which begins and ends between words."""
+    return after(model, tokenizer, words_of(tokenizer, text), state)
+
+
+def after(model: NextWordModel[S], tokenizer: Tokenizer, words: Sequence[str], state: S) -> S:
+    """The state after these words."""
+    return model.advance(tokenizer.vocabulary.encode(words)[:, None], state) if words else state
 
 
 def predict(
-    model: NextWordModel[Any], tokenizer: Tokenizer, text: str, top: int = 10, words_only: bool = False
+    model: NextWordModel[Any],
+    tokenizer: Tokenizer,
+    text: str,
+    top: int = 10,
+    words_only: bool = False,
+    blocked: Collection[str] = (),
 ) -> list[tuple[str, float]]:
-    """(word, probability), likeliest first; `words_only` leaves out `<unk>` and `<eos>`, the others' probabilities
-    stay what they are. Raises `SettingsError` for a `top` that is not a whole number of at least 1."""
+    """(word, probability), likeliest first: what may follow a phrase.
+
+    Where the text ends in `|`, the cursor, the word that it stands in is being typed (`at_cursor`). The options are
+    those of `next_words`.
+    """
+    words, prefix = at_cursor(tokenizer, text)
+    state = after(model, tokenizer, words, model.initial_state(1))
+    return next_words(model, tokenizer, state, prefix, top, words_only, blocked)
+
+
+def at_cursor(tokenizer: Tokenizer, text: str) -> tuple[list[str], str]:
+    """(The words before the cursor, the first letters of the one that is being typed).
+
+    The cursor is a `|` at the end of the text. Without one, and after white space or punctuation, no word is being
+    typed. A prefix may reach over what would be several words, if a word of the vocabulary begins so: `don'` is that of
+    `don't`.
+    """
+    lines_of(text)  # refuses what is no text
+    before = text.removesuffix(CURSOR)
+    words = words_of(tokenizer, before)
+    if before == text or before[-1:].isspace() or not words:
+        return words, ""
+    typed = tokenizer.words(before.split()[-1])
+    for first in range(len(typed)):
+        prefix = "".join(typed[first:])
+        if any(map(str.isalnum, prefix)) and tokenizer.vocabulary.prefixes.has(prefix):
+            return words[: len(words) - len(typed) + first], prefix
+    return (words[:-1], words[-1]) if any(map(str.isalnum, words[-1])) else (words, "")
+
+
+def next_words(
+    model: NextWordModel[S],
+    tokenizer: Tokenizer,
+    state: S,
+    prefix: str = "",
+    top: int = 10,
+    words_only: bool = False,
+    blocked: Collection[str] = (),
+) -> list[tuple[str, float]]:
+    """(word, probability), likeliest first, of the words that begin with the prefix.
+
+    `words_only` leaves out `<unk>` and `<eos>`, `blocked` the words in it, in any case. The probabilities of the others
+    stay what they are: they are those of the word given what was read, not given the prefix. Raises `SettingsError` for
+    a `top` that is not a whole number of at least 1, and for a string in place of a list of words.
+    """
     require(isinstance(top, Integral) and top >= 1, f"top must be a whole number of at least 1, got {top}")
-    special = [tokenizer.vocabulary.unk_id, tokenizer.vocabulary.eos_id] if words_only else []
-    log_p_V = model.next(read(model, tokenizer, text))[0]
-    ids = [number for number in np.argsort(-log_p_V, kind="stable").tolist() if number not in special][: int(top)]
+    require(not isinstance(blocked, str), "blocked is a list of words, not one string")
+    vocabulary = tokenizer.vocabulary
+    left_out = {number for word in blocked for number in vocabulary.prefixes.written(word).tolist()}
+    if words_only:
+        left_out |= {vocabulary.unk_id, vocabulary.eos_id}
+    log_p_V = model.next(state)[0]
+    candidates = vocabulary.prefixes.ids(folded(tokenizer, prefix)) if prefix else np.arange(len(log_p_V))
+    ranked = candidates[np.argsort(-log_p_V[candidates], kind="stable")].tolist()
+    ids = list(islice((number for number in ranked if number not in left_out), int(top)))
     return list(zip(tokenizer.decode(ids), np.exp(log_p_V[ids]).tolist(), strict=True))
+
+
+def folded(tokenizer: Tokenizer, prefix: str) -> str:
+    """The letters as the tokenizer writes those of a word: composed, and in lower case if it folds case."""
+    return "".join(tokenizer.words(prefix))
+
+
+def blocklist(lines: Iterable[str]) -> frozenset[str]:
+    """The words of a list, one a line; blank lines are none."""
+    return frozenset(filter(None, map(str.strip, lines)))

@@ -15,15 +15,14 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, tee
-from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import require
-from wordtie.inference.frequencies import Frequencies
 from wordtie.inference.surprisal import Reset, WordSurprisal, surprisal
 
 if TYPE_CHECKING:
+    from wordtie.inference.frequencies import Frequencies
     from wordtie.inference.loading import LoadedModel
 
 Values = dict[str, Any]
@@ -219,6 +218,8 @@ def mean_of(rows: Sequence[Values], names: Sequence[str]) -> Values:
     """One row for what several models say of the same word: the mean, and the standard deviation (n - 1) as NAME_sd."""
     if len(rows) == 1:
         return rows[0]
+    from statistics import mean, stdev  # slow to load, and of use here alone
+
     row = dict(rows[0])
     for name in names:
         values = [each[name] for each in rows]

@@ -12,10 +12,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-INT8 = "int8"
-"""`storage` in `config.json` of a model that is stored so."""
-SCALE = ".scale"
-"""`NAME.scale`, shape (R,), lies beside `NAME`, shape (R, C)."""
+from wordtie.runs.layout import SCALE
+
 SMALLEST = 1 << 12
 """Numbers in a tensor; the gain from a smaller one is not worth its error."""
 LARGEST = 127

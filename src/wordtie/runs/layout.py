@@ -28,3 +28,7 @@ NGRAMS, MIXTURE_FOLDER = "ngram", "mixture"
 """Folders in that of a language model: the n-gram model of the same text, and the mixture of both."""
 RECORDS = (SETTINGS, METRICS, RESULT, INVOCATIONS, LIVE_PROGRESS)
 """Beside the model: how it came about."""
+INT8 = "int8"
+"""`storage` in `config.json` of a model whose matrices are stored in 8 bits (`wordtie.runs.eight_bits`)."""
+SCALE = ".scale"
+"""Of such a model, `NAME.scale`, shape (R,), lies beside `NAME`, shape (R, C)."""

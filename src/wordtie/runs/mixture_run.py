@@ -8,7 +8,6 @@ Shapes: P parts, R classes of contexts.
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
@@ -18,15 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from safetensors.torch import load as load_tensors
+from safetensors.numpy import load as load_arrays
 
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import RunFolderError, SettingsError
 from wordtie.models.mixture import Mixture
 from wordtie.models.recent_words import RecentWords, recent_words_of
-from wordtie.runs.checkpoint import save_tensors
 from wordtie.runs.contents import MixtureConfig, check_config
 from wordtie.runs.layout import CONFIG, MANIFEST, MODEL_FILES, PARTS
 from wordtie.runs.run_folder import (
@@ -62,6 +59,10 @@ def write_mixture(
 
     `link`: parts of one run folder take their space once; no file of a model is ever changed in place.
     """
+    import torch
+
+    from wordtie.runs.checkpoint import save_tensors
+
     with saving(folder):
         names = [_copied(part, folder / PARTS, same_file if link else shutil.copy) for part in parts]
     tensors = {"weights": torch.from_numpy(mixture.weights_RP)}
@@ -85,7 +86,7 @@ def understand_mixture(stored: StoredModel) -> SavedMixture:
             if file_sha256(part / MANIFEST) != name:
                 raise RunFolderError(f"{part / MANIFEST}: is of another model: take the mixture from a copy")
             parts.append(open_stored(part, *MIXED))
-        weights = load_tensors(bytes(stored.content))["weights"].numpy()
+        weights = load_arrays(bytes(stored.content))["weights"]
     except OSError as error:
         raise RunFolderError(f"{part}: a part is missing ({error.strerror}): restore it from a copy") from error
     except SettingsError as error:
@@ -93,15 +94,6 @@ def understand_mixture(stored: StoredModel) -> SavedMixture:
     except (KeyError, TypeError) as error:
         raise RunFolderError(f"{stored.folder / CONFIG}: does not say what is mixed: update wordtie") from error
     return SavedMixture(parts, weights, recent)
-
-
-def is_mixture_of(folder: Path, part: Path) -> bool:
-    """Whether the folder holds a mixture whose first part is the model that `part` holds now."""
-    try:
-        parts = json.loads((folder / CONFIG).read_bytes())["parts"]
-        return bool(parts[0] == file_sha256(part / MANIFEST))
-    except (OSError, ValueError, TypeError, KeyError, IndexError):
-        return False
 
 
 def _copied(part: Path, folder: Path, copy: Callable[[Path, Path], object]) -> str:

@@ -14,21 +14,18 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, get_args
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args
 
 from wordtie import __version__
 from wordtie.config import Settings, from_dict, to_dict
 from wordtie.config.paths import path_of
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import RunFolderError, SettingsError
-from wordtie.runs.checkpoint import save_tensors
 from wordtie.runs.contents import VERSION, Config, NewerFormatError, Stored, check_config, parse_kind
-from wordtie.runs.eight_bits import INT8, dequantise, quantise
 from wordtie.runs.layout import (
     CHECKPOINT,
     CONFIG,
+    INT8,
     INVOCATIONS,
     MANIFEST,
     MIXTURE_FOLDER,
@@ -43,10 +40,14 @@ from wordtie.runs.layout import (
     SETTINGS,
     TOKENIZER,
 )
-from wordtie.runs.parameters import Shape, check_numbers, check_tensors, language_model_shapes, parse_tensors
 from wordtie.runs.sealed import finish_publishing, publish, read_model_files
 from wordtie.storage.atomic import file_sha256, remove_leftovers, saving, stage_prefix
 from wordtie.storage.lock import LOCK, hold, open_lock, release
+
+if TYPE_CHECKING:  # commands on a short text read a model without torch
+    from torch import Tensor
+
+    from wordtie.runs.parameters import Shape
 
 LANGUAGE_MODEL, WORD2VEC, TRANSLATION = "language_model", "word2vec", "translation"
 Mode: TypeAlias = Literal["new", "resume", "overwrite"]
@@ -106,6 +107,8 @@ class Savable(Protocol):
 
 def write_language_model(folder: Path, model: SavedModel, eight_bits: bool = False) -> None:
     """Write the model and its seal; `eight_bits`: matrices in a quarter of the bytes. Raises `SaveError`."""
+    from wordtie.runs.eight_bits import quantise
+
     words = len(model.tokenizer.vocabulary)
     config = {"words": words, "settings": to_dict(model.settings), "texts": dict(model.texts)}
     if model.imported:
@@ -123,6 +126,8 @@ def read_language_model(folder: Path) -> SavedModel:
 
 def understand_language_model(stored: StoredModel) -> SavedModel:
     """The language model of a run folder of this kind. Raises `RunFolderError`."""
+    from wordtie.runs.parameters import language_model_shapes
+
     config, tensors, folder = trained_config(stored), read_tensors(stored), stored.folder
     settings = read_settings(config, folder)
     if "storage" in config:
@@ -132,6 +137,8 @@ def understand_language_model(stored: StoredModel) -> SavedModel:
 
 
 def _in_fp32(tensors: dict[str, Tensor], storage: str, folder: Path) -> dict[str, Tensor]:
+    from wordtie.runs.eight_bits import dequantise
+
     with sound(folder / CONFIG):
         if storage != INT8:
             raise NewerFormatError(f"storage is {storage!r:.20}, which this wordtie does not know")
@@ -147,12 +154,16 @@ def trained_config(stored: SealedModel) -> Config:
 
 def read_tensors(stored: SealedModel) -> dict[str, Tensor]:
     """The numbers of a model that is stored as safetensors. Raises `RunFolderError`."""
+    from wordtie.runs.parameters import parse_tensors
+
     with sound(stored.folder / MODEL):
         return parse_tensors(bytes(stored.content))
 
 
 def check_fits(folder: Path, tensors: Mapping[str, Tensor], expected: Callable[[], Mapping[str, Shape]]) -> None:
     """Raise `RunFolderError` if the tensors are not the parameters that the config asks for."""
+    from wordtie.runs.parameters import check_numbers, check_tensors
+
     try:
         check_tensors(tensors, expected())
     except ValueError as error:
@@ -165,6 +176,8 @@ def write_model(
     folder: Path, kind: str, config: dict[str, Any], tensors: dict[str, Tensor], tokenizer: Savable
 ) -> None:
     """Write config, model, tokenizer, then the manifest. Raises `SaveError`."""
+    from wordtie.runs.checkpoint import save_tensors
+
     write_sealed(folder, kind, config, partial(save_tensors, tensors, metadata={"format": "pt"}), tokenizer)
 
 
@@ -246,6 +259,15 @@ def read_settings(config: Mapping[str, Any], folder: Path) -> Settings:
     except SettingsError as error:
         hint = "update wordtie" if str(error).startswith("unknown") else "restore it from a copy"
         raise RunFolderError(f"{folder / CONFIG}: {error}: {hint}") from error
+
+
+def is_mixture_of(folder: Path, part: Path) -> bool:
+    """Whether the folder holds a mixture whose first part is the model that `part` holds now."""
+    try:
+        parts = json.loads((folder / CONFIG).read_bytes())["parts"]
+        return bool(parts[0] == file_sha256(part / MANIFEST))
+    except (OSError, ValueError, TypeError, KeyError, IndexError):
+        return False
 
 
 @contextmanager

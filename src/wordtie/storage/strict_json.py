@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 import reprlib
 import types
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
@@ -24,6 +25,7 @@ MOST_DEPTH = 32
 """Lists and objects inside one another."""
 MOST_DIGITS = 19
 """Of a whole number: it fits 64 bits, or nearly so."""
+LONG_NUMBER = re.compile(rf"[0-9]{{{MOST_DIGITS + 1}}}")
 T = TypeVar("T")
 
 
@@ -57,8 +59,9 @@ def parse(data: bytes | str, most_bytes: int = MOST_BYTES, infinity: bool = Fals
 
     try:
         text = data if isinstance(data, str) else data.decode("utf-8")
+        integer = _integer if LONG_NUMBER.search(text) else None  # slow, where there are tens of thousands
         value = json.loads(
-            text, object_pairs_hook=_object, parse_int=_integer, parse_float=_finite, parse_constant=constant
+            text, object_pairs_hook=_object, parse_int=integer, parse_float=_finite, parse_constant=constant
         )
     except RecursionError as error:
         raise JsonError(f"nested deeper than {MOST_DEPTH} levels") from error
@@ -115,6 +118,8 @@ def _check(value: Any, hint: Any, name: str) -> None:
         for number, each in enumerate(value):
             _check(each, parts[0], f"{name}[{number}]")
     elif origin is dict and isinstance(value, dict):
+        if parts[1] in (int, str) and all(type(each) is parts[1] for each in value.values()):
+            return  # a vocabulary has tens of thousands
         for key, each in value.items():
             _check(each, parts[1], f"{name}.{key}".lstrip("."))
     elif origin in (Union, types.UnionType) and not isinstance(value, dict | list):

@@ -1,0 +1,174 @@
+"""Dictionaries for keyboards that take no network: words with their frequencies, and which word follows which.
+
+LatinIME, the keyboard of Android (AOSP) and its relatives, compiles a `.combined` text: f is a probability on a scale
+where 255 is 1, and each step below divides by 1.15. A bigram line has the f of a word after the one above it. f 0 marks
+a word that is never suggested and is no typing error.
+
+    dictionary=main:en,locale=en,description=...,date=...,version=1
+     word=sample,f=200
+      bigram=wordlist,f=243
+
+Keyman compiles a table of words and counts, with a tab between. A line that begins with # is a comment.
+
+Both hold words with a letter in them: no punctuation, numbers, `<unk>` or `<eos>`.
+
+Shapes: B contexts side by side, V words of the vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordtie.config.paths import path_of
+from wordtie.data.vocabulary import EOS, UNK, Vocabulary
+from wordtie.errors import DataError, RunFolderError, require
+from wordtie.inference.frequencies import Frequencies
+from wordtie.inference.loading import LoadedModel
+from wordtie.models.next_word import Nats
+from wordtie.storage.atomic import write_text
+
+STEP = 1.15
+"""Between two values of f."""
+CERTAIN, RAREST = 255, 1
+"""f of a probability of 1, and the lowest that is suggested."""
+BLOCKED = 0
+LONGEST = 47
+"""Letters of a word in LatinIME."""
+PER = 10_000_000
+"""Words of an imagined text in which a word that is hardly ever predicted still has a count of 1."""
+CONTEXTS_AT_ONCE = 32
+ZIPF = 2.7
+"""The share of the word of rank r falls as 1 / (r + ZIPF) (Mandelbrot 1953)."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A word, how probable it is, and the likeliest words after it with their probabilities, likeliest first."""
+
+    word: str
+    p: float
+    bigrams: Sequence[tuple[str, float]] = ()
+
+
+def entries(
+    model: LoadedModel,
+    frequencies: Frequencies | None = None,
+    words: int | None = None,
+    bigrams: int = 0,
+    contexts: int = 2000,
+) -> list[Entry]:
+    """The words of a model, the most probable first: all or so many.
+
+    With frequencies, p is the share of the word in the text that was counted, every word counted once more. Without, it
+    is the mean of the model's predictions after the first `contexts` words of its vocabulary, the most frequent ones,
+    each with the share that Zipf's law gives it. `bigrams`: how many of the likeliest words after each of these words;
+    p of one is the model's prediction after the word at the start of a sentence.
+
+    Raises `SettingsError` for fewer than one context.
+    """
+    require(contexts >= 1, f"there must be at least one context, got {contexts}")
+    vocabulary = model.tokenizer.vocabulary
+    chosen = [number for number, word in enumerate(vocabulary.words) if is_word(word)]
+    after: dict[int, list[tuple[str, float]]] = {}
+    mean_V = np.zeros(len(vocabulary))
+    if frequencies is None or bigrams:
+        before = [number for number in range(len(vocabulary)) if vocabulary.words[number] not in (UNK, EOS)][:contexts]
+        share = 1 / (np.arange(len(before)) + 1 + ZIPF)
+        for first, p_BV in _predictions(model, before):
+            here = before[first : first + len(p_BV)]
+            mean_V += share[first : first + len(p_BV)] / share.sum() @ p_BV
+            for number, p_V in zip(here, p_BV, strict=True):
+                after[number] = _likeliest(vocabulary, chosen, p_V, bigrams)
+    p_V = mean_V if frequencies is None else _shares(vocabulary, frequencies)
+    chosen = sorted(chosen, key=lambda number: -p_V[number])[:words]
+    kept = {vocabulary.words[number] for number in chosen}
+    return [
+        Entry(
+            vocabulary.words[number],
+            float(p_V[number]),
+            [each for each in after.get(number, []) if each[0] in kept],
+        )
+        for number in chosen
+    ]
+
+
+def is_word(word: str) -> bool:
+    """Whether a dictionary has a place for it: it has a letter, is not too long, and the files can hold it."""
+    separates = any(mark in word for mark in ",=\t") or word.startswith("#")
+    return word not in (UNK, EOS) and any(map(str.isalpha, word)) and len(word) <= LONGEST and not separates
+
+
+def frequency(p: float) -> int:
+    """f of LatinIME, at least 1.
+
+    >>> frequency(1.0), frequency(1 / 1.15), frequency(0.001), frequency(0.0)
+    (255, 254, 206, 1)
+    """
+    return RAREST if p <= 0 else max(RAREST, min(CERTAIN, CERTAIN + round(math.log(p) / math.log(STEP))))
+
+
+def write_latinime(
+    model_entries: Sequence[Entry], out: str | Path, locale: str, blocked: Collection[str] = (), overwrite: bool = False
+) -> Path:
+    """A `.combined` file; words that are blocked have an f of 0 and are no bigrams.
+
+    Raises `SettingsError` for a locale with other characters than letters, digits, `_` and `-`, `RunFolderError` if the
+    file exists and `overwrite` is not given, `SaveError` if it cannot be written.
+    """
+    plain = all(part.isalnum() for part in locale.replace("-", "_").split("_"))
+    require(plain, f"a locale is like en or en_US, got {locale!r}")
+    folded = {word.casefold() for word in blocked}
+    lines = [f"dictionary=main:{locale.lower()},locale={locale},description=made by wordtie,date=0,version=1"]
+    for entry in model_entries:
+        hidden = entry.word.casefold() in folded
+        lines.append(f" word={entry.word},f={BLOCKED if hidden else frequency(entry.p)}")
+        shown = [] if hidden else [each for each in entry.bigrams if each[0].casefold() not in folded]
+        lines += [f"  bigram={word},f={frequency(p)}" for word, p in shown]
+    return _write(out, lines, overwrite)
+
+
+def write_keyman(
+    model_entries: Sequence[Entry], out: str | Path, blocked: Collection[str] = (), overwrite: bool = False
+) -> Path:
+    """A word list: word and count in ten million words, without those that are blocked.
+
+    Raises `RunFolderError` and `SaveError` as `write_latinime`.
+    """
+    folded = {word.casefold() for word in blocked}
+    shown = (entry for entry in model_entries if entry.word.casefold() not in folded)
+    return _write(out, [f"{entry.word}\t{max(1, round(entry.p * PER))}" for entry in shown], overwrite)
+
+
+def _write(out: str | Path, lines: Sequence[str], overwrite: bool) -> Path:
+    path = path_of(out)
+    if path.exists() and not overwrite:
+        raise RunFolderError(f"{path}: is there already: --overwrite replaces it")
+    write_text(path, "".join(f"{line}\n" for line in lines))
+    return path
+
+
+def _predictions(model: LoadedModel, words: Sequence[int]) -> Iterator[tuple[int, Nats]]:
+    """(Number of the first, p of every word after each of these at the start of a sentence, (B, V)), some at a time."""
+    for first in range(0, len(words), CONTEXTS_AT_ONCE):
+        here = np.array([words[first : first + CONTEXTS_AT_ONCE]])
+        state = model.model.advance(here, model.model.initial_state(here.shape[1]))
+        yield first, np.exp(model.model.next(state).astype(np.float64))
+
+
+def _likeliest(vocabulary: Vocabulary, chosen: list[int], p_V: Nats, count: int) -> list[tuple[str, float]]:
+    ids = np.array(chosen)
+    best = ids[np.argsort(-p_V[ids], kind="stable")[:count]]
+    return [(vocabulary.words[number], float(p_V[number])) for number in best.tolist()]
+
+
+def _shares(vocabulary: Vocabulary, frequencies: Frequencies) -> NDArray[np.float64]:
+    """Of each word; raises `DataError` if none was counted."""
+    if not any(word in frequencies.counts for word in vocabulary.words):
+        raise DataError("the counts have none of the model's words: give those of a text in its language")
+    return np.array([10 ** frequencies.of(word) / 1e6 for word in vocabulary.words])

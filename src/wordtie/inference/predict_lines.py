@@ -1,0 +1,117 @@
+"""Next words for one text after another, as a keyboard or an editor asks for them while someone types.
+
+The model is opened once. If a text begins with the last one, only what follows is read:
+
+    answer = NextWords(model, Options(top=3))
+    answer("the president of"), answer("the president of the uni|")
+
+`answers` takes lines, plain or JSON, and gives a line or several for each, before it takes the next.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from wordtie.data.reading import decoded
+from wordtie.errors import DataError, WordtieError, did_you_mean
+from wordtie.inference.predict import after, at_cursor, next_words
+from wordtie.storage.strict_json import JsonError, conform, parse
+
+if TYPE_CHECKING:
+    from wordtie.inference.loading import LoadedModel
+
+
+@dataclass(frozen=True)
+class Options:
+    """Those of `wordtie.inference.predict.next_words`."""
+
+    top: int = 10
+    words_only: bool = False
+    blocked: Collection[str] = field(default_factory=frozenset)
+
+
+class _Optional(TypedDict, total=False):
+    top: int
+    words_only: bool
+    blocked: list[str]
+    id: Any
+
+
+class Request(_Optional):
+    """A line of JSON: a text, and what is to be otherwise than the command line says. `id` comes back in the answer."""
+
+    text: str
+
+
+class NextWords:
+    """Answers texts one by one, and keeps the state after the last."""
+
+    def __init__(self, model: LoadedModel, options: Options) -> None:
+        self.model = model
+        self.options = options
+        self._words: list[str] = []
+        self._state = model.start()
+
+    def __call__(self, text: str, options: Options | None = None) -> list[tuple[str, float]]:
+        """What `LoadedModel.predict` gives for the text."""
+        asked = self.options if options is None else options
+        model, tokenizer = self.model.model, self.model.tokenizer
+        words, prefix = at_cursor(tokenizer, text)
+        known = len(self._words)
+        if words[:known] == self._words:
+            self._state = after(model, tokenizer, words[known:], self._state)
+        else:
+            self._state = after(model, tokenizer, words, self.model.start())
+        self._words = words
+        return next_words(model, tokenizer, self._state, prefix, asked.top, asked.words_only, asked.blocked)
+
+
+def answers(next_words_of: NextWords, lines: Iterable[bytes], name: str, as_json: bool) -> Iterator[str]:
+    """An answer for each line of UTF-8, whole, as soon as the line is there.
+
+    Of a plain line, word and probability, with a tab between, a line each, and a blank line. Of JSON, an object:
+    `{"words": [{"word": ..., "probability": ...}, ...]}`, or `{"error": ...}`. A line that cannot be answered does not
+    keep the next from being answered; a plain one has an answer without words, after `error: ...`.
+    """
+    for number, raw in enumerate(lines, 1):
+        line = b""
+        given: dict[str, Any] = {}
+        try:
+            line = raw.removesuffix(b"\n").removesuffix(b"\r")
+            text, options = decoded(line, name, number, begins=number == 1), next_words_of.options
+            if as_json:
+                request = _request(text, f"{name}, line {number}")
+                given = {"id": request["id"]} if "id" in request else {}
+                text, options = request["text"], _options(request, options)
+            found = next_words_of(text, options)
+        except WordtieError as error:
+            yield json.dumps({**given, "error": str(error)}, ensure_ascii=False) if as_json else f"error: {error}\n"
+            continue
+        if as_json:
+            words = [{"word": word, "probability": probability} for word, probability in found]
+            yield json.dumps({**given, "words": words}, ensure_ascii=False)
+        else:
+            yield "".join(f"{word}\t{probability:.6f}\n" for word, probability in found)
+
+
+def _request(text: str, where: str) -> Request:
+    """Raises `DataError`."""
+    hint = 'write {"text": "the peo|"}'
+    try:
+        request = conform(parse(text), Request)
+    except JsonError as error:
+        raise DataError(f"{where}: {error}: {hint}") from error
+    for key in request:
+        if key not in Request.__annotations__:
+            raise DataError(f"{where}: unknown key {key:.40}{did_you_mean(key, Request.__annotations__)}")
+    return request
+
+
+def _options(request: Request, options: Options) -> Options:
+    """Those of the request in place of the others; words that it blocks are blocked beside them."""
+    blocked = [*options.blocked, *request.get("blocked", ())]
+    top, words_only = request.get("top", options.top), request.get("words_only", options.words_only)
+    return replace(options, top=top, words_only=words_only, blocked=blocked)

@@ -1,0 +1,130 @@
+"""Dictionaries for keyboards, read back by the rules of their formats."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from tests.commands import SMALL, Capture, output, small_text
+from tests.inference.hand_made import hand_made, p
+from wordtie import cli
+from wordtie.errors import DataError, RunFolderError, SettingsError
+from wordtie.export.dictionaries import entries, frequency, is_word, write_keyman, write_latinime
+from wordtie.inference.frequencies import Frequencies
+
+COUNTS = Frequencies({"the": 70, "cat": 20, "sat": 5})
+
+
+def read_combined(path: Path) -> tuple[dict[str, str], dict[str, tuple[int, dict[str, int]]]]:
+    """(header, f and bigrams of each word)."""
+    header, *lines = path.read_text(encoding="utf-8").splitlines()
+    words: dict[str, tuple[int, dict[str, int]]] = {}
+    word = ""
+    for line in lines:
+        fields = dict(each.split("=") for each in line.strip().split(","))
+        if line.startswith("  "):
+            words[word][1][fields["bigram"]] = int(fields["f"])
+        else:
+            assert line.startswith(" word=")
+            word = fields["word"]
+            assert word not in words
+            words[word] = int(fields["f"]), {}
+    return dict(each.split("=") for each in header.split(",")), words
+
+
+def test_f_is_a_logarithm_of_base_1_15() -> None:
+    for f in (255, 200, 100, 2):
+        assert frequency(1.15 ** (f - 255)) == f
+    assert [frequency(p) for p in (2.0, 1e-30, 0.0)] == [255, 1, 1]
+
+
+def test_words_and_bigrams_for_latinime(tmp_path: Path) -> None:
+    """A mark, `<unk>` and `<eos>` are no words; p of a bigram is what the model says after the word."""
+    out = write_latinime(entries(hand_made(), COUNTS, bigrams=2), tmp_path / "en.combined", "en_GB")
+    header, words = read_combined(out)
+    assert (header["dictionary"], header["locale"]) == ("main:en_gb", "en_GB")
+    assert list(words) == ["the", "cat", "sat"]
+    counted = 70 + 20 + 5 + 3  # each once more
+    for word, count in (("the", 71), ("cat", 21), ("sat", 6)):
+        assert words[word][0] == round(255 + math.log(count / counted) / math.log(1.15))
+    expected = {"cat": p("the", "cat"), "sat": p("the", "sat")}
+    assert words["the"][1] == {word: round(255 + math.log(each) / math.log(1.15)) for word, each in expected.items()}
+
+
+def test_without_counts_words_are_weighted_by_what_the_model_expects() -> None:
+    """The vocabulary is in falling order of frequency, so that Zipf's law gives each context its share."""
+    model = hand_made()
+    contexts = ["the", "cat", "sat", ".", ","]
+    share = [1 / (rank + 2.7) for rank in range(1, 6)]
+    for entry in (found := entries(model)):
+        expected = sum(each * float(p(word, entry.word)) for each, word in zip(share, contexts, strict=True)) / sum(
+            share
+        )
+        assert entry.p == pytest.approx(expected)
+    assert [entry.p for entry in found] == sorted((entry.p for entry in found), reverse=True)
+    the = next(entry for entry in entries(model, contexts=1) if entry.word == "cat")
+    assert the.p == pytest.approx(float(p("the", "cat")))
+
+
+def test_words_that_are_blocked_or_left_out(tmp_path: Path) -> None:
+    _, words = read_combined(
+        write_latinime(entries(hand_made(), COUNTS, bigrams=3), tmp_path / "a", "en", blocked=["CAT"])
+    )
+    assert words["cat"] == (0, {})
+    assert "cat" not in words["the"][1]
+    two = entries(hand_made(), COUNTS, words=2, bigrams=3)
+    assert [entry.word for entry in two] == ["the", "cat"]
+    assert {word for entry in two for word, _ in entry.bigrams} <= {"the", "cat"}
+    out = write_keyman(two, tmp_path / "list.tsv", blocked=["The"])
+    assert [line.split("\t")[0] for line in out.read_text().splitlines()] == ["cat"]
+
+
+def test_counts_for_keyman(tmp_path: Path) -> None:
+    out = write_keyman(entries(hand_made(), COUNTS), tmp_path / "list.tsv")
+    rows = [line.split("\t") for line in out.read_text(encoding="utf-8").splitlines()]
+    assert rows == [[word, str(round(count / 98 * 1e7))] for word, count in (("the", 71), ("cat", 21), ("sat", 6))]
+
+
+@pytest.mark.parametrize("word", ["<unk>", "<eos>", ".", "1,000", "3rd,", "a=b", "#tag", "x" * 48])
+def test_what_is_no_word(word: str) -> None:
+    assert not is_word(word)
+    assert is_word("don't")
+    assert is_word("3rd")
+
+
+def test_mistakes(tmp_path: Path) -> None:
+    found = entries(hand_made(), COUNTS)
+    write_keyman(found, tmp_path / "list")
+    with pytest.raises(RunFolderError, match="--overwrite replaces it"):
+        write_keyman(found, tmp_path / "list")
+    with pytest.raises(SettingsError, match="a locale is like en"):
+        write_latinime(found, tmp_path / "a", "en,US")
+    with pytest.raises(SettingsError, match="at least one context"):
+        entries(hand_made(), contexts=0)
+    with pytest.raises(DataError, match="none of the model's words"):
+        entries(hand_made(), Frequencies({"zebra": 3}))
+
+
+def test_the_commands(own_folder: Path, capsys: Capture) -> None:
+    text = small_text(own_folder / "text")
+    assert cli.main(["train", str(text), "--out", "run", *SMALL]) == 0
+    Path("blocked.txt").write_text("dog\n")
+    common = ["--blocked", "blocked.txt", "--overwrite"]
+    assert output(["export", "latinime", "run", "a.combined", "--locale", "en", *common], capsys) == "a.combined\n"
+    _, words = read_combined(Path("a.combined"))
+    assert words["dog"][0] == 0
+    assert max(words, key=lambda word: words[word][0]) == "the"
+    assert words["the"][1]
+    assert output(["export", "keyman", "run", "list.tsv", *common], capsys) == "list.tsv\n"
+    counts = dict(line.split("\t") for line in Path("list.tsv").read_text().splitlines())
+    assert "dog" not in counts
+    assert int(counts["the"]) == max(map(int, counts.values()))
+    Path("counts.csv").write_text("word,count\nmat,90\nthe,10\n")
+    assert cli.main(["export", "keyman", "run", "list.tsv", "--frequencies", "counts.csv", *common]) == 0
+    assert Path("list.tsv").read_text().startswith("mat\t")
+    (text / "train.txt").unlink()
+    capsys.readouterr()
+    assert cli.main(["export", "keyman", "run", "list.tsv", *common]) == 0
+    assert "note: weighted by the model's predictions: " in capsys.readouterr().err
