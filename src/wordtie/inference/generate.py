@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import reprlib
 import sys
-from collections.abc import Iterable, Iterator
 from numbers import Integral, Real
 from typing import Any
 
@@ -38,7 +37,7 @@ def generate(
         word = writing.draw(model.next(state)[0])
         written.append(tokenizer.vocabulary.words[word])
         state = model.advance(np.array([[word]]), state)
-    return "".join(spaced(written))
+    return "".join(map(Spaces().before, written))
 
 
 class Writing:
@@ -68,16 +67,22 @@ class Writing:
         return int(torch.multinomial(shares, 1, generator=self.generator))
 
 
-def spaced(words: Iterable[str]) -> Iterator[str]:
-    """Each word with the blank or the line ends before it: joined they are the text, which has no empty ends.
+class Spaces:
+    """What stands between words as they are written: blanks and line ends, and neither at the ends of the text.
 
-    >>> "".join(spaced(["<eos>", "a", "cat", "<eos>", "<eos>", "sat", "<eos>"]))
-    'a cat\\n\\nsat'
+    >>> spaces = Spaces()
+    >>> [spaces.before(word) for word in ["<eos>", "a", "cat", "<eos>", "<eos>", "sat", "<eos>"]]
+    ['', 'a', ' cat', '', '', '\\n\\nsat', '']
     """
-    started, ends = False, 0
-    for word in words:
+
+    def __init__(self) -> None:
+        self._started, self._ends = False, 0
+
+    def before(self, word: str) -> str:
+        """The next word with what stands before it; of `<eos>` nothing yet."""
         if word == EOS:
-            ends += started
-            continue
-        yield ("\n" * ends or " " * started) + word
-        started, ends = True, 0
+            self._ends += self._started
+            return ""
+        text = ("\n" * self._ends or " " * self._started) + word
+        self._started, self._ends = True, 0
+        return text

@@ -28,7 +28,9 @@ def join(states: Sequence[Any]) -> Any | None:
     if isinstance(first, Memory):
         if len({each.ids_BM.shape[1:] + each.query_BME.shape[2:] for each in states}) > 1:
             return None
-        return Memory(*(np.concatenate(parts) for parts in zip(*((m.ids_BM, m.query_BME) for m in states), strict=True)))
+        return Memory(
+            *(np.concatenate(parts) for parts in zip(*((m.ids_BM, m.query_BME) for m in states), strict=True))
+        )
     if isinstance(first, tuple):
         parts = [join(parts) for parts in zip(*states, strict=True)]
         return None if any(part is None for part in parts) else tuple(parts)

@@ -4,8 +4,9 @@ Nobody waits for company: whatever has come in while the last batch was computed
 has the model to itself, and the more clients there are, the larger the batches.
 
 There are three kinds of work. A *score* is the surprisal of texts, a *next* the distribution after a context, and
-*writing* draws one word after another. In each round the thread does some of each, a bounded number of tokens and one
-word of every writing, so that a long text or a long writing holds nobody else up. Work whose client has left is dropped.
+*writing* draws one word after another. In each round the thread does some of each: a bounded number of tokens, and one
+word of every writing. So a long text or a long writing holds nobody else up. Work that nobody waits for any more is
+dropped.
 
 Shapes: T steps, B streams, V words.
 """
@@ -78,7 +79,7 @@ class _Next(_Work[Any]):
 class _Write(_Work[None]):
     words: int
     draw: Callable[[Floats], int]
-    written: asyncio.Queue[int | None | BaseException]
+    written: asyncio.Queue[int | BaseException | None]
 
 
 @dataclass
@@ -281,7 +282,7 @@ class _Answers:
         """The result, or the exception."""
         self._call(answer, partial(_settle, answer, found))
 
-    def tell(self, work: _Write, word: int | None | BaseException) -> None:
+    def tell(self, work: _Write, word: int | BaseException | None) -> None:
         """The next word of a writing."""
         self._call(work.answer, partial(work.written.put_nowait, word))
 
