@@ -25,7 +25,7 @@ from wordtie.inference.loading import LoadedModel
 from wordtie.serve.app import create_app
 from wordtie.serve.batcher import Batcher
 from wordtie.serve.observe import Metrics, log, log_to_stderr
-from wordtie.serve.served import Models
+from wordtie.serve.served import Models, names_of
 
 SECONDS_FOR_HEADERS = 10.0
 SECONDS_IDLE = 30
@@ -60,8 +60,32 @@ class ServeSettings:
                 f"a token is {SHORTEST_TOKEN} or more letters, digits, - or _")  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A server with its models open, which listens."""
+
+    server: uvicorn.Server
+    listening: socket.socket
+    url: str
+    """What to open in a browser, with the token."""
+
+    def run(self) -> None:
+        """Answer until a signal comes, or `server.should_exit`."""
+        self.server.run(sockets=[self.listening])
+
+
 def serve(runs: Sequence[str], settings: ServeSettings) -> None:
     """Open the models and answer until a signal comes. Raises `RunFolderError`, `SettingsError`, `UsageError`."""
+    prepared = prepare(runs, settings)
+    log_to_stderr()
+    tell(f"wordtie: open {prepared.url}")
+    log("start", port=prepared.listening.getsockname()[1], models=list(names_of(runs)))
+    prepared.run()
+    log("stop")
+
+
+def prepare(runs: Sequence[str], settings: ServeSettings) -> Prepared:
+    """Open the models and listen. Raises `RunFolderError`, `SettingsError`, `UsageError`."""
     loopback = is_loopback(settings.host)
     token = settings.token or (None if loopback else secrets.token_urlsafe(24))
     metrics = Metrics()
@@ -74,10 +98,7 @@ def serve(runs: Sequence[str], settings: ServeSettings) -> None:
         require(Path(place).is_dir(), f"{place}: no such folder of runs")
     app = create_app(models, metrics, settings.watched, token, loopback, settings.seconds)
     listening = listen(settings.host, settings.port)
-    log_to_stderr()
-    port = listening.getsockname()[1]
-    tell(f"wordtie: open {address(settings.host, port)}{'' if token is None else f'#token={token}'}")
-    log("start", port=port, models=[name for name, _ in models])
+    url = address(settings.host, listening.getsockname()[1]) + ("" if token is None else f"#token={token}")
     config = uvicorn.Config(
         app,
         http=PatientProtocol,
@@ -91,8 +112,7 @@ def serve(runs: Sequence[str], settings: ServeSettings) -> None:
         timeout_graceful_shutdown=int(settings.seconds) + 1,
         limit_concurrency=MOST_CONNECTIONS,
     )
-    uvicorn.Server(config).run(sockets=[listening])
-    log("stop")
+    return Prepared(uvicorn.Server(config), listening, url)
 
 
 def observe(metrics: Metrics, name: str, kind: str, size: int) -> None:
