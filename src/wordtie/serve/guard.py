@@ -38,6 +38,12 @@ OPEN = {"/", "/health", "/ready", "/openapi.json"}
 FILES = "/page/"
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 SECONDS_FOR_BODY = 10.0
+MOST_DISCARDED = 16 * MOST_BYTES
+"""Of a body that is too long."""
+TOO_LONG = f"the body has more than {MOST_BYTES:,} bytes"
+CLOSE = [(b"connection", b"close")]
+LEFT = 499
+"""The status of a request whose client has left, in logs and metrics."""
 UNKNOWN = "unknown path"
 
 
@@ -64,7 +70,7 @@ class Guard:
             if body is not None:
                 await self._answer(exchange, body, receive)
         except asyncio.CancelledError:
-            exchange.status = exchange.status or 499  # the client has left
+            exchange.status = exchange.status or LEFT
             raise
         finally:
             exchange.note()
@@ -82,28 +88,30 @@ class Guard:
                 await exchange.refuse(401, "send the server's token: Authorization: Bearer TOKEN", more)
                 return None
         length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length[:20]) > MOST_BYTES:
-            await exchange.refuse(413, f"the body has more than {MOST_BYTES:,} bytes", [(b"connection", b"close")])
+        if not length.isdigit() or int(length[:20]) > MOST_DISCARDED:
+            await exchange.refuse(413, TOO_LONG, CLOSE)
             return None
         return await self._body(exchange, receive)
 
     async def _body(self, exchange: Exchange, receive: Receive) -> bytes | None:
-        parts, size, more = [], 0, True
+        """As `_admit`. A body that is a little too long is read to its end: many clients look for an answer then."""
+        parts: list[bytes] = []
+        size, more = 0, True
         try:
             async with asyncio.timeout(SECONDS_FOR_BODY):
-                while more:
+                while more and size <= MOST_DISCARDED:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        exchange.status = 499
+                        exchange.status = LEFT
                         return None
-                    parts.append(message.get("body", b""))
-                    size, more = size + len(parts[-1]), message.get("more_body", False)
-                    if size > MOST_BYTES:
-                        text = f"the body has more than {MOST_BYTES:,} bytes"
-                        await exchange.refuse(413, text, [(b"connection", b"close")])
-                        return None
+                    more = message.get("more_body", False)
+                    size += len(message.get("body", b""))
+                    parts = [*parts, message.get("body", b"")] if size <= MOST_BYTES else []
         except TimeoutError:
-            await exchange.refuse(408, "the body did not arrive in time", [(b"connection", b"close")])
+            await exchange.refuse(408, "the body did not arrive in time", CLOSE)
+            return None
+        if size > MOST_BYTES:
+            await exchange.refuse(413, TOO_LONG, CLOSE)
             return None
         return b"".join(parts)
 

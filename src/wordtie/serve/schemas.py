@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 MOST_CHARACTERS = 20_000
 """Of a text: about ten pages."""
@@ -16,9 +16,16 @@ MOST_HYPOTHESES, MOST_OF_EACH = 500, 1_000
 MOST_BYTES = 1 << 20
 """Of the body of a request."""
 
+
+def _whole(value: object) -> object:
+    """5.0 is a whole number in JSON."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 Text: TypeAlias = Annotated[str, Field(max_length=MOST_CHARACTERS)]
 ModelName: TypeAlias = Annotated[str | None, Field(max_length=200, description="Which model; the first if left out.")]
-Top: TypeAlias = Annotated[int, Field(ge=1, le=100, description="How many words.")]
+Whole: TypeAlias = Annotated[int, BeforeValidator(_whole)]
+Top: TypeAlias = Annotated[Whole, Field(ge=1, le=100, description="How many words.")]
 Side: TypeAlias = Literal["input", "output", "tied"]
 
 
@@ -137,9 +144,9 @@ class GenerateAsked(_Asked):
     model_config = _example(prompt="The people of the United", words=20, temperature=0.8, seed=1)
 
     prompt: Text = ""
-    words: Annotated[int, Field(ge=0, le=1000)] = 50
+    words: Annotated[Whole, Field(ge=0, le=1000)] = 50
     temperature: Annotated[float, Field(gt=0, le=100)] = 1.0
-    seed: Annotated[int | None, Field(ge=0, lt=1 << 53, description="For the same text again.")] = None
+    seed: Annotated[Whole | None, Field(ge=0, lt=1 << 53, description="For the same text again.")] = None
 
 
 class NeighboursAsked(_Asked):

@@ -80,8 +80,10 @@ def serve(runs: Sequence[str], settings: ServeSettings) -> None:
     log_to_stderr()
     tell(f"wordtie: open {prepared.url}")
     log("start", port=prepared.listening.getsockname()[1], models=list(names_of(runs)))
-    prepared.run()
-    log("stop")
+    try:
+        prepared.run()
+    finally:  # uvicorn raises the signal again that has stopped it
+        log("stop")
 
 
 def prepare(runs: Sequence[str], settings: ServeSettings) -> Prepared:
