@@ -15,8 +15,8 @@ import pytest
 from tests.serve.client import Running
 
 pytest.importorskip("schemathesis", reason="Schemathesis is not installed")
-CASES = os.environ.get("WORDTIE_SCHEMATHESIS_CASES", "30")
-"""For each operation. 200 take minutes; docs/how-to/serving.md says when that was done."""
+CASES = os.environ.get("WORDTIE_SCHEMATHESIS_CASES", "20")
+"""For each operation; 200 take 40 seconds on two cores."""
 
 
 def test_the_description_holds(server: Running, tmp_path: Path) -> None:
@@ -28,4 +28,4 @@ def test_the_description_holds(server: Running, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=900)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
-    assert " 0 errors" not in done.stdout or "10 " in done.stdout
+    assert "No issues found" in done.stdout

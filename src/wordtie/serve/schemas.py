@@ -24,8 +24,8 @@ def _whole(value: object) -> object:
 
 Text: TypeAlias = Annotated[str, Field(max_length=MOST_CHARACTERS)]
 ModelName: TypeAlias = Annotated[str | None, Field(max_length=200, description="Which model; the first if left out.")]
-Whole: TypeAlias = Annotated[int, BeforeValidator(_whole)]
-Top: TypeAlias = Annotated[Whole, Field(ge=1, le=100, description="How many words.")]
+Whole = BeforeValidator(_whole)
+Top: TypeAlias = Annotated[int, Field(ge=1, le=100, description="How many words."), Whole]
 Side: TypeAlias = Literal["input", "output", "tied"]
 
 
@@ -144,9 +144,9 @@ class GenerateAsked(_Asked):
     model_config = _example(prompt="The people of the United", words=20, temperature=0.8, seed=1)
 
     prompt: Text = ""
-    words: Annotated[Whole, Field(ge=0, le=1000)] = 50
+    words: Annotated[int, Field(ge=0, le=1000), Whole] = 50
     temperature: Annotated[float, Field(gt=0, le=100)] = 1.0
-    seed: Annotated[Whole | None, Field(ge=0, lt=1 << 53, description="For the same text again.")] = None
+    seed: Annotated[int | None, Field(ge=0, lt=1 << 53, description="For the same text again."), Whole] = None
 
 
 class NeighboursAsked(_Asked):
