@@ -18,6 +18,7 @@ CLAIM_FILES = (
     "translation",
     "word2vec",
     "start_up",
+    "serving",
     "gpu_large_real",
     "gpu_side_by_side",
     "gpu_growth",

@@ -185,9 +185,7 @@ def test_neighbours_and_trainings(open_page: Any, server: Running) -> None:
     sync_api.expect(page.locator("#neighbours h3")).to_have_text(["untied", "untied", "ngram", "tied"])
     near = [row["word"] for row in server.post("/neighbours", word="cat", side="output").json["sides"]["output"]]
     shown = page.locator("#neighbours .ranking").nth(1).locator("li > :nth-child(2)").all_inner_texts()
-    assert (
-        shown[:3] == [{"<eos>": "⏎ end of sentence", "<unk>": "any unknown word"}.get(word, word) for word in near][:3]
-    )
+    assert shown == [SPECIAL.get(word, word) for word in near]
     assert "no word vectors" in page.inner_text("#neighbours .card:nth-child(3)")
     page.click("#tab-runs")
     sync_api.expect(page.locator("#run-state")).to_contain_text("best validation perplexity")
