@@ -25,7 +25,7 @@ def main(argv: list[str]) -> None:
     add = parser.add_argument
     add("runs", metavar="RUN", nargs="+", help="run folders of trained models, or `en`")
     add("--host", default="127.0.0.1", help="the address to answer at; others than your own need a token (127.0.0.1)")
-    add("--port", type=whole_number, default=8000, help="0: one that is free (8000)")
+    add("--port", type=int, default=8000, help="0: one that is free (8000)")
     add("--token-file", metavar="FILE", help="with the token that clients send (WORDTIE_TOKEN, or made up if needed)")
     add("--watch", metavar="FOLDER", action="append", default=[], help="show the curves of the runs in it, too")
     add("--batch", type=whole_number, default=64, metavar="N", help="compute at most N requests together (64)")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from itertools import groupby, pairwise
 from typing import Any
@@ -155,6 +154,7 @@ def compared(text: str, of_models: Sequence[Sequence[WordSurprisal]]) -> Values:
 
 
 def _values(record: WordSurprisal) -> Values:
-    values = asdict(record)
+    """Its fields, without the id."""
+    values = dict(vars(record))
     del values["id"]
     return values

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,7 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
 from wordtie import __version__
-from wordtie.errors import DataError, WordtieError
+from wordtie.errors import DataError, RunFolderError, WordtieError
 from wordtie.runs.curves import is_run_folder, read_curves
 from wordtie.runs.ready import run_path
 from wordtie.serve import answers, schemas
@@ -230,10 +230,11 @@ def curves_of(served: Sequence[str], watched: Sequence[str]) -> list[dict[str, A
         folders += [place, *sorted(inside, key=lambda each: -each.stat().st_mtime)]
     runs: list[dict[str, Any]] = []
     for folder in dict.fromkeys(folders):
-        if len(runs) < MOST_RUNS and folder.is_dir() and is_run_folder(folder):
-            found = read_curves(folder)
-            if found["points"] or found["state"] == "running":
-                runs.append({**found, "folder": folder.name})
+        with suppress(RunFolderError, OSError):  # it has gone since
+            if len(runs) < MOST_RUNS and folder.is_dir() and is_run_folder(folder):
+                found = read_curves(folder)
+                if found["points"] or found["state"] == "running":
+                    runs.append({**found, "folder": folder.name})
     return sorted(runs, key=lambda run: run["state"] != "running")
 
 

@@ -4,9 +4,9 @@ Nobody waits for company: whatever has come in while the last batch was computed
 has the model to itself, and the more clients there are, the larger the batches.
 
 There are three kinds of work. A *score* is the surprisal of texts, a *next* the distribution after a context, and
-*writing* draws one word after another. In each round the thread does some of each: a bounded number of tokens, and one
-word of every writing. So a long text or a long writing holds nobody else up. Work that nobody waits for any more is
-dropped.
+*writing* draws one word after another. The thread works in rounds. In each it computes scores or nexts, by turns, of a
+bounded number of tokens, and one word of every writing. So a long text or a long writing holds nobody else up. Work that
+nobody waits for any more is dropped.
 
 Shapes: T steps, B streams, V words.
 """
@@ -107,6 +107,7 @@ class Batcher:
         self._groups: list[_Group] = []
         self._changed = threading.Condition()
         self._closed = False
+        self._scoring = False
         self._reader = Reader(model)
         self._thread = threading.Thread(target=self._run, name="wordtie-model", daemon=True)
         self._thread.start()
@@ -185,11 +186,14 @@ class Batcher:
 
     def _round(self) -> None:
         answers = _Answers()
-        texts = _take(self._scores, self.most, TOKENS_A_ROUND)
-        answers.guard(texts, partial(self._score, texts, answers))
-        most = max(1, min(self.most, SCORES_AT_ONCE // len(self.model.vocabulary)))
-        contexts = _take(self._nexts, most, TOKENS_A_ROUND)
-        answers.guard(contexts, partial(self._next, contexts, answers))
+        self._scoring = bool(self._scores) and not (self._scoring and self._nexts)
+        if self._scoring:
+            texts = _take(self._scores, self.most, TOKENS_A_ROUND)
+            answers.guard(texts, partial(self._score, texts, answers))
+        else:
+            most = max(1, min(self.most, SCORES_AT_ONCE // len(self.model.vocabulary)))
+            contexts = _take(self._nexts, most, TOKENS_A_ROUND)
+            answers.guard(contexts, partial(self._next, contexts, answers))
         self._merge()
         for group in self._groups:
             answers.guard(group.writes, partial(self._step, group, answers))

@@ -115,7 +115,7 @@ class Models:
                     continue
                 try:
                     new = await asyncio.to_thread(self._open, name)
-                except WordtieError as error:  # it may be half copied: look again
+                except (WordtieError, OSError) as error:  # it may be half copied: look again
                     if failed.get(name) != str(error):
                         failed[name] = str(error)
                         tell("model_kept", name, str(error))

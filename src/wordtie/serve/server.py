@@ -10,6 +10,7 @@ import ipaddress
 import os
 import secrets
 import socket
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -31,6 +32,8 @@ SECONDS_FOR_HEADERS = 10.0
 SECONDS_IDLE = 30
 SHORTEST_TOKEN = 16
 MOST_CONNECTIONS = 2048
+SWITCH = 0.0005
+"""Seconds after which a thread that computes lets another run Python: a model's thread asks often, and for little."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,7 @@ def serve(runs: Sequence[str], settings: ServeSettings) -> None:
     log_to_stderr()
     tell(f"wordtie: open {prepared.url}")
     log("start", port=prepared.listening.getsockname()[1], models=list(names_of(runs)))
+    sys.setswitchinterval(SWITCH)
     try:
         prepared.run()
     finally:  # uvicorn raises the signal again that has stopped it
