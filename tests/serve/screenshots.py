@@ -6,13 +6,17 @@ import io
 import shutil
 import sys
 from pathlib import Path
+from typing import Literal
 
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
 FIGURES = Path(__file__).parents[2] / "docs" / "figures"
 COLOURS = 128
-PICTURES = (("serve-text", 1080, 860, "light"), ("serve-phone", 390, 844, "dark"))
+PICTURES: tuple[tuple[str, int, int, Literal["light", "dark"]], ...] = (
+    ("serve-text", 1080, 860, "light"),
+    ("serve-phone", 390, 844, "dark"),
+)
 
 
 def main(url: str) -> None:

@@ -44,7 +44,8 @@ def contexts(model: LoadedModel, count: int = 24) -> list[Any]:
 
 
 def alone(model: LoadedModel, ids: Any) -> Floats:
-    return model.model.next(model.model.advance(ids[:, None], model.model.initial_state(1)))[0]
+    log_p_V: Floats = model.model.next(model.model.advance(ids[:, None], model.model.initial_state(1)))[0]
+    return log_p_V
 
 
 def test_contexts_of_any_lengths(model: LoadedModel) -> None:
@@ -117,7 +118,7 @@ class Held:
 def test_a_full_queue_refuses(runs: Runs) -> None:
     model = wordtie.load(runs.ngram)
     held = Held(model)
-    batcher = Batcher(held, most=1, queue=3)  # type: ignore[arg-type]
+    batcher = Batcher(held, most=1, queue=3)
     ids = np.array([1, 2])
 
     async def ask() -> list[Any]:
@@ -135,7 +136,7 @@ def test_a_full_queue_refuses(runs: Runs) -> None:
 
 def test_what_nobody_waits_for_is_not_computed(runs: Runs) -> None:
     held = Held(wordtie.load(runs.ngram))
-    batcher = Batcher(held, most=1)  # type: ignore[arg-type]
+    batcher = Batcher(held, most=1)
     ids = np.array([1, 2])
 
     async def ask() -> None:
@@ -164,7 +165,7 @@ def test_an_error_is_the_answer_and_the_thread_lives_on(runs: Runs) -> None:
         with pytest.raises(RuntimeError, match="no"):
             await batcher.next(np.array([1]), fail)
         with pytest.raises(RuntimeError, match="no"):
-            [word async for word in batcher.write(np.array([1]), 3, fail)]  # type: ignore[arg-type]
+            [word async for word in batcher.write(np.array([1]), 3, fail)]
         return await batcher.next(np.array([1]), np.copy)
 
     assert len(run(ask())) == len(wordtie.load(runs.ngram).tokenizer.vocabulary)
@@ -172,7 +173,7 @@ def test_an_error_is_the_answer_and_the_thread_lives_on(runs: Runs) -> None:
 
 def test_closing_finishes_what_was_asked(runs: Runs) -> None:
     held = Held(wordtie.load(runs.ngram))
-    batcher = Batcher(held)  # type: ignore[arg-type]
+    batcher = Batcher(held)
 
     async def ask() -> Any:
         first = asyncio.create_task(batcher.next(np.array([1]), np.copy))

@@ -136,7 +136,8 @@ def test_a_restart_under_load(runs: Runs) -> None:
     first = start(runs, port)
     wait_until_ready(found)
     bits = sum(record.surprisal_bits for record in wordtie.load(runs.tied).surprisal("the cat sat"))
-    done, counts, wrong = threading.Event(), [0] * 8, []
+    done, counts = threading.Event(), [0] * 8
+    wrong: list[object] = []
 
     def client(number: int) -> None:
         while not done.is_set():
@@ -166,7 +167,8 @@ def test_a_restart_under_load(runs: Runs) -> None:
     second.send_signal(signal.SIGTERM)
     for process in (first, second):
         assert process.stderr is not None
-        log = process.stderr.read().decode()
+        with process.stderr as stream:
+            log = stream.read().decode()
         assert process.wait(30) == 143
         assert log.startswith(f"wordtie: open http://127.0.0.1:{port}/\n")
         events = [json.loads(line)["event"] for line in log.splitlines()[1:] if line.startswith("{")]

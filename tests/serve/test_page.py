@@ -47,7 +47,12 @@ def open_page(browser: Any, server: Running) -> Iterator[Any]:
         page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         ours = url.partition("#")[0]
-        page.on("request", lambda request: request.url.startswith((ours, "blob:")) or complaints.append(request.url))
+
+        def asked(request: Any) -> None:
+            if not request.url.startswith((ours, "blob:")):
+                complaints.append(request.url)
+
+        page.on("request", asked)
         page.goto(url)
         return page
 

@@ -57,7 +57,7 @@ def test_where_the_token_is_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_port_that_is_taken() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(UsageError, match=f"port {port} .*choose another --port"):
+        with pytest.raises(UsageError, match=f"port {port} .*choose another --host or --port"):
             listen("127.0.0.1", port)
     with pytest.raises(UsageError, match="cannot listen"):
         listen("host.invalid", 0)
@@ -70,7 +70,7 @@ def test_a_folder_to_watch_must_be_there(runs: Runs) -> None:
 
 def test_what_is_wrong_is_said_in_one_line(runs: Runs, tmp_path: Path, capsys: Capture) -> None:
     for arguments, code, reason in (
-        ([str(tmp_path)], 4, "no run folder"),
+        ([str(tmp_path)], 4, "no finished model here"),
         ([str(runs.ngram), str(runs.ngram)], 2, "named twice"),
         ([str(runs.ngram), "--port", "99999"], 2, "the port must be"),
         ([str(runs.ngram), "--seconds", "nan"], 2, "the seconds"),

@@ -5,8 +5,8 @@ has the model to itself, and the more clients there are, the larger the batches.
 
 There are three kinds of work. A *score* is the surprisal of texts, a *next* the distribution after a context, and
 *writing* draws one word after another. The thread works in rounds. In each it computes scores or nexts, by turns, of a
-bounded number of tokens, and one word of every writing. So a long text or a long writing holds nobody else up. Work that
-nobody waits for any more is dropped.
+bounded number of tokens, and one word of every writing. So a long text or a long writing holds nobody else up. Work
+that nobody waits for any more is dropped.
 
 Shapes: T steps, B streams, V words.
 """

@@ -12,6 +12,7 @@ import secrets
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -99,11 +100,13 @@ def prepare(runs: Sequence[str], settings: ServeSettings) -> Prepared:
     def batcher(name: str, loaded: LoadedModel) -> Batcher:
         return Batcher(loaded.model, settings.batch, settings.queue, partial(observe, metrics, name))
 
-    models = Models(runs, batcher)
     for place in settings.watched:
         require(Path(place).is_dir(), f"{place}: no such folder of runs")
+    with ExitStack() as stack:  # the address first: to open models takes longer
+        listening = stack.enter_context(listen(settings.host, settings.port))
+        models = Models(runs, batcher)
+        stack.pop_all()
     app = create_app(models, metrics, settings.watched, token, loopback, settings.seconds)
-    listening = listen(settings.host, settings.port)
     url = address(settings.host, listening.getsockname()[1]) + ("" if token is None else f"#token={token}")
     config = uvicorn.Config(
         app,
@@ -128,13 +131,17 @@ def observe(metrics: Metrics, name: str, kind: str, size: int) -> None:
 
 def listen(host: str, port: int) -> socket.socket:
     """A socket at this address. Raises `UsageError` for one that cannot be had."""
-    try:
-        family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        listening = socket.socket(family, socket.SOCK_STREAM)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(where)
-    except OSError as error:
-        raise UsageError(f"cannot listen at {host}, port {port} ({error.strerror}): choose another --port") from error
+    with ExitStack() as stack:
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            family, _, _, _, where = found[0]
+            listening = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(where)
+        except OSError as error:
+            reason = f"cannot listen at {host}, port {port} ({error.strerror})"
+            raise UsageError(f"{reason}: choose another --host or --port") from error
+        stack.pop_all()
     return listening
 
 
