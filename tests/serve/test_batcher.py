@@ -165,7 +165,7 @@ def test_an_error_is_the_answer_and_the_thread_lives_on(runs: Runs) -> None:
         with pytest.raises(RuntimeError, match="no"):
             await batcher.next(np.array([1]), fail)
         with pytest.raises(RuntimeError, match="no"):
-            [word async for word in batcher.write(np.array([1]), 3, fail)]
+            [word async for word in batcher.write(np.array([1]), 3, fail)]  # type: ignore[arg-type]
         return await batcher.next(np.array([1]), np.copy)
 
     assert len(run(ask())) == len(wordtie.load(runs.ngram).tokenizer.vocabulary)
