@@ -5,6 +5,7 @@ Debian's `chromium` is used, which `scripts/test` installs if it can.
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -140,7 +141,7 @@ def test_suggestions(open_page: Any) -> None:
     assert page.input_value("#text") == "the cat sat "
     sync_api.expect(chip.first).not_to_have_text("sat")
     page.click("#write")
-    page.wait_for_function("document.getElementById('text').value.length > 20")
+    sync_api.expect(page.locator("#text")).to_have_value(re.compile(".{21,}", re.DOTALL))
     sync_api.expect(page.locator("#write")).to_have_text("Continue the text")
     assert page.input_value("#text").startswith("the cat sat")
     assert len(page.input_value("#text")) > len("the cat sat ")
