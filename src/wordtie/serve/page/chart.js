@@ -1,5 +1,7 @@
 // Curves as SVG, with their colours in it, so that a file of it looks as it does here.
 
+const MOST_LABELS = 300;
+const WIDEST = 16_000;
 const NS = "http://www.w3.org/2000/svg";
 
 export function s(name, attributes = {}, ...children) {
@@ -58,18 +60,19 @@ export function textCurve(models, width, shownWords) {
   const words = models[0].words;
   const left = 40;
   const right = 14;
-  const perWord = Math.max(models.length > 1 ? 24 : 22, (width - left - right) / Math.max(1, words.length));
+  const labelled = words.length <= MOST_LABELS;
+  const perWord = Math.max(labelled ? 23 : 4, (width - left - right) / Math.max(1, words.length));
   const whole = Math.max(width, left + right + perWord * words.length);
   const top = 34;
   const plot = 190;
-  const room = Math.min(110, 18 + 6.2 * Math.max(...shownWords.map((word) => word.length)) * 0.72);
+  const room = !labelled ? 14 : Math.min(110, 18 + 6.2 * Math.max(...shownWords.map((word) => word.length)) * 0.72);
   const height = top + plot + room;
   const high = Math.max(10, ...models.flatMap((model) => model.words.map((word) => word.surprisal_bits)), ...words.map((word) => word.entropy_bits));
   const x = (at) => left + perWord * (at + 0.5);
   const y = (value) => top + plot * (1 - value / high);
   const svg = frame(whole, height, `Surprisal of ${words.length} tokens under ${models.map((model) => model.name).join(" and ")}, in bits`);
   grid(svg, ticks(0, high, 5), y, left, whole - right, muted, line);
-  shownWords.forEach((word, at) => {
+  if (labelled) shownWords.forEach((word, at) => {
     svg.append(s("text", { x: x(at), y: top + plot + 14, fill: ink, "text-anchor": "end", "font-size": 11.5,
       transform: `rotate(-45 ${x(at)} ${top + plot + 14})` }, word.length > 16 ? `${word.slice(0, 15)}…` : word));
   });
@@ -78,12 +81,13 @@ export function textCurve(models, width, shownWords) {
   svg.append(s("path", { d: path(entropy), fill: "none", stroke: muted, "stroke-width": 1.3, "stroke-dasharray": "2 3" }));
   models.forEach((model, number) => {
     const own = number ? second : accent;
-    svg.append(s("path", { d: path(model.words.map((word) => word.surprisal_bits)), fill: "none", stroke: own, "stroke-width": 2,
+    svg.append(s("path", { d: path(model.words.map((word) => word.surprisal_bits)), fill: "none", stroke: own, "stroke-width": labelled ? 2 : 1,
       "stroke-linejoin": "round", "stroke-dasharray": number ? "7 3" : "none" }));
     model.words.forEach((word, at) => {
+      const size = labelled ? 3.6 : 1.6;
       const mark = number
-        ? s("rect", { x: x(at) - 3.4, y: y(word.surprisal_bits) - 3.4, width: 6.8, height: 6.8, fill: own })
-        : s("circle", { cx: x(at), cy: y(word.surprisal_bits), r: 3.8, fill: own });
+        ? s("rect", { x: x(at) - size, y: y(word.surprisal_bits) - size, width: 2 * size, height: 2 * size, fill: own })
+        : s("circle", { cx: x(at), cy: y(word.surprisal_bits), r: size, fill: own });
       mark.append(s("title", {}, `${shownWords[at]}: ${word.surprisal_bits.toFixed(2)} bits (${model.name})`));
       svg.append(mark);
     });
@@ -103,7 +107,6 @@ export function textCurve(models, width, shownWords) {
 export function lineChart(points, width, label, xLabel) {
   const [muted, line, accent] = ["muted", "line", "accent"].map(colour);
   const height = 190;
-  const left = 52;
   const right = 12;
   const xs = points.map((point) => point.x);
   const ys = points.map((point) => point.y);
@@ -111,6 +114,7 @@ export function lineChart(points, width, label, xLabel) {
   let [y0, y1] = [Math.min(...ys), Math.max(...ys)];
   const room = (y1 - y0 || Math.abs(y1) || 1) * 0.08;
   [y0, y1] = [y0 >= 0 ? Math.max(0, y0 - room) : y0 - room, y1 + room];
+  const left = 18 + 7 * Math.max(...ticks(y0, y1, 4).map((value) => short(value).length));
   const x = (value) => left + ((width - left - right) * (value - x0)) / (x1 - x0);
   const y = (value) => 10 + 142 * (1 - (value - y0) / (y1 - y0));
   const svg = frame(width, height, label);
@@ -129,15 +133,16 @@ export function lineChart(points, width, label, xLabel) {
 
 export const svgBlob = (svg) => new Blob([new XMLSerializer().serializeToString(svg)], { type: "image/svg+xml" });
 
-/** The picture in twice its size. */
+/** The picture in twice its size, or less if it is very wide. */
 export async function pngBlob(svg) {
   const image = new Image();
   const address = URL.createObjectURL(svgBlob(svg));
   image.src = address;
   await image.decode();
   const canvas = document.createElement("canvas");
-  canvas.width = 2 * svg.width.baseVal.value;
-  canvas.height = 2 * svg.height.baseVal.value;
+  const scale = Math.min(2, WIDEST / svg.width.baseVal.value);
+  canvas.width = scale * svg.width.baseVal.value;
+  canvas.height = scale * svg.height.baseVal.value;
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
   URL.revokeObjectURL(address);
   return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));

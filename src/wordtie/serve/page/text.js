@@ -3,7 +3,7 @@
 import { post, problem, stream } from "./api.js";
 import { pngBlob, svgBlob, textCurve } from "./chart.js";
 import { byId, download, h, paused, roving } from "./dom.js";
-import { before, bitsText, legend, percent, ranking, summary, tsv, wordLines } from "./words.js";
+import { before, bitsText, differences, legend, percent, ranking, summary, tsv, wordLines } from "./words.js";
 
 const EXAMPLE = "The horse raced past the barn fell.\nThe president of the United ";
 const MEANINGS = {
@@ -11,11 +11,12 @@ const MEANINGS = {
   entropy_bits: "Entropy: how uncertain the model is before it sees the word. Choose a word to see what was expected there.",
 };
 
+const MOST_DIFFERENT = 6;
 const SENTENCE_END = /[.!?…]["'”’)]*\s*$/u;
 const text = byId("text");
 let models = [];
 let results = [];
-let compared = null;
+let different = [];
 let chosen = null;
 let asking = null;
 let writing = null;
@@ -55,17 +56,13 @@ export async function refresh() {
   sessionStorage.setItem("wordtie-text", text.value);
   suggest();
   const used = [...new Set(names())];
-  const two = used.length > 1;
-  const abouts = models.filter((model) => used.includes(model.name)).map(({ name, about }) => (two ? `${name}: ${about}` : about));
-  byId("about").textContent = abouts.join(" · ");
+  const abouts = models.filter((model) => used.includes(model.name));
+  byId("about").textContent = abouts.map(({ name, about }) => (used.length > 1 ? `${name}: ${about}` : about)).join(" · ");
   try {
-    const [both, ...each] = await Promise.all([
-      two ? post("compare", { text: text.value, models: used }, signal) : null,
-      ...used.map((model) => post("surprisal", { text: text.value, model }, signal)),
-    ]);
+    const each = await Promise.all(used.map((model) => post("surprisal", { text: text.value, model }, signal)));
     problem(null);
     results = each.map((answer) => ({ name: answer.model, words: text.value.trim() ? typed(answer.words) : [] }));
-    compared = text.value.trim() ? both : null;
+    different = results.length > 1 ? differences(results, MOST_DIFFERENT) : [];
     chosen = null;
     draw();
   } catch (error) {
@@ -73,8 +70,10 @@ export async function refresh() {
   }
 }
 
-/** The words without the end of a last line that is still being typed. */
+/** The words without blank lines, and without the end of a last line that is still being typed. */
 function typed(words) {
+  const lines = new Set(words.filter((word) => word.word !== "<eos>").map((word) => word.line));
+  words = words.filter((word) => lines.has(word.line)); // blank lines say nothing
   const open = words.at(-1)?.word === "<eos>" && !SENTENCE_END.test(text.value) && !text.value.endsWith("\n");
   return open ? words.slice(0, -1) : words;
 }
@@ -143,10 +142,7 @@ function tail(piece, line) {
 
 function draw() {
   byId("meaning").textContent = MEANINGS[value()];
-  const differing = new Set((compared?.most_different ?? []).slice(0, 5).map((at) => {
-    const { line, region } = compared.regions[at];
-    return `${line}:${region}`;
-  }));
+  const differing = new Set(different.slice(0, 5).map(({ key }) => key));
   const panels = byId("panels");
   panels.className = results.length > 1 ? "two" : "";
   panels.replaceChildren(...results.map((result) => {
@@ -163,19 +159,13 @@ function draw() {
 }
 
 function drawDifferences() {
-  const rows = (compared?.most_different ?? []).filter((at) => compared.regions[at].word !== "<eos>").slice(0, 6);
-  byId("differences").hidden = !rows.length;
-  if (!rows.length) return;
-  const [first, second] = compared.models;
+  byId("differences").hidden = !different.length;
+  if (!different.length) return;
+  const [first, second] = results.map(({ name }) => name);
   const head = h("tr", {}, ["word", first, second, "easier for"].map((name) => h("th", { scope: "col" }, name)));
-  const body = rows.map((at) => {
-    const region = compared.regions[at];
-    const [a, b] = region.surprisal_bits;
-    const find = () => {
-      const place = results[0].words.findIndex((word) => word.line === region.line && word.region === region.region);
-      choose(results[0], place);
-    };
-    return h("tr", {}, h("td", {}, h("button", { type: "button", onclick: find }, region.word)), h("td", {}, bitsText(a)), h("td", {}, bitsText(b)),
+  const body = different.map(({ line, region, word, bits: [a, b] }) => {
+    const find = () => choose(results[0], results[0].words.findIndex((each) => each.line === line && each.region === region));
+    return h("tr", {}, h("td", {}, h("button", { type: "button", onclick: find }, word)), h("td", {}, bitsText(a)), h("td", {}, bitsText(b)),
       h("td", {}, `${a < b ? first : second}, by ${Math.abs(a - b).toFixed(1)} bits`));
   });
   byId("differences-table").replaceChildren(h("thead", {}, head), h("tbody", {}, body));

@@ -51,6 +51,23 @@ export function wordLines(words, value, differing, choose) {
   return lines;
 }
 
+/** The stretches between white space on which two models differ most, as the server's /compare has them. */
+export function differences([first, second], most) {
+  const regions = new Map();
+  for (const [number, { words }] of [first, second].entries()) {
+    for (const word of words) {
+      if (word.word === "<eos>") continue;
+      const key = `${word.line}:${word.region}`;
+      const region = regions.get(key) ?? { key, line: word.line, region: word.region, word: "", bits: [null, null] };
+      if (!number) region.word += word.shown;
+      region.bits[number] = (region.bits[number] ?? 0) + word.surprisal_bits;
+      regions.set(key, region);
+    }
+  }
+  const both = [...regions.values()].filter(({ bits: [a, b] }) => a !== null && b !== null && a !== b);
+  return both.sort((one, other) => Math.abs(other.bits[0] - other.bits[1]) - Math.abs(one.bits[0] - one.bits[1])).slice(0, most);
+}
+
 /** Bits of all words, and how many there are. */
 export function summary(words) {
   if (!words.length) return "";
