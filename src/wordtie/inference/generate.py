@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import torch
 
 from wordtie.config.checks import check_seed
 from wordtie.data.tokenizer import Tokenizer
@@ -50,6 +49,8 @@ class Writing:
         a_number = isinstance(temperature, Real) and not isinstance(temperature, bool)
         positive = a_number and 0 < temperature <= sys.float_info.max
         require(positive, f"temperature must be a positive number, got {reprlib.repr(temperature)}")
+        import torch  # when it is used: a few words are read in less time than torch is imported
+
         self.unk_id = vocabulary.unk_id
         self.temperature = float(temperature)
         self.generator = torch.Generator()
@@ -61,6 +62,8 @@ class Writing:
 
     def draw(self, log_p_V: Floats) -> int:
         """The id of the next word, which is not `<unk>`."""
+        import torch
+
         scores = torch.tensor(log_p_V, dtype=torch.float64)
         scores[self.unk_id] = -torch.inf
         shares = ((scores - scores.max()) / self.temperature).softmax(0)  # 0 the likeliest, however cold
