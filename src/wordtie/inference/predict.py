@@ -81,6 +81,7 @@ def at_cursor(tokenizer: Tokenizer, text: str) -> tuple[list[str], str]:
     typed. A prefix may reach over what would be several words, if a word of the vocabulary begins so: `don'` is that of
     `don't`.
     """
+    lines_of(text)  # refuses what is no text
     before = text.removesuffix(CURSOR)
     words = words_of(tokenizer, before)
     if before == text or before[-1:].isspace() or not words:
