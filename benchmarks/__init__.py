@@ -19,6 +19,7 @@ CLAIM_FILES = (
     "word2vec",
     "start_up",
     "keyboard",
+    "serving",
     "gpu_large_real",
     "gpu_side_by_side",
     "gpu_growth",

@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "predict": "list the likeliest next words of a phrase",
     "translate": "translate lines, or train a model that does",
     "generate": "write text, one sampled word after another",
+    "serve": "answer over HTTP, and show a page in the browser",
     "export": "write a model in a form that other tools open",
     "corpora": "list the corpora known by name",
     "word2vec": "train word vectors: skip-gram or CBOW, untied, tied, or tied with a linear map",

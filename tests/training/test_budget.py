@@ -100,7 +100,7 @@ def test_lines_between_validations(settings: Settings, tmp_path: Path, monkeypat
     monkeypatch.setattr(trainer, "WINDOWS_BETWEEN_LINES", 5)
     train(settings, tmp_path / "run", validations=2)
     lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
-    between = [line for line in lines if "recent_perplexity" in line]
+    between = [line for line in lines if "valid_perplexity" not in line]
     assert [line["window"] for line in between] == [5, 10, 15, 20, 25, 30, 35]
     assert all(line["tokens"] == 28 * line["window"] for line in between)
     assert [line["window"] for line in finished_epochs(tmp_path / "run")] == [18, 36]

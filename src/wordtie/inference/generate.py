@@ -11,10 +11,10 @@ import numpy as np
 
 from wordtie.config.checks import check_seed
 from wordtie.data.tokenizer import Tokenizer
-from wordtie.data.vocabulary import EOS
+from wordtie.data.vocabulary import EOS, Vocabulary
 from wordtie.errors import require
 from wordtie.inference.predict import read, words_of
-from wordtie.models.next_word import NextWordModel
+from wordtie.models.next_word import Floats, NextWordModel
 
 
 def generate(
@@ -29,28 +29,63 @@ def generate(
 
     Raises `SettingsError` for a temperature that is not positive, fewer than no words, or a seed that is none.
     """
-    import torch
-
-    require(isinstance(words, Integral) and words >= 0, f"words must be a whole number of at least 0, got {words!r}")
-    a_number = isinstance(temperature, Real) and not isinstance(temperature, bool)
-    positive = a_number and 0 < temperature <= sys.float_info.max
-    require(positive, f"temperature must be a positive number, got {reprlib.repr(temperature)}")
-    temperature = float(temperature)
-    vocabulary = tokenizer.vocabulary
-    generator = torch.Generator()
-    if seed is None:
-        generator.seed()
-    else:
-        check_seed(seed, "seed")
-        generator.manual_seed(int(seed))
+    writing = Writing(tokenizer.vocabulary, words, temperature, seed)
     written = words_of(tokenizer, prompt)
     state = read(model, tokenizer, prompt)
     for _ in range(words):
-        scores = torch.from_numpy(model.next(state)[0]).double()
-        scores[vocabulary.unk_id] = -torch.inf
-        shares = ((scores - scores.max()) / temperature).softmax(0)  # 0 the likeliest, however cold
-        word = int(torch.multinomial(shares, 1, generator=generator))
-        written.append(vocabulary.words[word])
+        word = writing.draw(model.next(state)[0])
+        written.append(tokenizer.vocabulary.words[word])
         state = model.advance(np.array([[word]]), state)
-    lines = " ".join("\n" if word == EOS else word for word in written).split("\n")
-    return "\n".join(line.strip(" ") for line in lines).strip("\n")
+    return "".join(map(Spaces().before, written))
+
+
+class Writing:
+    """Draws one word after another."""
+
+    def __init__(self, vocabulary: Vocabulary, words: int, temperature: float, seed: int | None) -> None:
+        """Raises `SettingsError` as `generate`."""
+        whole = isinstance(words, Integral) and words >= 0
+        require(whole, f"words must be a whole number of at least 0, got {words!r}")
+        a_number = isinstance(temperature, Real) and not isinstance(temperature, bool)
+        positive = a_number and 0 < temperature <= sys.float_info.max
+        require(positive, f"temperature must be a positive number, got {reprlib.repr(temperature)}")
+        import torch  # when it is used: a few words are read in less time than torch is imported
+
+        self.unk_id = vocabulary.unk_id
+        self.temperature = float(temperature)
+        self.generator = torch.Generator()
+        if seed is None:
+            self.generator.seed()
+        else:
+            check_seed(seed, "seed")
+            self.generator.manual_seed(int(seed))
+
+    def draw(self, log_p_V: Floats) -> int:
+        """The id of the next word, which is not `<unk>`."""
+        import torch
+
+        scores = torch.tensor(log_p_V, dtype=torch.float64)
+        scores[self.unk_id] = -torch.inf
+        shares = ((scores - scores.max()) / self.temperature).softmax(0)  # 0 the likeliest, however cold
+        return int(torch.multinomial(shares, 1, generator=self.generator))
+
+
+class Spaces:
+    """What stands between words as they are written: blanks and line ends, and neither at the ends of the text.
+
+    >>> spaces = Spaces()
+    >>> [spaces.before(word) for word in ["<eos>", "a", "cat", "<eos>", "<eos>", "sat", "<eos>"]]
+    ['', 'a', ' cat', '', '', '\\n\\nsat', '']
+    """
+
+    def __init__(self) -> None:
+        self._started, self._ends = False, 0
+
+    def before(self, word: str) -> str:
+        """The next word with what stands before it; of `<eos>` nothing yet."""
+        if word == EOS:
+            self._ends += self._started
+            return ""
+        text = ("\n" * self._ends or " " * self._started) + word
+        self._started, self._ends = True, 0
+        return text

@@ -70,8 +70,22 @@ def surprisal(
         return
     for passage in _passages(numbered):
         reader.start()
-        places = (_places(tokenizer, number, line) for number, line in passage)
+        places = (places_of(tokenizer, number, line) for number, line in passage)
         yield from _scored(reader, tokenizer, chain.from_iterable(places))
+
+
+def texts_of(tokenizer: Tokenizer, lines: Iterable[str], reset: Reset = "line") -> list[list[Place]]:
+    """What `surprisal` scores, all at once: the stretches of words before each of which it starts afresh."""
+    numbered = enumerate(lines, 1)
+    require(reset in get_args(Reset), f"reset must be line, blank or never, got {reset!r}")
+    if reset == "never":
+        texts = [list(_text(tokenizer, numbered))]
+    elif reset == "line":
+        texts = [list(places_of(tokenizer, number, line)) for number, line in numbered]
+    else:
+        passages = _passages(numbered)
+        texts = [[place for number, line in each for place in places_of(tokenizer, number, line)] for each in passages]
+    return [text for text in texts if text]
 
 
 def _passages(numbered: Iterable[tuple[int, str]]) -> Iterator[Iterable[tuple[int, str]]]:
@@ -86,14 +100,15 @@ def _text(tokenizer: Tokenizer, numbered: Iterable[tuple[int, str]]) -> Iterator
     number, position, region = 1, 0, 0
     for number, line in numbered:
         position, region = 0, 0
-        for place in _places(tokenizer, number, line):
+        for place in places_of(tokenizer, number, line):
             yield place
             _, position, region, _ = place
     if not tokenizer.sentences:
         yield number, position + 1, region + 1, EOS
 
 
-def _places(tokenizer: Tokenizer, number: int, line: str) -> Iterator[Place]:
+def places_of(tokenizer: Tokenizer, number: int, line: str) -> Iterator[Place]:
+    """The words of a line, each with its place, and `<eos>` where a sentence ends."""
     position = region = 0
     for sentence in line.split("\n"):
         for stretch in chain.from_iterable(map(str.split, pieces(sentence))):
@@ -111,7 +126,7 @@ def _side_by_side(reader: Reader, tokenizer: Tokenizer, numbered: Iterable[tuple
     together: list[list[Place]] = []
     longest = 0
     for number, line in numbered:
-        words = _places(tokenizer, number, line)
+        words = places_of(tokenizer, number, line)
         places = list(islice(words, TOKENS_AT_ONCE))
         longest = max(longest, len(places))
         while together and longest * (len(together) + 1) > TOKENS_AT_ONCE:
@@ -132,7 +147,7 @@ def _side_by_side(reader: Reader, tokenizer: Tokenizer, numbered: Iterable[tuple
 def _apart(reader: Reader, tokenizer: Tokenizer, lines: list[list[Place]]) -> Iterator[WordSurprisal]:
     ids_of = [tokenizer.vocabulary.encode(word for *_, word in places) for places in lines]
     for places, ids, (bits, entropy) in zip(lines, ids_of, reader.apart(ids_of), strict=True):
-        yield from _records(tokenizer, places, ids, zip(bits, entropy, strict=True))
+        yield from records_of(tokenizer, places, ids, zip(bits, entropy, strict=True))
 
 
 def _scored(reader: Reader, tokenizer: Tokenizer, words: Iterator[Place]) -> Iterator[WordSurprisal]:
@@ -140,12 +155,13 @@ def _scored(reader: Reader, tokenizer: Tokenizer, words: Iterator[Place]) -> Ite
     while places := list(islice(words, TOKENS_AT_ONCE)):
         ids = tokenizer.vocabulary.encode(word for *_, word in places)
         rows = (pair for piece in reader(ids) for pair in zip(*piece, strict=True))
-        yield from _records(tokenizer, places, ids, rows)
+        yield from records_of(tokenizer, places, ids, rows)
 
 
-def _records(
+def records_of(
     tokenizer: Tokenizer, places: list[Place], ids: Ids, rows: Iterable[tuple[float, float]]
 ) -> Iterator[WordSurprisal]:
+    """The words with their ids, surprisal and entropy in bits."""
     for (line, position, region, word), word_id, (bits, entropy) in zip(places, ids, rows, strict=True):
         oov = word not in tokenizer.vocabulary
         yield WordSurprisal(line, position, region, word, int(word_id), oov, float(bits), float(entropy))

@@ -1,6 +1,8 @@
 """`metrics.jsonl`, written while a model trains, and read by whoever looks on.
 
 It has a line for each validation, and one every few hundred windows in between, without a `valid_perplexity`.
+Lines of earlier versions lack some of the figures: `recent_perplexity` and `measuring_seconds` at a validation, and
+before that `tokens` and `window`.
 """
 
 from __future__ import annotations
@@ -38,6 +40,17 @@ class _Between(_Line):
     window: int
     tokens: int
     recent_perplexity: float
+
+
+class _Optional(TypedDict, total=False):
+    """What a line may have."""
+
+    window: int
+    tokens: int
+    lr: float
+    recent_perplexity: float
+    measuring_seconds: float
+    valid_bleu: float
 
 
 class Metrics:
@@ -89,9 +102,17 @@ def _tensorboard(folder: Path) -> Any:
 
 
 def finished_epochs(folder: Path) -> list[dict[str, Any]]:
-    """The lines of validations in `metrics.jsonl`, as a rule one for each epoch; one that is being written is left out.
+    """The lines of validations in `metrics.jsonl`, as a rule one for each epoch.
 
-    Raises `RunFolderError` where another is damaged.
+    Raises `RunFolderError` as `read_metrics` does.
+    """
+    return [line for line in read_metrics(folder) if "valid_perplexity" in line]
+
+
+def read_metrics(folder: Path) -> list[dict[str, Any]]:
+    """All lines of `metrics.jsonl`, of validations and between; one that is being written is left out.
+
+    No file is no lines. Raises `RunFolderError` if the file cannot be read, or has a damaged line.
     """
     path = folder / METRICS
     try:
@@ -107,12 +128,13 @@ def finished_epochs(folder: Path) -> list[dict[str, Any]]:
         except ValueError as error:
             hint = "take the file from a copy"
             raise RunFolderError(f"{path}, line {number}: damaged, not the figures of an epoch: {hint}") from error
-    return [line for line in lines if "valid_perplexity" in line]
+    return lines
 
 
 def _figures(line: bytes) -> dict[str, Any]:
     values = conform(parse(line), dict[str, Any])
-    conform(values, _Between if "recent_perplexity" in values else _Figures)
-    if values["epoch"] < 1:
+    conform(values, _Between if "recent_perplexity" in values and "valid_perplexity" not in values else _Figures)
+    conform(values, _Optional)
+    if values["epoch"] < 1 or any(value <= 0 for name, value in values.items() if name.endswith("_perplexity")):
         raise ValueError(values)
     return values

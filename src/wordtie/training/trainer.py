@@ -135,7 +135,9 @@ class Trainer:
     def write_line(self, **figures: float) -> None:
         """A line of `metrics.jsonl`: of a validation, if it has figures, or else between two."""
         position = self.state.position
-        figures = figures or {"recent_perplexity": Score(position.recent_nats, position.recent_tokens).perplexity}
+        if position.recent_tokens:  # a checkpoint of an earlier version may not have counted them
+            recent = {"recent_perplexity": Score(position.recent_nats, position.recent_tokens).perplexity}
+            figures = {**recent, **figures}
         self.writer.metrics.write(
             epoch=position.epoch,
             window=windows_done(self.budget, position),
@@ -143,6 +145,7 @@ class Trainer:
             lr=self.rate(),
             **figures,
             seconds=round(self.seconds(), 3),
+            measuring_seconds=round(position.measuring_seconds, 3),
         )
         position.recent_nats, position.recent_tokens = 0.0, 0
 

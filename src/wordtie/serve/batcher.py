@@ -1,0 +1,395 @@
+"""What all clients ask of one model is computed together, in a thread of the model's own.
+
+Nobody waits for company: whatever has come in while the last batch was computed is the next batch. So one client alone
+has the model to itself, and the more clients there are, the larger the batches.
+
+There are three kinds of work. A *score* is the surprisal of texts, a *next* the distribution after a context, and
+*writing* draws one word after another. The thread works in rounds. In each it computes scores or nexts, by turns, of a
+bounded number of tokens, and one word of every writing. So a long text or a long writing holds nobody else up. Work
+that nobody waits for any more is dropped.
+
+Shapes: T steps, B streams, V words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import numpy as np
+
+from wordtie.data.batches import Ids
+from wordtie.errors import WordtieError
+from wordtie.evaluation.perplexity import TOKENS_AT_ONCE, Bits, Reader
+from wordtie.models.joining import join
+from wordtie.models.next_word import Floats, NextWordModel
+
+TOKENS_A_ROUND = 4 * TOKENS_AT_ONCE
+"""Of texts, and of contexts, in a round."""
+SCORES_AT_ONCE = 4_000_000
+"""Log-probabilities of next words (contexts x vocabulary) in memory at a time."""
+
+R = TypeVar("R")
+Scores: TypeAlias = tuple[Bits, Bits]
+"""Surprisal of each token of a text, and entropy of each prediction, in bits."""
+Observe: TypeAlias = Callable[[str, int], None]
+"""Told of every batch: the kind of work, and how many requests or texts are in it."""
+
+
+class QueueFullError(WordtieError):
+    """More work is waiting than the server accepts. Trying again later helps."""
+
+
+class ClosedError(WordtieError):
+    """The model has been replaced or the server is leaving: ask the model that has taken its place."""
+
+
+@dataclass
+class _Work(Generic[R]):
+    """Something asked for, and where the answer goes."""
+
+    ids: Ids
+    answer: asyncio.Future[R]
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether anybody still waits for it."""
+        return not self.answer.done()
+
+
+@dataclass
+class _Score(_Work[Scores]):
+    done: list[Scores] = field(default_factory=list)
+    """The windows of a long text that have been read."""
+    reader: Reader | None = None
+
+
+@dataclass
+class _Next(_Work[Any]):
+    use: Callable[[Floats], Any]
+
+
+@dataclass
+class _Write(_Work[None]):
+    words: int
+    draw: Callable[[Floats], int]
+    written: asyncio.Queue[int | BaseException | None]
+
+
+@dataclass
+class _Group:
+    """Writings that step side by side."""
+
+    writes: list[_Write]
+    state: Any
+
+
+class Batcher:
+    """Computes for one model. Its methods are called in the event loop's thread."""
+
+    def __init__(
+        self, model: NextWordModel[Any], most: int = 64, queue: int = 1024, observe: Observe = lambda kind, size: None
+    ) -> None:
+        """At most `most` texts or contexts are computed together (1: none), and `queue` wait."""
+        self.model = model
+        self.most = most
+        self.queue = queue
+        self.observe = observe
+        self._waiting: deque[_Work[Any]] = deque()
+        self._scores: deque[_Score] = deque()
+        self._nexts: deque[_Next] = deque()
+        self._groups: list[_Group] = []
+        self._changed = threading.Condition()
+        self._closed = False
+        self._scoring = False
+        self._reader = Reader(model)
+        self._thread = threading.Thread(target=self._run, name="wordtie-model", daemon=True)
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """How much work has not been begun."""
+        return len(self._waiting) + len(self._scores) + len(self._nexts)
+
+    async def score(self, texts: Sequence[Ids]) -> list[Scores]:
+        """Each text from `<eos>` on. Raises `QueueFullError`, `ClosedError`."""
+        loop = asyncio.get_running_loop()
+        works = [_Score(ids, loop.create_future()) for ids in texts]
+        self._add(works)
+        return await _all([work.answer for work in works])
+
+    async def next(self, ids: Ids, use: Callable[[Floats], R]) -> R:
+        """What `use` makes of log p of every word after the ids, (V,); it is called in the model's thread.
+
+        Raises `QueueFullError`, `ClosedError`.
+        """
+        work = _Next(ids, asyncio.get_running_loop().create_future(), use)
+        self._add([work])
+        found: R = (await _all([work.answer]))[0]
+        return found
+
+    async def write(self, ids: Ids, words: int, draw: Callable[[Floats], int]) -> AsyncIterator[int]:
+        """As many words after the ids as are asked for, as they are drawn. Raises `QueueFullError`, `ClosedError`."""
+        work = _Write(ids, asyncio.get_running_loop().create_future(), words, draw, asyncio.Queue())
+        self._add([work])
+        try:
+            while (word := await work.written.get()) is not None:
+                if isinstance(word, BaseException):
+                    raise word
+                yield word
+        finally:
+            work.answer.cancel()
+
+    def close(self) -> None:
+        """Finish what has been asked for, and accept no more."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+
+    def join(self, seconds: float) -> None:
+        """Wait until the thread has ended."""
+        self._thread.join(seconds)
+
+    def _add(self, works: Sequence[_Work[Any]]) -> None:
+        with self._changed:
+            if self._closed:
+                raise ClosedError("the model has been replaced: try again")
+            if self.waiting + len(works) > max(self.queue, len(works)):
+                raise QueueFullError("too many requests are waiting: try again in a moment")
+            self._waiting.extend(works)
+            self._changed.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                while not (self._closed or self.waiting or self._groups):
+                    self._changed.wait()
+                if not (self.waiting or self._groups):
+                    return
+                new = list(self._waiting)
+                self._waiting.clear()
+            self._sort(new)
+            self._round()
+
+    def _sort(self, new: Sequence[_Work[Any]]) -> None:
+        self._scores.extend(work for work in new if isinstance(work, _Score))
+        self._nexts.extend(work for work in new if isinstance(work, _Next))
+        writes = [work for work in new if isinstance(work, _Write) and work.is_wanted]
+        for first in range(0, len(writes), self.most):
+            self._begin(writes[first : first + self.most])
+
+    def _round(self) -> None:
+        answers = _Answers()
+        self._scoring = bool(self._scores) and not (self._scoring and self._nexts)
+        if self._scoring:
+            texts = _take(self._scores, self.most, TOKENS_A_ROUND)
+            answers.guard(texts, partial(self._score, texts, answers))
+        else:
+            most = max(1, min(self.most, SCORES_AT_ONCE // len(self.model.vocabulary)))
+            contexts = _take(self._nexts, most, TOKENS_A_ROUND)
+            answers.guard(contexts, partial(self._next, contexts, answers))
+        self._merge()
+        for group in self._groups:
+            answers.guard(group.writes, partial(self._step, group, answers))
+        self._groups = [group for group in self._groups if any(write.is_wanted for write in group.writes)]
+        answers.deliver()
+
+    def _score(self, texts: Sequence[_Score], answers: _Answers) -> None:
+        for text in texts:
+            if len(text.ids) > TOKENS_AT_ONCE:
+                self._score_window(text, answers)
+        short = sorted((text for text in texts if len(text.ids) <= TOKENS_AT_ONCE), key=lambda text: len(text.ids))
+        while short:
+            batch = [short.pop(0)]
+            while short and len(short[0].ids) * (len(batch) + 1) <= TOKENS_AT_ONCE:
+                batch.append(short.pop(0))
+            self.observe("score", len(batch))
+            for text, found in zip(batch, self._reader.apart([text.ids for text in batch]), strict=True):
+                answers.give(text.answer, found)
+
+    def _score_window(self, text: _Score, answers: _Answers) -> None:
+        """The next window of a long text. The rest of it waits behind the others."""
+        text.reader = text.reader or Reader(self.model)
+        first = TOKENS_AT_ONCE * len(text.done)
+        self.observe("score", 1)
+        text.done.extend(text.reader(text.ids[first : first + TOKENS_AT_ONCE]))
+        if first + TOKENS_AT_ONCE < len(text.ids):
+            self._scores.append(text)
+        else:
+            bits, entropy = (np.concatenate(parts) for parts in zip(*text.done, strict=True))
+            answers.give(text.answer, (bits, entropy))
+
+    def _next(self, contexts: Sequence[_Next], answers: _Answers) -> None:
+        if contexts:
+            self.observe("next", len(contexts))
+        for place, log_p_V in after_each(self.model, [work.ids for work in contexts]):
+            work = contexts[place]
+            answers.give(work.answer, work.use(log_p_V))
+
+    def _begin(self, writes: list[_Write]) -> None:
+        """Read the contexts."""
+        answers = _Answers()
+
+        def read() -> None:
+            for places, state in read_each(self.model, [work.ids for work in writes]):
+                self._groups.append(_Group([writes[place] for place in places], state))
+
+        answers.guard(writes, read)
+        answers.deliver()
+
+    def _merge(self) -> None:
+        """Writings that began at different times step together, as far as their states can be joined."""
+        merged: list[_Group] = []
+        for group in self._groups:
+            last = merged[-1] if merged else None
+            if last and len(last.writes) + len(group.writes) <= self.most:
+                joined = join([last.state, group.state])
+                if joined is not None:
+                    merged[-1] = _Group([*last.writes, *group.writes], joined)
+                    continue
+            merged.append(group)
+        self._groups = merged
+
+    def _step(self, group: _Group, answers: _Answers) -> None:
+        """One word of each writing that has not ended."""
+        staying = [place for place, work in enumerate(group.writes) if work.is_wanted and work.words > 0]
+        for work in group.writes:
+            if work.is_wanted and work.words <= 0:
+                answers.end(work)
+        if len(staying) < len(group.writes):
+            group.writes = [group.writes[place] for place in staying]
+            group.state = self.model.select(group.state, staying) if staying else None
+        if not staying:
+            return
+        self.observe("write", len(staying))
+        log_p_BV = self.model.next(group.state)
+        words = [work.draw(log_p_V) for work, log_p_V in zip(group.writes, log_p_BV, strict=True)]
+        for work, word in zip(group.writes, words, strict=True):
+            work.words -= 1
+            answers.tell(work, word)
+        group.state = self.model.advance(np.array([words]), group.state)
+
+
+class _Answers:
+    """What a round has found, given to the event loop in one go."""
+
+    def __init__(self) -> None:
+        self._calls: dict[asyncio.AbstractEventLoop, list[Callable[[], None]]] = {}
+
+    def give(self, answer: asyncio.Future[Any], found: Any) -> None:
+        """The result, or the exception."""
+        self._call(answer, partial(_settle, answer, found))
+
+    def tell(self, work: _Write, word: int | BaseException | None) -> None:
+        """The next word of a writing."""
+        self._call(work.answer, partial(work.written.put_nowait, word))
+
+    def end(self, work: _Write, error: BaseException | None = None) -> None:
+        """The writing has no more words."""
+        self.tell(work, error)
+        self.give(work.answer, None)
+
+    def guard(self, works: Sequence[_Work[Any]], compute: Callable[[], None]) -> None:
+        """Compute; what goes wrong is the answer to all that was asked for, and the thread lives on."""
+        try:
+            compute()
+        except Exception as error:
+            for work in works:
+                if isinstance(work, _Write):
+                    self.end(work, error)
+                else:
+                    self.give(work.answer, error)
+
+    def deliver(self) -> None:
+        """To each loop, which may be closed by now."""
+        for loop, calls in self._calls.items():
+            try:
+                loop.call_soon_threadsafe(_call_all, calls)
+            except RuntimeError:
+                continue
+
+    def _call(self, answer: asyncio.Future[Any], call: Callable[[], None]) -> None:
+        self._calls.setdefault(answer.get_loop(), []).append(call)
+
+
+def _call_all(calls: Sequence[Callable[[], None]]) -> None:
+    for call in calls:
+        call()
+
+
+def _settle(answer: asyncio.Future[Any], found: Any) -> None:
+    if answer.done():
+        return
+    if isinstance(found, Exception):
+        answer.set_exception(found)
+    else:
+        answer.set_result(found)
+
+
+async def _all(answers: list[asyncio.Future[R]]) -> list[R]:
+    """All of them; if the caller is cancelled, or one fails, the others are not wanted any more."""
+    try:
+        return [await answer for answer in answers]
+    finally:
+        for answer in answers:
+            if answer.done() and not answer.cancelled():
+                answer.exception()  # or asyncio would complain that nobody looked at it
+            answer.cancel()
+
+
+W = TypeVar("W", _Score, _Next)
+
+
+def _take(queue: deque[W], most: int, tokens: int) -> list[W]:
+    """The oldest work that is wanted: so many pieces, of so many tokens, but one at least."""
+    taken: list[W] = []
+    while queue and len(taken) < most:
+        cost = min(len(queue[0].ids), TOKENS_AT_ONCE) if isinstance(queue[0], _Score) else len(queue[0].ids)
+        if taken and cost > tokens:
+            break
+        work = queue.popleft()
+        if work.is_wanted:
+            taken.append(work)
+            tokens -= cost
+    return taken
+
+
+def after_each(model: NextWordModel[Any], contexts: Sequence[Ids]) -> list[tuple[int, Floats]]:
+    """(which context, log p of every word after it, (V,))."""
+    found: list[tuple[int, Floats]] = []
+    for places, state in read_each(model, contexts):
+        found += zip(places, model.next(state), strict=True)
+    return found
+
+
+def read_each(model: NextWordModel[Any], contexts: Sequence[Ids]) -> list[tuple[list[int], Any]]:
+    """(which contexts, the state after them): one such pair if the model's states can be joined, or a few.
+
+    What a padded stream holds is not defined, so none is padded: the streams are read side by side up to the end of
+    the shortest, which then leaves.
+    """
+    order = sorted(range(len(contexts)), key=lambda place: len(contexts[place]))
+    found: list[tuple[list[int], Any]] = []
+    state, at = model.initial_state(_streams(len(order))), 0
+    for length, same in groupby(order, key=lambda place: len(contexts[place])):
+        here, staying = list(same), order[sum(len(places) for places, _ in found) :]
+        staying += [staying[-1]] * (_streams(len(staying)) - len(staying))
+        if length > at:
+            state = model.advance(np.stack([contexts[place][at:length] for place in staying], 1), state)
+            at = length
+        found.append((here, model.select(state, range(len(here)))))
+        if left := range(len(here), len(set(staying))):
+            state = model.select(state, [*left, *[left[-1]] * (_streams(len(left)) - len(left))])
+    joined = join([state for _, state in found]) if found else None
+    return found if joined is None else [(order, joined)]
+
+
+def _streams(count: int) -> int:
+    """As many or more, a power of two: oneDNN keeps code for every number of streams."""
+    return 1 << max(count - 1, 0).bit_length()

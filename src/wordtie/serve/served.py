@@ -1,0 +1,170 @@
+"""The models that a server has open, each with the thread that computes for it.
+
+A run folder may be replaced while it is served, by a training that has found a better model, say. The new model is
+opened beside the old one, which finishes what it was asked; then the new one takes its place. A folder that cannot be
+opened changes nothing: the old model is in memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from wordtie.errors import RunFolderError, SettingsError, WordtieError
+from wordtie.inference.loading import LoadedModel, load
+from wordtie.models.language_model import WORD_MATRICES
+from wordtie.runs.layout import MANIFEST, MIXTURE_FOLDER, NGRAMS
+from wordtie.runs.ready import run_path
+from wordtie.serve.batcher import Batcher
+from wordtie.vectors.word_vectors import WordVectors
+
+Fingerprint = tuple[tuple[int, int, int] | None, ...]
+LOOK = 2.0
+"""Seconds between looks whether a run folder has changed."""
+
+
+class UnknownModelError(WordtieError):
+    """No model of that name is served."""
+
+
+class CannotAnswerError(WordtieError):
+    """The model is of a kind that cannot answer this."""
+
+
+@dataclass
+class Opened:
+    """A model as it was opened, and its thread."""
+
+    name: str
+    loaded: LoadedModel
+    batcher: Batcher
+    version: str
+    """The first digits of the SHA-256 of the run folder's manifest."""
+
+    @property
+    def kind(self) -> str:
+        """What it is, in a few words."""
+        return repr(self.loaded).removeprefix("LoadedModel(").rpartition(", ")[0]
+
+    @cached_property
+    def vectors(self) -> Mapping[str, WordVectors]:
+        """By side: `tied`, or `input` and `output`. Raises `CannotAnswerError` for a model without word vectors."""
+        try:
+            network = self.loaded.network
+        except RunFolderError as error:
+            raise CannotAnswerError(f"{self.name} ({self.kind}) has no word vectors: ask a network") from error
+        words, (_, output) = self.loaded.tokenizer.vocabulary.words, WORD_MATRICES
+        source = network.embedding.weight.detach().cpu().numpy()
+        if output not in dict(network.named_parameters()):
+            return {"tied": WordVectors(words, source, name=self.name)}
+        target = network.output_matrix.detach().cpu().numpy()
+        return {
+            "input": WordVectors(words, source, name=self.name),
+            "output": WordVectors(words, target, name=self.name),
+        }
+
+    def about(self) -> dict[str, Any]:
+        """What it is and can do."""
+        try:
+            sides = list(self.vectors)
+        except CannotAnswerError:
+            sides = []
+        words = len(self.loaded.tokenizer.vocabulary)
+        return {"about": self.kind, "words": words, "vectors": sides, "version": self.version,
+                "sentences": self.loaded.tokenizer.sentences}  # fmt: skip
+
+
+class Models:
+    """The models by name, in the order in which they were named; the first answers if none is named."""
+
+    def __init__(self, runs: Sequence[str], batcher: Callable[[str, LoadedModel], Batcher]) -> None:
+        """Open them all. `batcher` makes the thread of a model. Raises `RunFolderError`, `SettingsError`."""
+        self._runs = names_of(runs)
+        self._batcher = batcher
+        self._seen = {name: fingerprint(run_path(run)) for name, run in self._runs.items()}
+        self._opened = {name: self._open(name) for name in self._runs}
+
+    def __iter__(self) -> Any:
+        return iter(self._opened.items())
+
+    @property
+    def runs(self) -> list[str]:
+        """What was named."""
+        return list(self._runs.values())
+
+    def get(self, name: str | None) -> tuple[str, Opened]:
+        """The name and the model; of None the first. Raises `UnknownModelError`."""
+        name = next(iter(self._opened)) if name is None else name
+        if name not in self._opened:
+            raise UnknownModelError(f"no model of that name is served here: there are {', '.join(self._opened)}")
+        return name, self._opened[name]
+
+    async def watch(self, tell: Callable[[str, str, str], None], every: float = LOOK) -> None:
+        """Open again what has changed, for ever. `tell` hears of the event, the model and the reason."""
+        failed: dict[str, str] = {}
+        while True:
+            await asyncio.sleep(every)
+            for name, run in self._runs.items():
+                found = fingerprint(run_path(run))
+                if found == self._seen[name] or found[0] is None:
+                    continue
+                try:
+                    new = await asyncio.to_thread(self._open, name)
+                except (WordtieError, OSError) as error:  # it may be half copied: look again
+                    if failed.get(name) != str(error):
+                        failed[name] = str(error)
+                        tell("model_kept", name, str(error))
+                    continue
+                failed.pop(name, None)
+                self._seen[name] = found
+                old, self._opened[name] = self._opened[name], new
+                old.batcher.close()
+                tell("model_replaced", name, new.version)
+
+    def close(self) -> None:
+        """Accept no more work."""
+        for opened in self._opened.values():
+            opened.batcher.close()
+
+    def _open(self, name: str) -> Opened:
+        run = self._runs[name]
+        loaded = load(run)
+        manifest = (run_path(run) / MANIFEST).read_bytes()
+        return Opened(name, loaded, self._batcher(name, loaded), hashlib.sha256(manifest).hexdigest()[:12])
+
+
+def names_of(runs: Sequence[str]) -> dict[str, str]:
+    """Name to run: the last part of the path, or as much of it as tells the runs apart.
+
+    Raises `SettingsError` for a run named twice.
+
+    >>> names_of(["runs/a/ptb", "runs/b/ptb/", "en"])
+    {'a/ptb': 'runs/a/ptb', 'b/ptb': 'runs/b/ptb/', 'en': 'en'}
+    """
+    if len(set(runs)) < len(runs):
+        raise SettingsError("a run is named twice")
+    parts = {run: Path(run).parts or (run,) for run in runs}
+    names = {}
+    for run, own in parts.items():
+        others = [other for each, other in parts.items() if each != run]
+        taken = next((n for n in range(1, len(own) + 1) if all(other[-n:] != own[-n:] for other in others)), len(own))
+        names["/".join(own[-taken:])] = run
+    return names
+
+
+def fingerprint(folder: Path) -> Fingerprint:
+    """What changes if a model is replaced: of each manifest its size, its time and which file it is."""
+    return tuple(_of_file(place / MANIFEST) for place in (folder, folder / NGRAMS, folder / MIXTURE_FOLDER))
+
+
+def _of_file(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,0 +1,207 @@
+"""Run the application: address, token, signals, and connections of clients that are slow.
+
+SIGTERM and Ctrl-C stop the server: it accepts no more connections, answers what it has been asked, and leaves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import os
+import secrets
+import socket
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from wordtie.console import tell
+from wordtie.errors import SettingsError, UsageError, require
+from wordtie.inference.loading import LoadedModel
+from wordtie.serve.app import create_app
+from wordtie.serve.batcher import Batcher
+from wordtie.serve.observe import Metrics, log, log_to_stderr
+from wordtie.serve.served import Models, names_of
+
+SECONDS_FOR_HEADERS = 10.0
+SECONDS_IDLE = 30
+SHORTEST_TOKEN = 16
+MOST_CONNECTIONS = 2048
+SWITCH = 0.0005
+"""Seconds after which a thread that computes lets another run Python: a model's thread asks often, and for little."""
+
+
+@dataclass(frozen=True)
+class ServeSettings:
+    """How a server runs."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    """0: any that is free."""
+    token: str | None = None
+    """Who asks must know it. None: nobody needs one on this machine's own address; elsewhere one is made up."""
+    batch: int = 64
+    """Requests that are computed together, at most."""
+    queue: int = 1024
+    """Texts and contexts that may wait for a model."""
+    seconds: float = 30.0
+    """For an answer."""
+    watched: tuple[str, ...] = ()
+    """Folders of runs whose curves the page shows."""
+
+    def __post_init__(self) -> None:
+        require(0 <= self.port <= 65535, f"the port must be from 0 to 65535, got {self.port}")
+        require(self.batch >= 1, f"a batch has at least one request, got {self.batch}")
+        require(self.queue >= 1, f"the queue has room for at least one request, got {self.queue}")
+        require(0 < self.seconds <= 3600, f"the seconds for an answer must be above 0, at most 3600: {self.seconds}")
+        require(self.token is None or is_token(self.token),
+                f"a token is {SHORTEST_TOKEN} or more letters, digits, - or _")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A server with its models open, which listens."""
+
+    server: uvicorn.Server
+    listening: socket.socket
+    url: str
+    """What to open in a browser, with the token."""
+
+    def run(self) -> None:
+        """Answer until a signal comes, or `server.should_exit`."""
+        self.server.run(sockets=[self.listening])
+
+
+def serve(runs: Sequence[str], settings: ServeSettings) -> None:
+    """Open the models and answer until a signal comes. Raises `RunFolderError`, `SettingsError`, `UsageError`."""
+    prepared = prepare(runs, settings)
+    log_to_stderr()
+    tell(f"wordtie: open {prepared.url}")
+    log("start", port=prepared.listening.getsockname()[1], models=list(names_of(runs)))
+    sys.setswitchinterval(SWITCH)
+    try:
+        prepared.run()
+    finally:  # uvicorn raises the signal again that has stopped it
+        log("stop")
+
+
+def prepare(runs: Sequence[str], settings: ServeSettings) -> Prepared:
+    """Open the models and listen. Raises `RunFolderError`, `SettingsError`, `UsageError`."""
+    loopback = is_loopback(settings.host)
+    token = settings.token or (None if loopback else secrets.token_urlsafe(24))
+    metrics = Metrics()
+
+    def batcher(name: str, loaded: LoadedModel) -> Batcher:
+        return Batcher(loaded.model, settings.batch, settings.queue, partial(observe, metrics, name))
+
+    for place in settings.watched:
+        require(Path(place).is_dir(), f"{place}: no such folder of runs")
+    with ExitStack() as stack:  # the address first: to open models takes longer
+        listening = stack.enter_context(listen(settings.host, settings.port))
+        models = Models(runs, batcher)
+        stack.pop_all()
+    app = create_app(models, metrics, settings.watched, token, loopback, settings.seconds)
+    url = address(settings.host, listening.getsockname()[1]) + ("" if token is None else f"#token={token}")
+    config = uvicorn.Config(
+        app,
+        http=PatientProtocol,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=SECONDS_IDLE,
+        timeout_graceful_shutdown=int(settings.seconds) + 1,
+        limit_concurrency=MOST_CONNECTIONS,
+    )
+    return Prepared(uvicorn.Server(config), listening, url)
+
+
+def observe(metrics: Metrics, name: str, kind: str, size: int) -> None:
+    """Count a batch."""
+    metrics.batch.labels(name, kind).observe(size)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket at this address. Raises `UsageError` for one that cannot be had."""
+    with ExitStack() as stack:
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            family, _, _, _, where = found[0]
+            listening = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(where)
+        except OSError as error:
+            reason = f"cannot listen at {host}, port {port} ({error.strerror})"
+            raise UsageError(f"{reason}: choose another --host or --port") from error
+        stack.pop_all()
+    return listening
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach it."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def is_token(text: str) -> bool:
+    """Whether it can be sent in a header and in a link, and is not guessed soon."""
+    return len(text) >= SHORTEST_TOKEN and text.isascii() and all(c.isalnum() or c in "-_" for c in text)
+
+
+def read_token(path: str | None) -> str | None:
+    """The first line of the file; of None, WORDTIE_TOKEN. Raises `SettingsError`."""
+    if path is None:
+        return os.environ.get("WORDTIE_TOKEN") or None
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{path}: no token can be read from it ({error})") from error
+
+
+def address(host: str, port: int) -> str:
+    """What to open in a browser."""
+    shown = "localhost" if host in ("0.0.0.0", "::", "") else f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{port}/"
+
+
+class PatientProtocol(H11Protocol):
+    """Closes connections over which no request arrives in `SECONDS_FOR_HEADERS`. uvicorn waits for ever."""
+
+    waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """The clock starts."""
+        super().connection_made(transport)
+        self._look()
+
+    def data_received(self, data: bytes) -> None:
+        """It stops once the headers are complete."""
+        super().data_received(data)
+        self._look()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nobody waits any more."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def _look(self) -> None:
+        asked = self.cycle is not None and not self.cycle.response_complete
+        if asked:
+            self._stop()
+        elif self.waiting is None:
+            self.waiting = self.loop.call_later(SECONDS_FOR_HEADERS, self.transport.close)
+
+    def _stop(self) -> None:
+        if self.waiting is not None:
+            self.waiting.cancel()
+            self.waiting = None

@@ -1,0 +1,177 @@
+"""Clients that are slow or many, a server that is restarted under load: every answer is whole, and the right one."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import wordtie
+from tests.serve.client import Running, running, wait_until, wait_until_ready
+from tests.serve.conftest import Runs
+from wordtie.serve import guard, server
+from wordtie.serve.server import ServeSettings
+
+WORDS = ["the", "cat", "sat", "on", "mat", "dog", "zebra"]
+
+
+def texts(count: int) -> list[str]:
+    generator = random.Random(count)
+    return [" ".join(generator.choices(WORDS, k=generator.randint(1, 12))) for _ in range(count)]
+
+
+def test_many_clients_at_once(server: Running, runs: Runs) -> None:
+    """64 clients: no error, and what each gets is what the library says."""
+    model = wordtie.load(runs.tied)
+    asked = texts(320)
+    bits = [sum(record.surprisal_bits for record in model.surprisal(text)) for text in asked]
+    likeliest = [model.predict(text, 1)[0][0] for text in asked]
+
+    def client(number: int) -> None:
+        connection = server.connect()
+        for at in range(number, len(asked), 64):
+            for path, values in (("/surprisal", {}), ("/predict", {"top": 1})):
+                body = json.dumps({"text": asked[at], "model": "tied", **values}).encode()
+                connection.request("POST", path, body, {"Content-Type": "application/json"})
+                response = connection.getresponse()
+                answer = json.loads(response.read())
+                assert response.status == 200, answer
+                if path == "/surprisal":
+                    assert sum(row["surprisal_bits"] for row in answer["words"]) == pytest.approx(bits[at], rel=1e-5)
+                else:
+                    assert answer["words"][0]["word"] == likeliest[at]
+        connection.close()
+
+    with ThreadPoolExecutor(64) as pool:
+        list(pool.map(client, range(64)))
+
+
+def test_a_full_queue_says_when_to_come_back(runs: Runs) -> None:
+    with running([runs.tied], ServeSettings(queue=1, batch=1)) as server, ThreadPoolExecutor(32) as pool:
+        answers = list(pool.map(lambda text: server.post("/surprisal", text=text), texts(96)))
+    assert {answer.status for answer in answers} == {200, 503}
+    refused = [answer for answer in answers if answer.status == 503]
+    assert all(int(answer.headers["retry-after"]) >= 1 and "waiting" in answer.json["detail"] for answer in refused)
+
+
+def test_an_answer_has_so_much_time(runs: Runs) -> None:
+    with running([runs.tied], ServeSettings(seconds=0.2)) as server:
+        begun = time.monotonic()
+        answer = server.post("/surprisal", text="the cat\n" * 2_500, reset="never")
+        if time.monotonic() - begun > 1.0 or answer.status != 200:
+            assert (answer.status, answer.json["detail"]) == (503, "no answer within 0.2 seconds")
+            assert "retry-after" in answer.headers
+        with pytest.raises(http.client.IncompleteRead):  # a text that is cut off does not pass for a whole one
+            server.post("/generate", words=1000)
+        assert server.post("/surprisal", text="the cat").status == 200
+
+
+def read_all(connection: socket.socket) -> bytes:
+    connection.settimeout(20)
+    found = b""
+    while part := connection.recv(65_536):
+        found += part
+    return found
+
+
+def test_slow_clients_are_let_go(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of headers that never end, of a body that does not come, and after an answer; others are served meanwhile."""
+    monkeypatch.setattr(server, "SECONDS_FOR_HEADERS", 0.5)
+    monkeypatch.setattr(guard, "SECONDS_FOR_BODY", 0.5)
+    with running([runs.ngram]) as found:
+        slow = [socket.create_connection((found.host, found.port)) for _ in range(40)]
+        for number, each in enumerate(slow):
+            if number % 2:
+                each.sendall(b"POST /surprisal HTTP/1.1\r\nHost: localhost\r\nX-A: ")
+            else:
+                each.sendall(b"POST /surprisal HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{")
+        assert found.post("/surprisal", text="the cat").status == 200
+        ends = [read_all(each) for each in slow]
+        assert all(end == b"" for end in ends[1::2])
+        assert all(end.startswith(b"HTTP/1.1 408") for end in ends[::2])
+        again = socket.create_connection((found.host, found.port))
+        again.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        wait_until(lambda: b"alive" in again.recv(65_536))
+        again.sendall(b"GET /health HTTP/1.1\r\nHost")
+        assert read_all(again) == b""
+        for each in (*slow, again):
+            each.close()
+
+
+def test_a_client_that_leaves(server: Running) -> None:
+    """In the middle of a text that is being written: nothing is left of it, and others are served."""
+    body = json.dumps({"words": 1000, "model": "tied"}).encode()
+    for _ in range(5):
+        connection = socket.create_connection((server.host, server.port))
+        head = f"Host: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+        connection.sendall(f"POST /generate HTTP/1.1\r\n{head}\r\n\r\n".encode() + body)
+        assert connection.recv(1000)
+        connection.close()
+    assert server.post("/surprisal", text="the cat", model="tied").status == 200
+
+
+def start(runs: Runs, port: int) -> subprocess.Popen[bytes]:
+    source = Path(wordtie.__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "wordtie", "serve", str(runs.tied), "--port", str(port)]
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
+
+
+def test_a_restart_under_load(runs: Runs) -> None:
+    """SIGTERM ends it after it has answered. Clients see whole answers or none, and try again."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    found = Running("", port)
+    first = start(runs, port)
+    wait_until_ready(found)
+    bits = sum(record.surprisal_bits for record in wordtie.load(runs.tied).surprisal("the cat sat"))
+    done, counts = threading.Event(), [0] * 8
+    wrong: list[object] = []
+
+    def client(number: int) -> None:
+        while not done.is_set():
+            try:
+                answer = found.post("/surprisal", text="the cat sat")
+                total = sum(row["surprisal_bits"] for row in answer.json["words"]) if answer.status == 200 else bits
+                if answer.status not in (200, 503) or total != pytest.approx(bits, rel=1e-5):
+                    wrong.append(answer)
+                counts[number] += answer.status == 200
+            except (ConnectionError, http.client.RemoteDisconnected):
+                time.sleep(0.05)
+            except (http.client.HTTPException, ValueError) as error:
+                wrong.append(error)
+
+    threads = [threading.Thread(target=client, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    wait_until(lambda: min(counts) > 3)
+    first.send_signal(signal.SIGTERM)
+    assert first.wait(30) == 143
+    before = list(counts)
+    second = start(runs, port)
+    wait_until(lambda: all(now > then + 3 for now, then in zip(counts, before, strict=True)))
+    done.set()
+    for thread in threads:
+        thread.join()
+    second.send_signal(signal.SIGTERM)
+    for process in (first, second):
+        assert process.stderr is not None
+        with process.stderr as stream:
+            log = stream.read().decode()
+        assert process.wait(30) == 143
+        assert log.startswith(f"wordtie: open http://127.0.0.1:{port}/\n")
+        events = [json.loads(line)["event"] for line in log.splitlines()[1:] if line.startswith("{")]
+        assert (events[0], events[-1]) == ("start", "stop")
+        assert "Traceback" not in log
+    assert wrong == []

@@ -1,0 +1,62 @@
+"""Models are opened again when their folders change."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+import wordtie
+from tests.serve.client import Running, running, wait_until
+from tests.serve.conftest import Runs
+from wordtie.errors import SettingsError
+from wordtie.serve import served
+from wordtie.serve.served import names_of
+
+
+@pytest.mark.parametrize(
+    ("runs", "names"),
+    [
+        (["en"], ["en"]),
+        (["runs/a", "runs/b/"], ["a", "b"]),
+        (["x/ptb", "y/ptb", "ptb"], ["x/ptb", "y/ptb", "ptb"]),
+    ],
+)
+def test_names(runs: list[str], names: list[str]) -> None:
+    assert list(names_of(runs)) == names
+    assert list(names_of(runs).values()) == runs
+
+
+def test_a_run_named_twice() -> None:
+    with pytest.raises(SettingsError, match="named twice"):
+        names_of(["a", "a"])
+
+
+def bits(server: Running) -> float:
+    return float(server.post("/compare", text="the cat sat", models=["run", "run"]).json["bits"][0])
+
+
+def test_a_run_folder_that_is_replaced(runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Damaged, removed and restored while it is served: the model in memory answers until another can be opened."""
+    monkeypatch.setattr(served, "LOOK", 0.05)
+    monkeypatch.setattr(served.Models.watch, "__defaults__", (0.05,))
+    expected = {
+        name: sum(r.surprisal_bits for r in wordtie.load(getattr(runs, name)).surprisal("the cat sat"))
+        for name in ("tied", "untied")
+    }
+    folder = tmp_path / "run"
+    shutil.copytree(runs.tied, folder)
+    with running([folder]) as server:
+        assert bits(server) == pytest.approx(expected["tied"], rel=1e-5)
+        os.truncate(folder / "model.safetensors", 100)
+        os.utime(folder / "manifest.json")
+        before = server.get("/models").json["models"][0]["version"]
+        assert bits(server) == pytest.approx(expected["tied"], rel=1e-5)
+        shutil.rmtree(folder)
+        assert bits(server) == pytest.approx(expected["tied"], rel=1e-5)
+        shutil.copytree(runs.untied, folder)
+        wait_until(lambda: server.get("/models").json["models"][0]["version"] != before)
+        assert bits(server) == pytest.approx(expected["untied"], rel=1e-5)
+        assert 'wordtie_models_replaced_total{model="run"} 1.0' in server.get("/metrics").body.decode()
