@@ -19,9 +19,10 @@ from wordtie.config.ngram import NgramSettings
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import RunFolderError, SettingsError
 from wordtie.inference import generate, predict, regions, score, surprisal
+from wordtie.inference.coloured_surprisal import SurprisalList
 from wordtie.inference.evaluate import EvaluationResult, evaluate_file
 from wordtie.inference.regions import Region, ShownLine
-from wordtie.inference.surprisal import Reset, WordSurprisal
+from wordtie.inference.surprisal import Reset
 from wordtie.models.language_model import LanguageModel
 from wordtie.models.mixture import Mixture
 from wordtie.models.network import Network
@@ -68,9 +69,9 @@ class LoadedModel:
             raise RunFolderError(f"{where}holds {what}, and one is needed here: take the run of a language model")
         return networks[0].network
 
-    def surprisal(self, text: str, reset: Reset = "line") -> list[WordSurprisal]:
-        """One record a word: see `wordtie.inference.surprisal`."""
-        return list(surprisal.surprisal(self.model, self.tokenizer, predict.lines_of(text), reset))
+    def surprisal(self, text: str, reset: Reset = "line") -> SurprisalList:
+        """A list with one record a word: see `wordtie.inference.surprisal`. A notebook shows it as coloured text."""
+        return SurprisalList(surprisal.surprisal(self.model, self.tokenizer, predict.lines_of(text), reset))
 
     def regions(self, text: str, reset: Reset = "line", mark: str | None = None) -> list[Region]:
         """One record a word as shown, or a stretch between marks: see `wordtie.inference.regions`.
