@@ -67,7 +67,7 @@ def test_curves_as_a_table(trained: Path, capsys: Capture) -> None:
     assert [row["run"] for row in printed] == [run for run, _ in points]
     for row, (_, point) in zip(printed, points, strict=True):
         for name in ("loss", "rate", "valid_perplexity", "seconds"):
-            assert float(row[name]) == pytest.approx(point[name], abs=1e-6)  # type: ignore[literal-required]
+            assert float(row[name]) == pytest.approx(point[name], abs=1e-6)
     assert json.loads(output(["curves", *runs, "--json"], capsys)) == [read_curves(run) for run in runs]
 
 

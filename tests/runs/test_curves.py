@@ -85,7 +85,7 @@ def test_a_run_of_an_earlier_version() -> None:
     assert [point["epoch"] for point in found["points"]] == [1, 2, 3]
     assert found["points"][0]["epoch_loss"] == pytest.approx(math.log(27.843920145692184))
     for name in ("tokens", "loss", "words_per_second"):
-        assert {point[name] for point in found["points"]} == {None}  # type: ignore[literal-required]
+        assert {point[name] for point in found["points"]} == {None}
 
 
 def test_a_run_in_training(run: Path) -> None:

@@ -131,8 +131,9 @@ def _short_names(folders: Sequence[str]) -> list[str]:
     """Names without the folders that all of them are in."""
     if len(folders) < 2:
         return list(folders)
-    common = os.path.commonpath([os.path.dirname(os.path.abspath(folder)) for folder in folders])
-    return [os.path.relpath(os.path.abspath(folder), common) for folder in folders]
+    paths = [Path(folder).resolve() for folder in folders]
+    common = os.path.commonpath([path.parent for path in paths])
+    return [str(path.relative_to(common)) for path in paths]
 
 
 def _state(run: Curves) -> str:
