@@ -193,7 +193,7 @@ def network(method: str, seed: int, text: Path, out: Path, changes: Changes) -> 
     folder = out / f"{method}.seed-{seed}"
     if not finished(folder):
         settings = settings_from(str(text), **{**COMMON, **NETWORKS[method][1], **changes, "training.seed": seed})
-        wordtie.train(settings, folder, mode="resume")
+        wordtie.train(settings, folder, mode="resume" if begun(folder) else "new")
     return folder
 
 
@@ -214,9 +214,14 @@ def mixture(seed: int, text: Path, out: Path, changes: Changes) -> Path:
     return folder
 
 
+def begun(folder: Path) -> bool:
+    """Whether there is a run."""
+    return folder.is_dir() and is_run_folder(folder)
+
+
 def finished(folder: Path) -> bool:
-    """Whether a run has a result."""
-    return folder.is_dir() and is_run_folder(folder) and read_result_values(folder) is not None
+    """Whether it has a result."""
+    return begun(folder) and read_result_values(folder) is not None
 
 
 def row(method: str, seed: int, folder: Path) -> Row:
