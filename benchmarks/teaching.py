@@ -30,21 +30,24 @@ from wordtie.errors import DataError
 from wordtie.inference.mix import mix
 from wordtie.reproduction.render import generated_blocks
 from wordtie.reproduction.render.tables import table_line
-from wordtie.runs.curves import is_run_folder, read_result_values
+from wordtie.runs.curves import is_run_folder, read_curves, read_result_values
+from wordtie.runs.curves_figure import draw_curves
 from wordtie.storage.atomic import write_text
 from wordtie.training.ngrams import train_ngrams
 
 CHECKOUT = Path(__file__).parent.parent
 PAGE = CHECKOUT / "docs" / "how-to" / "teaching.md"
 RESULTS = CHECKOUT / "results" / "bench" / "teaching.tsv"
+FIGURE = CHECKOUT / "docs" / "figures" / "curves.svg"
+"""Of docs/how-to/runs.md."""
 SEEDS = (1, 2, 3)
 FIRST_YEAR = 2011
 Changes = Mapping[str, Any]
-DROPOUT, TEXT = 0.3, {"tokenisation": "words", "lowercase": True, "sentences": True, "vocabulary_size": 5000}
+DROPOUT, TEXT = 0.3, {"tokenisation": "words", "lowercase": True, "sentences": True, "vocabulary_size": 3000}
 COMMON: Changes = {
     **{f"data.{name}": value for name, value in TEXT.items()},
-    "model.hidden": 128,
-    "model.embedding": 128,
+    "model.hidden": 96,
+    "model.embedding": 96,
     "model.layers": 1,
     "model.head": "tied",
     "model.output_bias": True,
@@ -136,12 +139,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--epochs", type=int, help="of every network (8)")
     parser.add_argument("--threads", type=int, help="(2)")
     parser.add_argument("--list", action="store_true", help="list the exercises and what they compare")
-    parser.add_argument("--save", action="store_true", help="keep the results, and write the page")
+    parser.add_argument("--save", action="store_true", help="keep the results, write the page; needs all exercises")
     parser.add_argument("--write-docs", action="store_true", help="write the page from the results")
     arguments = parser.parse_args(argv)
     if arguments.list:
         for name, exercise in EXERCISES.items():
             print(f"{name:10} {exercise.title}: {', '.join(exercise.methods)}")
+    if arguments.save and "all" not in arguments.exercises:
+        parser.error("--save keeps the results of all exercises: name `all`")
     names = [*EXERCISES] if "all" in arguments.exercises else [*dict.fromkeys(arguments.exercises)]
     changes = {"training.epochs": arguments.epochs, "training.threads": arguments.threads}
     given = {name: value for name, value in changes.items() if value is not None}
@@ -150,6 +155,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(f"\n{EXERCISES[name].title}\n{as_text(table(EXERCISES[name], rows))}")
     if arguments.save:
         save(rows)
+        compared = [read_curves(arguments.out / f"{method}.seed-{arguments.seeds[0]}") for method in ("tied", "untied")]
+        draw_curves(compared, FIGURE)
     if arguments.save or arguments.write_docs:
         write_docs()
 
