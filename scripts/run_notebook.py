@@ -28,7 +28,9 @@ def execute(notebook: Any, folder: Path) -> None:
     """Run all cells in the folder. Raises `CellExecutionError`."""
     paths = [str(CHECKOUT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)  # the checkout's code, in the kernel too
-    client = NotebookClient(notebook, timeout=1200, kernel_name="python3", resources={"metadata": {"path": str(folder)}})
+    client = NotebookClient(
+        notebook, timeout=1200, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
+    )
     client.execute()
 
 

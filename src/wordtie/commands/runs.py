@@ -12,9 +12,9 @@ from wordtie.runs.listing import list_runs
 HELP = """\
 List runs with their state, perplexity, parameters, time, and settings.
 
-Of the settings, those are listed in which two of the runs differ. Runs are looked for in and below each FOLDER. The state is `running`, `stopped` (--resume continues it), `finished`
-or `damaged`. Each model is read whole and compared with its SHA-256 sums; --quick leaves that out. Before a run is
-finished, valid_perplexity is its best so far.
+Of the settings, those are listed in which two of the runs differ. Runs are looked for in and below each FOLDER. The
+state is `running`, `stopped` (--resume continues it), `finished` or `damaged`. Each model is read whole and compared
+with its SHA-256 sums; --quick leaves that out. Before a run is finished, valid_perplexity is its best so far.
 
 examples:
   wordtie runs
