@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
 import shutil
@@ -18,6 +19,7 @@ from wordtie.runs.curves import read_curves
 from wordtie.runs.layout import METRICS, MODEL, RESULT, SETTINGS
 from wordtie.runs.live_progress import LiveProgress
 from wordtie.runs.run_folder import locked
+from wordtie.storage.lock import LOCK, hold
 from wordtie.training import trainer
 
 EARLIER = Path(__file__).parents[1] / "fixtures" / "8696be2"
@@ -102,6 +104,12 @@ def test_a_run_in_training(run: Path) -> None:
         assert json.loads(json.dumps(read_curves(run))) == read_curves(run)
 
 
+def test_two_that_look_at_once_see_no_training(run: Path) -> None:
+    with (run / LOCK).open("rb") as file:
+        assert hold(file, lock=fcntl.LOCK_SH)
+        assert read_curves(run)["state"] == "finished"
+
+
 def test_a_budget_in_tokens(run: Path) -> None:
     tokens = read_curves(run)["points"][-1]["tokens"]
     assert tokens
@@ -127,6 +135,12 @@ def test_a_damaged_result_is_damage(run: Path) -> None:
     found = read_curves(run)
     assert (found["state"], len(found["points"])) == ("damaged", len(lines(run))), "the points are there all the same"
     (run / RESULT).write_text("[1]")
+    assert read_curves(run)["state"] == "damaged"
+
+
+def test_a_folder_in_the_place_of_a_file_is_damage(run: Path) -> None:
+    (run / "sessions.jsonl").unlink()
+    (run / "sessions.jsonl").mkdir()
     assert read_curves(run)["state"] == "damaged"
 
 

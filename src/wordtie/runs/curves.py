@@ -124,7 +124,7 @@ def read_state(folder: Path, seal: bool = True) -> tuple[State, str]:
         result = read_result_values(folder)
         if seal and (folder / MANIFEST).exists():
             read_model_files(folder)
-    except RunFolderError as error:
+    except (RunFolderError, OSError) as error:
         return "damaged", str(error)
     if running:
         return "running", ""
