@@ -59,7 +59,7 @@ COMMON: Changes = {
     "loss.kind": "cross_entropy",
     "training.optimiser": "adam",
     "training.lr": 0.003,
-    "training.word_rate": 5.0,
+    "training.word_rate": 10.0,
     "training.beta1": 0.8,
     "training.warmup": 50,
     "training.clip": 5.0,
