@@ -91,11 +91,8 @@ NETWORKS: dict[str, tuple[str, Changes]] = {
     "untied": ("two word matrices, dropout 0.3", UNTIED),
     "tied-linear": ("one word matrix and a linear map (tied+L), dropout 0.3", {"model.head": "tied_linear"}),
     "no-dropout": ("one matrix, nothing dropped", dropping(0.0)),
-    "untied-no-dropout": ("two matrices, nothing dropped", {**UNTIED, **dropping(0.0)}),
-    "dropout-0.5": ("one matrix, dropout 0.5", dropping(0.5)),
     "al": ("two matrices, augmented loss (AL)", {**UNTIED, **AUGMENTED}),
     "real": ("one matrix, augmented loss (REAL)", AUGMENTED),
-    "blank": ("words replaced by a blank", replacing("blank")),
     "kneser-ney-noise": ("words replaced as Kneser-Ney smoothing weighs them", replacing("kneser_ney")),
     "smoothing": (
         "word vectors mixed in the same proportions: variational smoothing",
@@ -119,10 +116,10 @@ class Exercise:
 
 
 EXERCISES = {
-    "tying": Exercise("One word matrix or two", ("untied", "tied", "tied-linear", "untied-no-dropout")),
-    "dropout": Exercise("Dropout", ("no-dropout", "tied", "dropout-0.5")),
+    "tying": Exercise("One word matrix or two", ("untied", "tied", "tied-linear")),
+    "dropout": Exercise("Dropout", ("no-dropout", "tied")),
     "augmented": Exercise("The augmented loss", ("untied", "al", "tied", "real")),
-    "smoothing": Exercise("Noise and smoothing", ("tied", "blank", "kneser-ney-noise", "smoothing")),
+    "smoothing": Exercise("Noise and smoothing", ("tied", "kneser-ney-noise", "smoothing")),
     "ngrams": Exercise("Counting words", ("5-gram", "1-gram", "2-gram", "3-gram", "tied", MIXED)),
 }
 COLUMNS = ("method", "seed", "valid_perplexity", "test_perplexity", "parameters", "seconds")
