@@ -258,18 +258,20 @@ def table(exercise: Exercise, rows: Sequence[Row]) -> list[list[str]]:
             for seed, perplexity in perplexities.items()
             if seed in base or 0 in base
         ]
-        parameters, seconds = found[min(found)]["parameters"], [each["seconds"] for each in found.values()]
+        parameters, test, seconds = (
+            [each[name] for each in found.values()] for name in ("parameters", "test_perplexity", "seconds")
+        )
         compared = method != first and differences
         lines.append(
             [
                 f"{method}: {LABELS[method]}",
-                f"{parameters:,}" if parameters else "",
+                f"{parameters[0]:,}" if parameters[0] else "",
                 *(f"{perplexities[seed]:.1f}" if seed in perplexities else "" for seed in seeds),
                 f"{mean(perplexities.values()):.1f}",
                 f"{mean(differences):+.1f} % ({sum(each < 0 for each in differences)} of {len(differences)} lower)"
                 if compared
                 else "",
-                f"{mean(each['test_perplexity'] for each in found.values()):.1f}",
+                f"{mean(test):.1f}" if None not in test else "",  # a mixture is measured on validation text alone
                 f"{mean(seconds):.0f}" if None not in seconds else "",
             ]
         )
