@@ -9,9 +9,10 @@ from wordtie.runs.curves import Point, read_curves
 from wordtie.runs.curves_figure import check_format, draw_curves
 
 HELP = """\
-Draw the curves of runs, finished or in training: loss, validation perplexity, learning rate, words per second.
+Draw the curves of runs, finished or in training.
 
-Without --out it prints a table, one line for each line of metrics.jsonl:
+They are training loss, validation perplexity, learning rate and words per second. Without --out it prints a table, one
+line for each line of metrics.jsonl:
   loss              nats per training word since the line before; epoch_loss: since the epoch began
   valid_perplexity  at a validation, as is epoch_loss
   words_per_second  since the line before, without the time of validation
