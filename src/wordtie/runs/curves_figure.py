@@ -48,7 +48,7 @@ def draw_curves(curves: Sequence[Curves], path: str | Path, against: Against | N
 
     with rc_context({"svg.hashsalt": "wordtie", "font.size": 9}):
         figure = Figure(figsize=(8, 5.6), layout="constrained")
-        panels = figure.subplots(2, 2)
+        panels = figure.subplots(2, 2, sharex=True)
         for axes, (field, title) in zip(panels.flat, PANELS, strict=True):
             for number, run in enumerate(curves):
                 _draw_run(axes, run["points"], field, against, number)
@@ -103,6 +103,8 @@ def _draw_run(axes: Any, points: Sequence[Point], field: str, against: Against, 
 def _finish(axes: Any, field: str, title: str, label: str) -> None:
     axes.set_title(title, fontsize=9)
     axes.set_xlabel(label)
+    axes.set_xlim(left=0)
+    axes.tick_params(labelbottom=True)
     axes.grid(color="#dddddd", linewidth=0.5)
     axes.spines[["top", "right"]].set_visible(False)
     if field == "valid_perplexity" and axes.lines:
