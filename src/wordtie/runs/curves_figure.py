@@ -110,7 +110,7 @@ def _finish(axes: Any, field: str, title: str, label: str) -> None:
     if field == "valid_perplexity" and axes.lines:
         _log_scale(axes, [value for line in axes.lines for value in line.get_ydata()])
     elif field in ("rate", "words_per_second"):
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.04 * axes.get_ylim()[1])
     if field == "words_per_second":
         axes.yaxis.set_major_formatter("{x:,.0f}")
 
