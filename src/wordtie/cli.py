@@ -21,6 +21,8 @@ COMMANDS: dict[str, str] = {
     "ngram": "train an n-gram model of a text, in seconds",
     "mix": "mix trained models into one",
     "import": "make a run folder of a model that another program trained",
+    "runs": "list runs with their state, perplexity, parameters, time, and settings",
+    "curves": "draw the curves of runs, finished or in training",
     "evaluate": "measure the perplexity of a text under trained models",
     "surprisal": "print the surprisal of every word of a text",
     "pairs": "measure how often a model prefers the grammatical sentence of a minimal pair",

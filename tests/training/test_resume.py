@@ -37,7 +37,7 @@ def finished(text: Path, out: str, *more: str) -> dict[str, Any]:
 def metrics(folder: Path) -> list[dict[str, float]]:
     """Of each epoch; what depends on the clock is left out."""
     rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
+    return [{name: value for name, value in row.items() if not name.endswith("seconds")} for row in rows]
 
 
 def temporary(folder: Path) -> list[str]:

@@ -31,9 +31,10 @@ from wordtie.runs.run_folder import (
 )
 
 if TYPE_CHECKING:  # each is imported when it is used: a few words are read in less time than torch is imported
+    from wordtie.inference.coloured_surprisal import SurprisalList
     from wordtie.inference.evaluate import EvaluationResult
     from wordtie.inference.regions import Region
-    from wordtie.inference.surprisal import Reset, WordSurprisal
+    from wordtie.inference.surprisal import Reset
     from wordtie.models.language_model import LanguageModel
 
 
@@ -72,11 +73,12 @@ class LoadedModel:
             raise RunFolderError(f"{where}holds {what}, and one is needed here: take the run of a language model")
         return networks[0].network
 
-    def surprisal(self, text: str, reset: Reset = "line") -> list[WordSurprisal]:
-        """One record a word: see `wordtie.inference.surprisal`."""
+    def surprisal(self, text: str, reset: Reset = "line") -> SurprisalList:
+        """A list with one record a word: see `wordtie.inference.surprisal`. A notebook shows it as coloured text."""
+        from wordtie.inference.coloured_surprisal import SurprisalList
         from wordtie.inference.surprisal import surprisal
 
-        return list(surprisal(self.model, self.tokenizer, predict.lines_of(text), reset))
+        return SurprisalList(surprisal(self.model, self.tokenizer, predict.lines_of(text), reset))
 
     def regions(self, text: str, reset: Reset = "line", mark: str | None = None) -> list[Region]:
         """One record a word as shown, or a stretch between marks: see `wordtie.inference.regions`.

@@ -25,6 +25,7 @@ from wordtie.runs.result import read_result
 from wordtie.runs.sealed import read_model_files
 from wordtie.storage.lock import is_locked
 from wordtie.storage.opening import read_regular
+from wordtie.storage.strict_json import conform, parse
 
 State: TypeAlias = Literal["running", "stopped", "finished", "damaged"]
 """`stopped`: by a signal, by `--max-time` or because it diverged; `--resume` continues it."""
@@ -63,9 +64,9 @@ class LiveProgress(TypedDict):
     seconds: float
     """Of training and validation so far."""
     share: float | None
-    """Of the budget of epochs or tokens, from 0 to 1; None if it cannot be told yet. Early stopping may end it sooner."""
+    """Of the budget of epochs or tokens, from 0 to 1; None if unknown. Early stopping may end the run sooner."""
     seconds_left: float | None
-    """At the speed so far; None if it cannot be told."""
+    """At the speed so far; None if unknown."""
 
 
 class Curves(TypedDict):
@@ -120,10 +121,10 @@ def read_state(folder: Path, seal: bool = True) -> tuple[State, str]:
     try:
         read_metrics(folder)
         calls = invocations(folder)
-        result = _read_result(folder)
+        result = read_result_values(folder)
         if seal and (folder / MANIFEST).exists():
             read_model_files(folder)
-    except RunFolderError as error:
+    except (RunFolderError, OSError) as error:
         return "damaged", str(error)
     if running:
         return "running", ""
@@ -135,20 +136,20 @@ def read_state(folder: Path, seal: bool = True) -> tuple[State, str]:
     return ("stopped" if result and result.get("stopped") == "max_time" else "finished"), ""
 
 
-def _read_result(folder: Path) -> dict[str, Any] | None:
-    """`result.json` of a run of any kind. Raises `RunFolderError`."""
+def read_result_values(folder: Path) -> dict[str, Any] | None:
+    """`result.json` of a run of any kind; None if it has not ended. Raises `RunFolderError` for a damaged file."""
     path = folder / RESULT
     try:
-        values = json.loads(read_regular(path))
+        values = conform(parse(read_regular(path)), dict[str, Any])
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         raise RunFolderError(
             f"{path}: damaged ({error}): remove it, and the run resumes from its checkpoint"
         ) from error
-    if isinstance(values, dict) and "stopped" in values:
-        read_result(folder)
-    return values if isinstance(values, dict) else {}
+    if "stopped" in values:
+        read_result(folder)  # whose fields are known
+    return values
 
 
 def _points(lines: list[dict[str, Any]]) -> list[Point]:

@@ -21,15 +21,16 @@ def open_lock(path: Path) -> IO[Any]:
     return open(path, "ab", opener=own_file)
 
 
-def hold(file: IO[Any], seconds: float = 0.0) -> bool:
+def hold(file: IO[Any], seconds: float = 0.0, lock: int = fcntl.LOCK_EX) -> bool:
     """Lock a file for as long as it is open, in a child process too; False where another process holds it for so long.
 
-    Who only looks, below, holds it for a moment, and must turn nobody away.
+    Who only looks, below, holds it for a moment, and must turn nobody away: it takes a shared lock (`fcntl.LOCK_SH`),
+    which does not look like a training to others who look.
     """
     until = time.monotonic() + seconds
     while True:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, lock | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= until:
                 return False
@@ -47,6 +48,6 @@ def is_locked(folder: Path) -> bool:
     """Whether some process holds the run folder now."""
     try:
         with open(folder / LOCK, "rb", opener=own_file) as file:
-            return not hold(file)
+            return not hold(file, lock=fcntl.LOCK_SH)
     except OSError:
         return False
