@@ -14,8 +14,9 @@ from typing import IO, Any, Literal, TypeAlias
 
 import torch
 
-from wordtie.config import Settings
+from wordtie.config import DataSettings, Settings
 from wordtie.config.ngram import NgramSettings
+from wordtie.config.paths import is_arpa, path_of
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import RunFolderError, SettingsError
 from wordtie.inference import generate, predict, regions, score, surprisal
@@ -27,6 +28,7 @@ from wordtie.models.mixture import Mixture
 from wordtie.models.network import Network
 from wordtie.models.next_word import NextWordModel
 from wordtie.models.recent_words import AdaptiveMixture, mixture_of
+from wordtie.ngrams.arpa import read_arpa
 from wordtie.ngrams.model import NgramModel
 from wordtie.runs.layout import CONFIG, MIXTURE_FOLDER, MODEL, NGRAMS
 from wordtie.runs.mixture_run import is_mixture_of, understand_mixture
@@ -115,11 +117,14 @@ Part: TypeAlias = Literal["network", "ngram"]
 
 
 def load(run: str | Path, kinds: Sequence[str] = (), part: Part | None = None) -> LoadedModel:
-    """Open a run folder, of one of these kinds or of any, or a model that comes with wordtie (`en`).
+    """Open a run folder, of one of these kinds or of any, a model that comes with wordtie (`en`), or an ARPA file.
 
     A language model that was mixed with n-grams is opened as the mixture, if this is one of the kinds and no `part` is
-    named. Raises `RunFolderError` if it is incomplete, damaged, from a newer version or of another kind.
+    named. Raises `RunFolderError` if it is incomplete, damaged, from a newer version or of another kind, `DataError` for
+    an ARPA file that cannot be read.
     """
+    if is_arpa(run):
+        return _arpa(path_of(run), kinds, part)
     folder = run_path(run)
     mixture = folder / MIXTURE_FOLDER
     if part == "ngram":
@@ -168,6 +173,16 @@ def _mixture(stored: StoredModel) -> LoadedModel:
     except SettingsError as error:
         raise RunFolderError(f"{stored.folder / MODEL}: {error}: restore it from a copy") from error
     return LoadedModel(model, stored.tokenizer, parts[0].settings, parts[0].texts, stored.folder)
+
+
+def _arpa(path: Path, kinds: Sequence[str], part: Part | None) -> LoadedModel:
+    """An ARPA file says nothing of the text that it is of."""
+    if part or NGRAM not in (kinds or _LOADERS):
+        what = "leave out --part" if part else "give the run folder of one"
+        raise RunFolderError(f"{path}: an ARPA file has no network: {what}")
+    trie, tokenizer = read_arpa(path)
+    settings = NgramSettings(DataSettings(str(path)), trie.order)
+    return LoadedModel(NgramModel(tokenizer.vocabulary, trie), tokenizer, settings, {}, path)
 
 
 _LOADERS: dict[str, Callable[[StoredModel], LoadedModel]] = {
