@@ -41,7 +41,8 @@ def by_definition(model: BackoffModel, context: tuple[int, ...], word: int) -> f
 
 def contexts_of(model: BackoffModel) -> list[tuple[int, ...]]:
     start = WORDS
-    return [(start,), (start, 3), (3, 4), (3, 4, 5), (start, 4, 4), (5, 5, 5), (7,), *map(tuple, model.levels[1].ids_GN[:20].tolist())]  # fmt: skip
+    of_level = [(*each,) for each in model.levels[1].ids_GN[:20].tolist()] if len(model.levels) > 1 else []
+    return [(start,), (start, 3), (3, 4), (3, 4, 5), (start, 4, 4), (5, 5, 5), (7,), *of_level]
 
 
 def sums(model: BackoffModel) -> list[float]:
@@ -68,7 +69,8 @@ def test_words_sum_to_one(model: BackoffModel) -> None:
     np.testing.assert_allclose(sums(model), 1, atol=1e-9)
     draw = np.random.default_rng(3)
     other = replace(
-        model, levels=tuple(replace(level, p_G=level.p_G * draw.uniform(0.5, 1, len(level.p_G))) for level in model.levels)
+        model,
+        levels=tuple(replace(level, p_G=level.p_G * draw.uniform(0.5, 1, len(level.p_G))) for level in model.levels),
     )
     assert max(abs(each - 1) for each in sums(other)) > 0.01
     np.testing.assert_allclose(sums(normalised(other)), 1, atol=1e-9)

@@ -97,12 +97,8 @@ def export_arpa(argv: list[str]) -> None:
     from wordtie.export.arpa import export_arpa
     from wordtie.export.ngram_approximation import Approximation
 
-    settings = Approximation(
-        arguments.order, arguments.ngrams, arguments.sampled, arguments.seed, arguments.places
-    )
-    written = export_arpa(
-        arguments.run, arguments.out, settings, arguments.part, arguments.overwrite, StageProgress()
-    )
+    settings = Approximation(arguments.order, arguments.ngrams, arguments.sampled, arguments.seed, arguments.places)
+    written = export_arpa(arguments.run, arguments.out, settings, arguments.part, arguments.overwrite, StageProgress())
     compared = [vars(each) for each in written.compared]
     if arguments.json:
         print_json({"file": str(written.file), "ngrams": written.ngrams, "perplexity": compared})

@@ -5,15 +5,16 @@ from __future__ import annotations
 import gzip
 import io
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, cast
 
 import numpy as np
 
 from wordtie.config.paths import is_arpa, path_of
 from wordtie.data.batches import Ids
 from wordtie.data.token_file import PreparedData
+from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import RunFolderError, require
 from wordtie.evaluation.perplexity import evaluate_blocks
 from wordtie.export.ngram_approximation import (
@@ -84,18 +85,22 @@ def export_arpa(
             found = pruned(found, settings.ngrams)
     else:
         data = training_corpus(loaded, run, hint="an approximation needs the training text; restore it")
-        found = approximate(
-            loaded.model, data.train, data.valid, data.tokenizer.sentences, settings, progress
-        )
+        found = approximate(loaded.model, data.train, data.valid, data.tokenizer.sentences, settings, progress)
         compared = comparison(loaded, data, found, settings.order)
-    with ExitStack() as stack:
-        new = stack.enter_context(atomic_write(path))
-        raw = stack.enter_context(new.open("wb"))
+    with atomic_write(path) as new, new.open("wb") as raw:
         if path.suffix == ".gz":
-            raw = stack.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0))  # type: ignore[assignment]
-        text = stack.enter_context(io.TextIOWrapper(raw, encoding="utf-8", newline="\n"))
-        write_arpa(text, found, loaded.tokenizer)
+            with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
+                _write(packed, found, loaded.tokenizer)
+        else:
+            _write(raw, found, loaded.tokenizer)
     return WrittenArpa(path, found.ngrams, compared)
+
+
+def _write(file: IO[bytes] | gzip.GzipFile, model: BackoffModel, tokenizer: Tokenizer) -> None:
+    text = io.TextIOWrapper(cast(IO[bytes], file), encoding="utf-8", newline="\n")
+    write_arpa(text, model, tokenizer)
+    text.flush()
+    text.detach()
 
 
 def comparison(loaded: LoadedModel, data: PreparedData, found: BackoffModel, order: int) -> list[Compared]:
@@ -111,9 +116,7 @@ def comparison(loaded: LoadedModel, data: PreparedData, found: BackoffModel, ord
     return rows
 
 
-def counted(
-    train_N: Ids, words: int, order: int, eos_id: int | None, ngrams: int
-) -> list[tuple[str, BackoffModel]]:
+def counted(train_N: Ids, words: int, order: int, eos_id: int | None, ngrams: int) -> list[tuple[str, BackoffModel]]:
     """Kneser-Ney models of about so many n-grams: the whole one pruned as the approximation is, and that with the least
     minimum counts that is not larger."""
     whole = fit_kneser_ney(train_N, words, order, eos_id=eos_id)

@@ -1,16 +1,21 @@
 """A network or a mixture as an n-gram model: for decoders that take nothing else.
 
-The n-grams are those of the training text and of text that the model writes itself. The probability of a word after
-the last n - 1 words h is what the model expects on average, over the places of both texts where h stands and whatever
-came before it:
+The n-grams are those of the training text and of text that the model writes itself. With E(h w) the number of times
+that the network expects w at the places of both texts where the words h stand, whatever came before them, and n(h) the
+number of these places, the longest n-grams have
 
-    p(w | h) = (sum over places of h of p(w | all words before) + k_n q(w | h)) / (places of h + k_n)
+    p(w | h) = a_h E(h w) / n(h) + (1 - a_h) q(w | h),    a_h = a n(h) / (n(h) + k).
 
-q is a Kneser-Ney model of both texts, which holds if h was seen at few places: a context that was seen once stands for
-all texts that it will end. k_n, one number an order, is chosen on the validation text. Unlike counts, this asks the
-model about all words that are stored after h at each place of h, not about the one word that came. Back-off weights
-make the words sum to one, and n-grams that change the model least are pruned (Stolcke 1998), with the frequency of h in
-the texts as p(h).
+q is a Kneser-Ney model of both texts. It holds for contexts that were seen at few places, which stand for all texts
+that they will end, and it is the n-gram part of a mixture. a is chosen on the validation text. Unlike counts, E asks
+the network about all words that are stored after h at each place of h, not about the one word that came.
+
+A shorter n-gram is used if no longer one is stored. So its expectations leave out what longer ones account for, as
+Kneser-Ney counts do: E(h' w) less the sum of E(h w) over the stored h w that end in h' w, and n(h') less the same for
+all words. Back-off weights make the words sum to one.
+
+N-grams that change the model least are pruned (Stolcke 1998), with the frequency of h in the texts as p(h). Then the
+probabilities are computed again: shorter n-grams account for what was pruned.
 
 Text that the model wrote as training text of an n-gram model is Deoras et al. (2011), "Variational approximation of
 long-span language models for LVCSR"; probabilities of the network on n-grams are Adel et al. (2014), "Comparing
@@ -21,7 +26,7 @@ Shapes: N places, T steps, B streams, V words, G n-grams of one order, C context
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,17 +37,29 @@ from wordtie.data.batches import PADDING, Ids
 from wordtie.models.mixture import Mixture
 from wordtie.models.next_word import NextWordModel
 from wordtie.models.recent_words import AdaptiveMixture
-from wordtie.ngrams.backoff import BackoffModel, normalised, of_trie, pruned, to_trie
+from wordtie.ngrams.backoff import (
+    BackoffModel,
+    most_valuable,
+    normalised,
+    of_trie,
+    restricted,
+    suffix_rows,
+    to_trie,
+)
 from wordtie.ngrams.counts import Int64s
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
+from wordtie.ngrams.model import NgramModel
 from wordtie.ngrams.trie import TOKENS_AT_ONCE, Doubles, Level, NgramTrie
 
 STREAMS = 32
 """Texts that are read or written side by side."""
 VALUES_AT_ONCE = 4_000_000
 """Probabilities (places x words) in memory."""
-PRIOR_PLACES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-"""Values of k_n that are tried."""
+SHARES = (0.0, 0.3, 0.5, 0.7, 0.9)
+"""Values of a that are tried; with 0, the approximation is a Kneser-Ney model of both texts."""
+PRIOR_PLACES = 2.0
+"""k"""
+UNSEEN = 1e-9
 
 Progress = Callable[[str, int, int], None]
 
@@ -62,6 +79,24 @@ class Approximation:
     """At how many places of the training text the model is asked; None: at all. It is most of the time."""
 
 
+@dataclass(frozen=True)
+class Expectations:
+    """What a model was asked, from which approximations of any size are made."""
+
+    counted: BackoffModel
+    """The Kneser-Ney model of both texts."""
+    sums: Sums
+    context_p: Sequence[Doubles]
+    """How frequent each context is, (C,) for each level."""
+
+    def approximation(self, valid_N: Ids, ngrams: int | None = None) -> BackoffModel:
+        """With at most so many n-grams; its one parameter is fitted to the validation text."""
+        if ngrams is None or ngrams >= self.counted.ngrams:
+            return best_expected(self.counted, self.sums, valid_N)
+        kept = most_valuable(best_expected(self.counted, self.sums, valid_N), ngrams, self.context_p)
+        return best_expected(restricted(self.counted, kept), self.sums.restricted(kept), valid_N)
+
+
 def approximate(
     model: NextWordModel[Any],
     train_N: Ids,
@@ -72,6 +107,17 @@ def approximate(
 ) -> BackoffModel:
     """The approximation of a model. `sentences`: n-grams do not reach back over `<eos>`."""
     settings = settings or Approximation()
+    return expectations(model, train_N, sentences, settings, progress).approximation(valid_N, settings.ngrams)
+
+
+def expectations(
+    model: NextWordModel[Any],
+    train_N: Ids,
+    sentences: bool,
+    settings: Approximation,
+    progress: Progress | None = None,
+) -> Expectations:
+    """Let the model write, and ask it about both texts."""
     model = without_recent_words(model)
     eos_id = model.vocabulary.eos_id
     texts = [np.asarray(train_N, np.int64)]
@@ -79,16 +125,26 @@ def approximate(
         texts.append(sampled_text(model, settings.sampled, settings.seed, progress))
     both_N = np.concatenate(texts)
     trie = fit_kneser_ney(both_N, len(model.vocabulary), settings.order, eos_id=eos_id if sentences else None)
-    sums = Sums.zeros(trie)
     most = [len(train_N) if settings.places is None else min(settings.places, len(train_N)), settings.sampled]
-    total = sum(most)
+    sums, asked = Sums.zeros(trie), without_ngrams(model)
     for text, places in zip(texts, most, strict=False):
-        for ids_TB, p_TBV, rows_TBK in _places(model, trie, text, places):
+        for ids_TB, p_TBV, rows_TBK in _places(asked, trie, text, places):
             sums.add(trie, p_TBV[ids_TB != PADDING], rows_TBK[ids_TB != PADDING])
             if progress:
-                progress("asked the model", int(sums.places), total)
-    found = _expected(of_trie(trie), sums, valid_N)
-    return found if settings.ngrams is None else pruned(found, settings.ngrams, context_frequencies(trie, both_N))
+                progress("asked the model", int(sums.places), sum(most))
+    return Expectations(of_trie(trie), sums, context_frequencies(trie, both_N))
+
+
+def without_ngrams(model: NextWordModel[Any]) -> NextWordModel[Any]:
+    """The networks of a mixture: its n-grams have seen the training text, and would expect what comes there."""
+    if not isinstance(model, Mixture):
+        return model
+    numbers = [number for number, part in enumerate(model.parts) if not isinstance(part, NgramModel)]
+    weight_P = model.weights_RP.mean(0)[numbers]
+    if not numbers or not weight_P.sum():
+        return model
+    parts = [model.parts[number] for number in numbers]
+    return parts[0] if len(parts) == 1 else Mixture(parts, (weight_P / weight_P.sum())[None])
 
 
 def context_frequencies(trie: NgramTrie, text_N: Ids) -> list[Doubles]:
@@ -147,6 +203,16 @@ class Sums:
             [np.zeros(len(level.group_C)) for level in trie.levels],
         )
 
+    def restricted(self, kept: Sequence[NDArray[np.bool_]]) -> Sums:
+        """Those of the n-grams that are kept, as `wordtie.ngrams.backoff.restricted` keeps them."""
+        contexts_kept = [np.ones(len(self.unigram) + 1, bool), *kept]
+        return Sums(
+            self.unigram,
+            [sum_G[kept_G] for sum_G, kept_G in zip(self.ngrams, kept, strict=True)],
+            [places_C[kept_C] for places_C, kept_C in zip(self.contexts, contexts_kept, strict=False)],
+            self.places,
+        )
+
     def add(self, trie: NgramTrie, p_NV: NDArray[np.floating[Any]], rows_NK: Int64s) -> None:
         """Some places: p of every word there, and the contexts that stand before them."""
         self.places += len(p_NV)
@@ -200,17 +266,35 @@ def _places(
         yield ids_TB, p_TBV, rows_TBK[:-1]
 
 
-def _expected(model: BackoffModel, sums: Sums, valid_N: Ids) -> BackoffModel:
-    """The n-grams with what is expected of them, order after order; k_n is the best for the validation text."""
-    found = BackoffModel(sums.unigram / sums.unigram.sum(), (), model.eos_id)
-    for level, sum_G, places_C in zip(model.levels, sums.ngrams, sums.contexts, strict=True):
-        tried: list[tuple[float, BackoffModel]] = []
-        for prior in PRIOR_PLACES:
-            p_G = (sum_G + prior * level.p_G) / (places_C[level.context_G] + prior)
-            with_level = normalised(replace(found, levels=(*found.levels, replace(level, p_G=p_G))))
-            log_p = float(to_trie(with_level).log_probabilities(valid_N).sum())
-            tried.append((log_p, with_level))
-            if len(tried) > 1 and log_p < tried[-2][0]:
-                break
-        found = max(tried, key=lambda each: each[0])[1]
-    return found
+def best_expected(counted: BackoffModel, sums: Sums, valid_N: Ids) -> BackoffModel:
+    """The approximation whose share of the network is the best for the validation text."""
+    tried = [expected(counted, sums, share) for share in SHARES]
+    return max(tried, key=lambda model: float(to_trie(model).log_probabilities(valid_N).sum()))
+
+
+def expected(counted: BackoffModel, sums: Sums, share: float) -> BackoffModel:
+    """The n-grams with what the network expects of them, for one share of the network (a)."""
+    suffix = suffix_rows(counted)
+    left_V = sums.unigram.copy()
+    if counted.levels:
+        left_V = np.maximum(left_V - np.bincount(suffix[0], sums.ngrams[0], len(left_V)), 0)
+    unigram = share * left_V / max(left_V.sum(), UNSEEN) + (1 - share) * counted.unigram
+    levels = []
+    for number, level in enumerate(counted.levels):
+        sum_G, places_C = sums.ngrams[number], sums.contexts[number]
+        if number + 1 < len(counted.levels):
+            longer = sums.ngrams[number + 1]
+            shorter_context = suffix[number][counted.levels[number + 1].context_G]
+            sum_G = _less(sum_G, suffix[number + 1], longer)
+            places_C = _less(places_C, shorter_context, longer)
+        weight_C = share * places_C / (places_C + PRIOR_PLACES)
+        expected_G = sum_G / np.maximum(places_C, UNSEEN)[level.context_G]
+        weight_G = weight_C[level.context_G]
+        levels.append(replace(level, p_G=weight_G * expected_G + (1 - weight_G) * level.p_G))
+    return normalised(BackoffModel(unigram, tuple(levels), counted.eos_id))
+
+
+def _less(total: Doubles, row_G: Int64s, accounted_G: Doubles) -> Doubles:
+    """What is left of totals; -1 is the row of what has none."""
+    there = row_G >= 0
+    return np.maximum(total - np.bincount(row_G[there], accounted_G[there], len(total)), 0)

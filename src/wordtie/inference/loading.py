@@ -120,8 +120,8 @@ def load(run: str | Path, kinds: Sequence[str] = (), part: Part | None = None) -
     """Open a run folder, of one of these kinds or of any, a model that comes with wordtie (`en`), or an ARPA file.
 
     A language model that was mixed with n-grams is opened as the mixture, if this is one of the kinds and no `part` is
-    named. Raises `RunFolderError` if it is incomplete, damaged, from a newer version or of another kind, `DataError` for
-    an ARPA file that cannot be read.
+    named. Raises `RunFolderError` if it is incomplete, damaged, from a newer version or of another kind. Raises
+    `DataError` for an ARPA file that cannot be read.
     """
     if is_arpa(run):
         return _arpa(path_of(run), kinds, part)

@@ -62,7 +62,9 @@ def write_arpa(file: TextIO, model: BackoffModel, tokenizer: Tokenizer) -> None:
     file.write("\n\\end\\\n")
 
 
-def _lines(names: Sequence[str], ids_GN: NDArray[Any], log_p_G: Doubles, log_backoff_G: Doubles | None) -> Iterator[str]:
+def _lines(
+    names: Sequence[str], ids_GN: NDArray[Any], log_p_G: Doubles, log_backoff_G: Doubles | None
+) -> Iterator[str]:
     """The n-grams of one order; the highest has no back-off weights, and neither has `</s>` at the end of the words."""
     for first in range(0, len(ids_GN), LINES_AT_ONCE):
         here = slice(first, first + LINES_AT_ONCE)

@@ -42,7 +42,7 @@ class BackoffLevel:
     @property
     def order(self) -> int:
         """n."""
-        return self.ids_GN.shape[1]
+        return int(self.ids_GN.shape[1])
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,8 @@ def to_trie(model: BackoffModel) -> NgramTrie:
 def probabilities(trie: NgramTrie, ids_GN: NDArray[np.integer]) -> Doubles:
     """p(last word | the words before it), (G,), of these n-grams alone: no word comes before their first."""
     if ids_GN.shape[1] == 1:
-        return trie.unigram[ids_GN[:, 0]]
+        unigram_G: Doubles = trie.unigram[ids_GN[:, 0]]
+        return unigram_G
     found = [np.zeros(0)]
     for first in range(0, len(ids_GN), NGRAMS_AT_ONCE):
         ids_NG = ids_GN[first : first + NGRAMS_AT_ONCE].T.astype(np.int64)
@@ -170,11 +171,18 @@ def _chain(model: BackoffModel, number: int) -> Doubles:
     if number == 0:
         return np.append(model.unigram, model.unigram[model.eos_id] if model.eos_id is not None else 1.0)
     below = model.levels[number - 1]
-    return _chain(model, number - 1)[below.context_G] * below.p_G  # type: ignore[no-any-return]
+    return _chain(model, number - 1)[below.context_G] * below.p_G
 
 
 def pruned(model: BackoffModel, most: int, context_p: Sequence[Doubles] | None = None) -> BackoffModel:
-    """The model with at most so many n-grams, the least valuable left out and the back-off weights computed anew.
+    """The model with at most so many n-grams, the least valuable left out and the back-off weights computed anew."""
+    return normalised(restricted(model, most_valuable(model, most, context_p)))
+
+
+def most_valuable(
+    model: BackoffModel, most: int, context_p: Sequence[Doubles] | None = None
+) -> list[NDArray[np.bool_]]:
+    """Which n-grams are kept, (G,) an order, if there are to be at most so many.
 
     Words are always kept, and so are the contexts of n-grams that are kept.
     """
@@ -183,9 +191,22 @@ def pruned(model: BackoffModel, most: int, context_p: Sequence[Doubles] | None =
         np.maximum.at(worth[number - 1], model.levels[number].context_G, worth[number])
     falling = np.sort(np.concatenate([np.zeros(0), *worth]))[::-1]
     room = max(0, most - len(model.unigram))
-    if room >= len(falling):
-        return normalised(model)
-    return normalised(restricted(model, [each > falling[room] for each in worth]))
+    threshold = falling[room] if room < len(falling) else -np.inf
+    return [each > threshold for each in worth]
+
+
+def suffix_rows(model: BackoffModel) -> list[Int64s]:
+    """For each level, the row one order below of each n-gram without its first word, (G,); -1 if it is not stored."""
+    base = len(model.unigram) + 1
+    keys: list[Int64s] = []
+    found = []
+    for level in model.levels:
+        row_G = level.ids_GN[:, 1].astype(np.int64)
+        for place, keys_of_order in enumerate(keys, start=2):
+            row_G = _find(keys_of_order, row_G * base + level.ids_GN[:, place])
+        found.append(row_G)
+        keys.append(level.context_G * base + level.ids_GN[:, -1])
+    return found
 
 
 def restricted(model: BackoffModel, kept: Sequence[NDArray[np.bool_]]) -> BackoffModel:
