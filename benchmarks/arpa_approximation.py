@@ -24,7 +24,7 @@ from wordtie.inference.loading import load
 from wordtie.inference.training_corpus import training_corpus
 from wordtie.ngrams.backoff import BackoffModel, to_trie
 
-SIZES = (100_000, 200_000, 400_000, 800_000)
+SIZES = (100_000, 200_000, 400_000)
 COLUMNS = ("corpus", "size", "model", "n-grams", "valid", "test", "places", "sampled")
 
 
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str]) -> None:
     print(*COLUMNS, sep="\t")
     original = without_recent_words(loaded.model)
     show(None, "original", None, *(evaluate_blocks(original, [text]).perplexity for text in (valid_N, test_N)))
-    for size in (*SIZES, asked.counted.ngrams):
+    for size in SIZES:
         show_ngrams(size, "approximation", asked.approximation(valid_N, size))
         for name, model in counted(train_N, len(data.vocabulary), parsed.order, asked.counted.eos_id, size):
             show_ngrams(size, name, model)

@@ -175,7 +175,7 @@ def _chain(model: BackoffModel, number: int) -> Doubles:
 
 
 def pruned(model: BackoffModel, most: int, context_p: Sequence[Doubles] | None = None) -> BackoffModel:
-    """The model with at most so many n-grams, the least valuable left out and the back-off weights computed anew."""
+    """The model with at most so many n-grams, the least valuable left out and the back-off weights computed again."""
     return normalised(restricted(model, most_valuable(model, most, context_p)))
 
 
