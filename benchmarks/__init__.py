@@ -14,6 +14,7 @@ CLAIM_FILES = (
     "noise",
     "cells",
     "scoring",
+    "rescoring",
     "vocabulary",
     "translation",
     "word2vec",

@@ -195,7 +195,8 @@ def named_in_sentences(pattern: str) -> list[tuple[str, str]]:
 
 
 def test_options_in_sentences_exist(capsys: pytest.CaptureFixture[str]) -> None:
-    calls = [[], *([name] for name in COMMANDS), *(["reproduce", name] for name in ("list", "run", "report", "check"))]
+    calls = [[], *([name] for name in COMMANDS), *(["reproduce", name] for name in ("list", "run", "report", "check")),
+             ["export", "arpa"]]  # fmt: skip
     for call in calls:
         assert main([*call, "--help"]) == 0
     for call in (["train"], ["word2vec"], ["ngram"], ["baseline"], ["translate", "train"], ["translate", "prepare"]):

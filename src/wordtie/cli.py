@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "reading-times": "measure what surprisal adds to a regression of reading times",
     "predict": "list the likeliest next words of a phrase",
     "translate": "translate lines, or train a model that does",
+    "rescore": "score or rank the hypotheses of n-best lists, of speech or translation",
     "generate": "write text, one sampled word after another",
     "serve": "answer over HTTP, and show a page in the browser",
     "export": "write a model in a form that other tools open",

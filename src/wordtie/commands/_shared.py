@@ -15,7 +15,7 @@ from wordtie.config.arguments import Parser as Parser
 from wordtie.config.arguments import seed as seed
 from wordtie.config.arguments import whole_number as whole_number
 from wordtie.config.paths import path_of
-from wordtie.data.reading import Source, byte_blocks, decoded, opened
+from wordtie.data.reading import LONGEST_LINE, Source, byte_blocks, decoded, opened
 from wordtie.errors import UsageError as UsageError
 from wordtie.storage.atomic import atomic_write
 
@@ -50,14 +50,14 @@ def text_name(path: str) -> str:
     return "stdin" if path == "-" else path
 
 
-def read_lines(path: str) -> Iterator[str]:
-    """The lines of a UTF-8 file (plain or .gz), or of stdin for `-`, without their ends.
+def read_lines(path: str, longest: int = LONGEST_LINE) -> Iterator[str]:
+    """The lines of a UTF-8 file (plain or .gz), or of stdin for `-`, without their ends; at most `longest` bytes each.
 
     Raises `DataError` with the file, and the line where there is one.
     """
     name = text_name(path)
     with opened(Source(path_of(name), handle=stdin() if path == "-" else None)) as handle:
-        for number, block in byte_blocks(handle, name, hint="cut it into shorter lines"):
+        for number, block in byte_blocks(handle, name, longest=longest, hint="cut it into shorter lines"):
             yield from decoded(block, name, number, begins=number == 1).removesuffix("\n").split("\n")
 
 

@@ -23,7 +23,7 @@ from wordtie.commands._shared import (
 )
 from wordtie.config.paths import path_of
 from wordtie.console import StageProgress, say
-from wordtie.runs.ready import run_path
+from wordtie.runs.ready import names_a_model
 
 if TYPE_CHECKING:
     from wordtie.inference.evaluate import EvaluationResult
@@ -94,7 +94,7 @@ def main(argv: list[str]) -> None:
 def runs_and_file(arguments: list[str]) -> tuple[list[str], str | None]:
     """The run folders, and the text: the last argument, unless it is the only one or a folder."""
     *runs, last = arguments
-    return (arguments, None) if not runs or run_path(last).is_dir() else (runs, last)
+    return (arguments, None) if not runs or names_a_model(last) else (runs, last)
 
 
 def numbers(text: str) -> tuple[int, ...]:

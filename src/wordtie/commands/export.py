@@ -10,6 +10,7 @@ Write a model in a form that other tools open.
 
   wordtie export hf RUN OUT                      a folder for Hugging Face Transformers
   wordtie export onnx RUN OUT                    a file for ONNX Runtime, in fp32 or 8 bits
+  wordtie export arpa RUN OUT                    an ARPA file, for KenLM and decoders
   wordtie export latinime RUN OUT --locale en    words and bigrams for the keyboard of Android (.combined)
   wordtie export keyman RUN OUT                  a word list for Keyman
 
@@ -20,6 +21,7 @@ examples:
   wordtie export hf runs/novel exported/novel --with-code
   wordtie export onnx runs/novel novel.onnx --eight-bits
   wordtie export onnx runs/novel lm.onnx --nll
+  wordtie export arpa runs/novel-ngram novel.arpa
 """
 
 HF_HELP = """\
@@ -90,4 +92,17 @@ def export_keyman(argv: list[str]) -> None:
     keyman(argv)
 
 
-FORMS = {"hf": export_hf, "onnx": export_onnx, "latinime": export_latinime, "keyman": export_keyman}
+def export_arpa(argv: list[str]) -> None:
+    """Write the file, and print how good it is."""
+    from wordtie.commands._export_arpa import main
+
+    main(argv)
+
+
+FORMS = {
+    "hf": export_hf,
+    "onnx": export_onnx,
+    "arpa": export_arpa,
+    "latinime": export_latinime,
+    "keyman": export_keyman,
+}

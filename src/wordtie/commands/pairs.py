@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wordtie.commands._shared import Parser, UsageError, add_part, print_json, print_tsv, read_lines, text_name
 from wordtie.config.paths import path_of
-from wordtie.runs.ready import run_path
+from wordtie.runs.ready import names_a_model
 
 if TYPE_CHECKING:
     from wordtie.inference.loading import LoadedModel
@@ -44,7 +44,7 @@ def main(argv: list[str]) -> None:
     add_part(parser)
     arguments = parser.parse_args(argv)
     runs, files = [arguments.run], list(arguments.files)
-    while arguments.mean and len(files) > 1 and run_path(files[0]).is_dir():
+    while arguments.mean and len(files) > 1 and names_a_model(files[0]):
         runs.append(files.pop(0))
     if arguments.mean and len(runs) == 1:
         raise UsageError("--mean needs several RUNs, before the FILEs")

@@ -43,3 +43,8 @@ def cache_folder() -> Path:
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wordtie"
     except RuntimeError as error:
         raise SaveError("there is no home folder to keep a cache in: say where with XDG_CACHE_HOME") from error
+
+
+def is_arpa(path: str | Path) -> bool:
+    """Whether a name is that of an n-gram model in an ARPA file."""
+    return str(path).endswith((".arpa", ".arpa.gz"))

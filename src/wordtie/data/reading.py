@@ -89,13 +89,14 @@ def byte_blocks(
     length: int | None = None,
     line: int = 1,
     at_spaces: bool = False,
+    longest: int = LONGEST_LINE,
     hint: str,
 ) -> Iterator[tuple[int, bytes]]:
     """Blocks of whole lines, each with the number of its first line; at most `length` bytes in all.
 
     With `at_spaces`, as in running text, blocks may also end at a blank or a tab, so that a line may be of any length.
     `hint` is what to do about a line that is too long.
-    Raises `DataError` for a line (or a word) longer than `LONGEST_LINE`, and for old Mac line ends.
+    Raises `DataError` for a line (or a word) of more than `longest` bytes, and for old Mac line ends.
     """
     rest, begins = b"", line == 1
     while data := handle.read(BLOCK if length is None else min(BLOCK, length)):
@@ -105,10 +106,10 @@ def byte_blocks(
         begins = False
         end = data.rfind(b"\n") + 1 or (max(data.rfind(b" "), data.rfind(b"\t")) + 1 if at_spaces else 0)
         head = data[:end] if end else data
-        if len(rest) + (head.find(b"\n") + 1 or len(head)) > LONGEST_LINE and not (end and at_spaces):
+        if len(rest) + (head.find(b"\n") + 1 or len(head)) > longest and not (end and at_spaces):
             what = "is one word of more than" if at_spaces else "is longer than"
             advice = "is it text?" if at_spaces else hint
-            raise DataError(f"{name}, line {line}: {what} {LONGEST_LINE // 1_000_000} MB: {advice}")
+            raise DataError(f"{name}, line {line}: {what} {longest // 1_000_000} MB: {advice}")
         if end:
             block = rest + head
             yield line, block

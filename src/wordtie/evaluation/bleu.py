@@ -57,6 +57,29 @@ def bleu(
     return Bleu(float(found.score), signature, float(mean - around), float(mean + around))
 
 
+@dataclass(frozen=True)
+class BleuSums:
+    """BLEU from sums over sentences, for choosing among translations of each."""
+
+    lowercase: bool = False
+    tokenised: bool = False
+
+    def statistics(self, translations: Sequence[str], references: Sequence[str]) -> list[list[int]]:
+        """Of each translation; the BLEU of a text is that of their sums. Raises `WordtieError` without sacrebleu."""
+        found: list[list[int]] = self._metric()._extract_corpus_statistics(list(translations), [list(references)])
+        return found
+
+    def bleu(self, sums: Sequence[float]) -> float:
+        """0 to 100, as sacrebleu computes it by default."""
+        return float(self._metric()._compute_score_from_stats([int(each) for each in sums]).score)
+
+    def _metric(self) -> Any:
+        require_sacrebleu()
+        from sacrebleu.metrics.bleu import BLEU
+
+        return BLEU(tokenize="none" if self.tokenised else "13a", lowercase=self.lowercase, force=True)
+
+
 def paired_bootstrap(
     baseline: Sequence[str], system: Sequence[str], references: Sequence[str], tokenised: bool, lowercase: bool
 ) -> dict[str, float]:

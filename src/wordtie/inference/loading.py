@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
-from wordtie.config import Settings
+from wordtie.config import DataSettings, Settings
 from wordtie.config.ngram import NgramSettings
+from wordtie.config.paths import is_arpa, path_of
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import RunFolderError, SettingsError
 from wordtie.inference import predict
@@ -167,14 +168,16 @@ Part: TypeAlias = Literal["network", "ngram", "without-recent"]
 def load(
     run: str | Path, kinds: Sequence[str] = (), part: Part | None = None, without_torch: bool = False
 ) -> LoadedModel:
-    """Open a run folder, of one of these kinds or of any, or a model that comes with wordtie (`en`).
+    """Open a run folder, of one of these kinds or of any, a model that comes with wordtie (`en`), or an ARPA file.
 
     A language model that was mixed with n-grams is opened as the mixture, if this is one of the kinds and no `part` is
     named. The part `without-recent` is the mixture that does not expect recent words again. `without_torch`: a network
     computes in numpy, whose scores are the same to 1e-5 nats, and torch is not imported, which takes longer than
     reading a few words. Raises `RunFolderError` if the folder is incomplete, damaged, from a newer version or of
-    another kind.
+    another kind, and `DataError` for an ARPA file that cannot be read.
     """
+    if is_arpa(run):
+        return _arpa(path_of(run), kinds, part)
     folder = run_path(run)
     mixture = folder / MIXTURE_FOLDER
     if part == "without-recent":
@@ -251,6 +254,19 @@ def _mixture(stored: StoredModel, without_torch: bool) -> LoadedModel:
     except SettingsError as error:
         raise RunFolderError(f"{stored.folder / MODEL}: {error}: restore it from a copy") from error
     return LoadedModel(model, stored.tokenizer, parts[0].settings, parts[0].texts, stored.folder)
+
+
+def _arpa(path: Path, kinds: Sequence[str], part: Part | None) -> LoadedModel:
+    """An ARPA file says nothing of the text that it is of."""
+    if part or NGRAM not in (kinds or _LOADERS):
+        what = "leave out --part" if part else "give the run folder of one"
+        raise RunFolderError(f"{path}: an ARPA file has no network: {what}")
+    from wordtie.ngrams.arpa import read_arpa
+    from wordtie.ngrams.model import NgramModel
+
+    trie, tokenizer = read_arpa(path)
+    settings = NgramSettings(DataSettings(str(path)), trie.order)
+    return LoadedModel(NgramModel(tokenizer.vocabulary, trie), tokenizer, settings, {}, path)
 
 
 _LOADERS: dict[str, Callable[[StoredModel, bool], LoadedModel]] = {

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wordtie.config.paths import is_arpa
 from wordtie.data.corpus import SPLITS
 from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
@@ -30,6 +31,8 @@ def training_corpus(
     Raises `RunFolderError` where its words or one of these splits are no longer what they were, `DataError` where it
     cannot be read. `hint` tells the user what to do about either.
     """
+    if is_arpa(run):
+        raise RunFolderError(f"{run}: an ARPA file does not say what text it is of: {hint}")
     try:
         data = prepare(model.settings.data)
     except DataError as error:

@@ -126,6 +126,8 @@ class Network:
             return self.network.output_matrix[:0], state
         words_TB = torch.from_numpy(np.where(ids_TB == PADDING, self.vocabulary.eos_id, ids_TB).astype(np.int64))
         words_TB = words_TB.to(device)
+        if state.after is None and len(words_TB) == 1:  # kept: a mixture with recent words asks for the query, too
+            state.after = self.network(state.last_B[None], state.core)
         if state.after is None:
             query_NE, core = self.network(torch.cat([state.last_B[None], words_TB[:-1]]), state.core)
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wordtie.config.paths import path_of
+from wordtie.config.paths import is_arpa, path_of
 
 FOLDER = Path(__file__).resolve().parents[1] / "ready"
 READY = {"en": "English: Wikipedia articles and State of the Union addresses"}
@@ -18,3 +18,8 @@ def run_path(run: str | Path) -> Path:
     """
     path = path_of(run)
     return FOLDER / str(run) if str(run) in READY and not path.exists() else path
+
+
+def names_a_model(run: str) -> bool:
+    """Whether an argument names a run folder, a model that comes with wordtie, or an ARPA file; not a text."""
+    return run_path(run).is_dir() or is_arpa(run)

@@ -1,0 +1,152 @@
+"""N-best lists as JSON: ESPnet's document, and JSON Lines with a hypothesis or a list on each line.
+
+    espnet   {"utts": {"utt-1": {"output": [{"rec_text": "THE CAT", "score": -1.5, ...}, ...]}, ...}}
+    jsonl    {"id": "utt-1", "text": "the cat", "score": -1.5}              a hypothesis a line
+             {"id": "utt-1", "nbest": [{"text": "the cat", "score": -1.5}]} a list a line
+
+What else the objects hold is kept. Written, a hypothesis has `lm_score`, the model's log p in nats, and if it was
+ranked, `total_score`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from wordtie.data.nbest import Hypothesis, NBestList, Ranked, RankedList
+from wordtie.errors import DataError
+
+TEXT_NAMES = ("text", "hyp", "hypothesis", "rec_text")
+LIST_NAMES = ("nbest", "hypotheses", "hyps")
+ID_NAMES = ("id", "utt_id", "utterance_id")
+SENTENCE_ENDS = re.compile(r"(\s*<(eos|sos/eos)>)+$")
+"""What ESPnet leaves at the end of a hypothesis."""
+
+
+@dataclass(frozen=True)
+class JsonLines:
+    """An object a line: a hypothesis, with neighbours of one id in a list, or a list."""
+
+    def read(self, lines: Iterable[str], where: str) -> Iterator[NBestList]:
+        """Lists by their ids. Without any id, a line that holds a list has its number, from 0."""
+        seen: set[str] = set()
+        current: NBestList | None = None
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            found = _object(line, f"{where}, line {number}")
+            entries = _named(found, LIST_NAMES)
+            own = _named(found, ID_NAMES)
+            if entries is None and own is None:
+                raise DataError(f'{where}, line {number}: has no "id": give each hypothesis that of its list')
+            list_id = str(len(seen) if own is None else own)
+            if current is not None and current.id == list_id and entries is None and current.raw is None:
+                current = NBestList(list_id, [*current.hypotheses, _hypothesis(found, f"{where}, line {number}")])
+                continue
+            if current is not None:
+                yield current
+            if list_id in seen:
+                raise DataError(f"{where}, line {number}: {list_id} had a list before: keep its lines together")
+            seen.add(list_id)
+            current = _list(list_id, found, entries, f"{where}, line {number}")
+        if current is not None:
+            yield current
+
+    def write(self, lists: Iterable[RankedList]) -> Iterator[str]:
+        """The same objects with the new scores."""
+        for ranked in lists:
+            entries = [_with_scores(each) for each in ranked.order]
+            if ranked.nbest.raw is None:
+                yield from map(_dumped, entries)
+            else:
+                name = next(each for each in LIST_NAMES if each in ranked.nbest.raw)
+                yield _dumped({**ranked.nbest.raw, name: entries})
+
+    def best(self, ranked: RankedList) -> str:
+        """`id` and `text`."""
+        return _dumped({"id": ranked.nbest.id, "text": ranked.best_text})
+
+
+@dataclass(frozen=True)
+class Espnet:
+    """The JSON document that ESPnet's recognition writes; it is held in memory whole."""
+
+    def read(self, lines: Iterable[str], where: str) -> Iterator[NBestList]:
+        """Lists by utterance, in the order of the document."""
+        text = "\n".join(lines)
+        try:
+            document = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise DataError(f"{where}, line {error.lineno}: is not JSON ({error.msg}): fix it") from error
+        except RecursionError as error:
+            raise DataError(f"{where}: is not JSON that ESPnet writes: it nests too deep") from error
+        utterances = document.get("utts") if isinstance(document, dict) else None
+        if not isinstance(utterances, dict):
+            raise DataError(f'{where}: has no "utts" as ESPnet\'s documents have: fix it, or choose another --format')
+        for own, utterance in utterances.items():
+            entries = utterance.get("output") if isinstance(utterance, dict) else None
+            yield _list(own, utterance, [] if entries is None else entries, f"{where}, utterance {own}")
+
+    def write(self, lists: Iterable[RankedList]) -> Iterator[str]:
+        """The same document with the new scores, an utterance a line."""
+        yield '{"utts": {'
+        comma = " "
+        for ranked in lists:
+            utterance = {**ranked.nbest.raw, "output": [_with_scores(each) for each in ranked.order]}
+            yield f"{comma}{_dumped(ranked.nbest.id)}: {_dumped(utterance)}"
+            comma = ","
+        yield "}}"
+
+    def best(self, ranked: RankedList) -> str:
+        """`utterance text`."""
+        return f"{ranked.nbest.id} {ranked.best_text}".rstrip()
+
+
+def _list(own: str, found: dict[str, Any], entries: Any, place: str) -> NBestList:
+    """A line that is a hypothesis, if `entries` is None, or an object with a list in it."""
+    if entries is None:
+        return NBestList(own, [_hypothesis(found, place)])
+    if not isinstance(entries, list):
+        raise DataError(f"{place}: its hypotheses are not a list: fix it")
+    return NBestList(own, [_hypothesis(each, place) for each in entries], found)
+
+
+def _hypothesis(entry: Any, place: str) -> Hypothesis:
+    text = _named(entry, TEXT_NAMES) if isinstance(entry, dict) else None
+    if isinstance(entry, dict) and "rec_text" in entry:  # beside it, ESPnet's `text` is the reference
+        text = entry["rec_text"]
+    if not isinstance(text, str):
+        raise DataError(f"{place}: a hypothesis has no text: name it {', '.join(TEXT_NAMES)}")
+    score = entry.get("score", 0.0)
+    if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
+        raise DataError(f"{place}: the score {score!r:.40} is not a number: fix it")
+    return Hypothesis(SENTENCE_ENDS.sub("", text), float(score), entry)
+
+
+def _object(line: str, place: str) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DataError(
+            f"{place}: is not JSON ({' '.join(str(error).split()):.80}): write one object a line"
+        ) from error
+    if not isinstance(found, dict):
+        raise DataError(f"{place}: is not a JSON object: write one object a line")
+    return found
+
+
+def _named(found: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((found[name] for name in names if name in found), None)
+
+
+def _with_scores(each: Ranked) -> dict[str, Any]:
+    total = {} if each.total is None else {"total_score": round(each.total, 6)}
+    return {**each.hypothesis.raw, "lm_score": round(each.log_p, 6), **total}
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,242 @@
+r"""ARPA files: n-gram models as KenLM, SRILM and most decoders read them.
+
+    \data\
+    ngram 1=3
+
+    \1-grams:
+    -1.2041200<TAB>the<TAB>-0.3010300
+
+    \end\
+
+Probabilities and back-off weights are logarithms to base 10. `<s>` begins a sentence, `</s>`, here `<eos>`, ends it.
+The format says nothing of how text becomes words. So a comment before `\data\` does, if wordtie wrote the file; of
+any other, words are what white space separates.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordtie.data.reading import Source, byte_blocks, decoded, opened
+from wordtie.data.tokenisation import Tokenisation
+from wordtie.data.tokenizer import Tokenizer
+from wordtie.data.vocabulary import EOS, UNK, Vocabulary
+from wordtie.errors import DataError
+from wordtie.ngrams.backoff import BackoffLevel, BackoffModel, levels_of, to_trie
+from wordtie.ngrams.trie import Doubles, NgramTrie
+
+START, END = "<s>", "</s>"
+COMMENT = "# wordtie "
+NEVER = -99.0
+"""Log p of what is never predicted, by custom."""
+LINES_AT_ONCE = 10_000
+LONGEST_ORDER = 20
+
+
+def write_arpa(file: TextIO, model: BackoffModel, tokenizer: Tokenizer) -> None:
+    """Write the model to a file that is open for text.
+
+    If lines are no sentences, `<eos>` is a word like another, and `</s>` is never predicted.
+    """
+    rule = tokenizer.tokenisation
+    about = {"tokenisation": rule.kind, "lowercase": rule.lowercase, "sentences": rule.sentences}
+    names = [END if word == EOS and model.eos_id is not None else word for word in tokenizer.vocabulary.words]
+    names += [START] if model.eos_id is not None else [START, END]
+    log_p = np.append(_log10(model.unigram), [NEVER] * (len(names) - len(model.unigram)))
+    file.write(f"{COMMENT}{json.dumps(about)}\n\n\\data\\\nngram 1={len(names)}\n")
+    file.writelines(f"ngram {level.order}={len(level.p_G)}\n" for level in model.levels)
+    ids = np.arange(len(names), dtype=np.int32)[:, None]
+    for order, above in enumerate([*model.levels, None], start=1):
+        file.write(f"\n\\{order}-grams:\n")
+        log_backoff = None if above is None else _log10(above.backoff_C)
+        file.writelines(_lines(names, ids, log_p, log_backoff))
+        if above is not None:
+            ids, log_p = above.ids_GN, _log10(above.p_G)
+    file.write("\n\\end\\\n")
+
+
+def _lines(
+    names: Sequence[str], ids_GN: NDArray[Any], log_p_G: Doubles, log_backoff_G: Doubles | None
+) -> Iterator[str]:
+    """The n-grams of one order; the highest has no back-off weights, and neither has `</s>` at the end of the words."""
+    for first in range(0, len(ids_GN), LINES_AT_ONCE):
+        here = slice(first, first + LINES_AT_ONCE)
+        ids, log_p = ids_GN[here].tolist(), log_p_G[here].tolist()
+        weights = [] if log_backoff_G is None else [f"\t{each:.8g}" for each in log_backoff_G[here].tolist()]
+        weights += [""] * (len(ids) - len(weights))
+        for words, p, weight in zip(ids, log_p, weights, strict=True):
+            yield f"{p:.8g}\t{' '.join(map(names.__getitem__, words))}{weight}\n"
+
+
+def _log10(values: Doubles) -> Doubles:
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log10(values), NEVER)
+
+
+def read_arpa(path: Path) -> tuple[NgramTrie, Tokenizer]:
+    """The model in a file, plain or .gz, and how it splits text.
+
+    `<unk>` and `</s>` that the file lacks are added, with a log p of -99. Raises `DataError` that names file and line.
+    """
+    with opened(Source(path)) as handle:
+        lines = _NumberedLines(handle, str(path))
+        about = _head(lines)
+        counts = _counts(lines)
+        sections = [_section(lines, order, count, order == len(counts)) for order, count in enumerate(counts, 1)]
+        if lines.next_with_text() != "\\end\\":
+            lines.fail("is not \\end\\, and all n-grams are read: the counts at the beginning are wrong")
+    return _model(str(path), sections, about)
+
+
+class _NumberedLines:
+    """Lines of a file, and the number of the last."""
+
+    def __init__(self, handle: BinaryIO, name: str) -> None:
+        self.name, self.number = name, 0
+        self._lines = self._read(handle)
+
+    def _read(self, handle: BinaryIO) -> Iterator[str]:
+        for number, block in byte_blocks(handle, self.name, hint="is it an ARPA file?"):
+            yield from decoded(block, self.name, number, begins=number == 1).removesuffix("\n").split("\n")
+
+    def __iter__(self) -> Iterator[str]:
+        for self.number, line in enumerate(self._lines, self.number + 1):  # noqa: B020
+            yield line
+
+    def next_with_text(self) -> str:
+        """The next line that is not blank, without white space around it; empty at the end of the file."""
+        return next((line.strip() for line in self if line.strip()), "")
+
+    def fail(self, message: str) -> NoReturn:
+        """Raise `DataError` for the last line."""
+        raise DataError(f"{self.name}, line {self.number}: {message}")
+
+
+def _head(lines: _NumberedLines) -> dict[str, Any]:
+    """What wordtie wrote before the counts, if it wrote the file."""
+    about: dict[str, Any] = {}
+    for line in lines:
+        if line.strip() == "\\data\\":
+            return about
+        if line.startswith(COMMENT):
+            try:
+                about = dict(json.loads(line.removeprefix(COMMENT)))
+            except (ValueError, TypeError):
+                lines.fail("a comment of wordtie that is damaged: restore it, or delete the line")
+    raise DataError(f"{lines.name}: has no line \\data\\: is it an ARPA file?")
+
+
+def _counts(lines: _NumberedLines) -> list[int]:
+    """How many n-grams there are of each order."""
+    counts: list[int] = []
+    for line in lines:
+        key, equals, count = line.strip().partition("=")
+        if not line.strip():
+            if counts:
+                return counts
+        elif key.split() == ["ngram", str(len(counts) + 1)] and equals and count.strip().isdecimal():
+            counts.append(int(count))
+        else:
+            lines.fail(f"is not `ngram {len(counts) + 1}=COUNT`: fix the line")
+        if len(counts) > LONGEST_ORDER:
+            lines.fail(f"n-grams of more than {LONGEST_ORDER} words are not read")
+    raise DataError(f"{lines.name}: ends after the counts: restore it from a copy")
+
+
+@dataclass(frozen=True)
+class _Section:
+    """The n-grams of one order."""
+
+    first_line: int
+    words: list[list[str]]
+    p: Doubles
+    backoff: Doubles
+
+
+def _section(lines: _NumberedLines, order: int, count: int, last: bool) -> _Section:
+    if lines.next_with_text() != f"\\{order}-grams:":
+        lines.fail(f"is not \\{order}-grams: where {count:,} of them should begin: fix the counts or the line")
+    first, words, numbers = lines.number + 1, [], np.zeros((count, 2))
+    for row, line in enumerate(lines):
+        fields = line.split()
+        if len(fields) not in (order + 1, order + 2):
+            form = "log p, " + ("a word" if order == 1 else f"{order} words") + " and a back-off weight"
+            lines.fail(f"is not {form}, and the file promises {count:,} n-grams here: fix the counts or the line")
+        words.append(fields[1 : order + 1])
+        try:
+            numbers[row] = float(fields[0]), float(fields[-1]) if len(fields) == order + 2 else 0.0
+        except ValueError:
+            lines.fail("log p or back-off weight is not a number: fix the line")
+        if not numbers[row, 0] <= 1e-6:
+            lines.fail(f"log p must be at most 0, got {fields[0]}: fix the line")
+        if row + 1 == count:
+            break
+    else:
+        if count:
+            raise DataError(f"{lines.name}: ends among the {order}-grams: restore it from a copy")
+    p, backoff = np.power(10.0, np.clip(numbers.T, NEVER, -NEVER))
+    return _Section(first, words, p, backoff)
+
+
+def _model(name: str, sections: Sequence[_Section], about: dict[str, Any]) -> tuple[NgramTrie, Tokenizer]:
+    unigrams = sections[0]
+    spelt = [word for (word,) in unigrams.words]
+    sentences = bool(about.get("sentences", True))
+    known = [EOS if word == END and sentences else word for word in spelt if word not in (START, END) or
+             (word == END and sentences)]  # fmt: skip
+    p_of = dict(zip(spelt, unigrams.p.tolist(), strict=True))
+    if sentences and END in p_of:
+        p_of[EOS] = p_of[END]
+    known += [word for word in (EOS, UNK) if word not in known]
+    try:
+        vocabulary = Vocabulary(known)
+        kind = about.get("tokenisation", "space")
+        if kind not in ("space", "words"):
+            raise ValueError(f"does not know the tokenisation {kind}")
+    except ValueError as error:
+        raise DataError(f"{name}: {error}: fix the file") from error
+    number_of = {word: number for number, word in enumerate(known)} | {START: len(known)}
+    if sentences:
+        number_of[END] = vocabulary.eos_id
+    ids = [_ids(name, section, number_of) for section in sections[1:]]
+    backoff_C = np.ones(len(known) + 1)
+    for word, weight in zip(spelt, unigrams.backoff.tolist(), strict=True):
+        if word in number_of:
+            backoff_C[number_of[word]] = weight
+    unigram = np.array([p_of.get(word, 10**NEVER) for word in known])
+    levels: list[BackoffLevel] = []
+    try:
+        for number, (order, context_G) in enumerate(levels_of(ids, len(known))):
+            section = sections[number + 1]
+            levels.append(BackoffLevel(ids[number][order], context_G, section.p[order], backoff_C))
+            backoff_C = section.backoff[order]
+    except ValueError as error:
+        number, row, what = error.args
+        section = sections[number + 1]
+        where = f"{name}, line {section.first_line + row}"
+        raise DataError(f"{where}: {' '.join(section.words[row])!r}: {what}: fix the file") from error
+    trie = to_trie(BackoffModel(unigram, tuple(levels), vocabulary.eos_id if sentences else None))
+    tokenisation = Tokenisation(kind, lowercase=bool(about.get("lowercase", False)), sentences=sentences)
+    return trie, Tokenizer(tokenisation, vocabulary)
+
+
+def _ids(name: str, section: _Section, number_of: dict[str, int]) -> NDArray[np.int32]:
+    """(G, n). Raises `DataError` for a word that is no unigram, or a start that does not begin an n-gram."""
+    start = number_of[START]
+    found = []
+    for row, words in enumerate(section.words):
+        ids = [number_of.get(word, -1) for word in words]
+        if min(ids) < 0 or start in ids[1:]:
+            word = words[ids.index(-1)] if min(ids) < 0 else START
+            what = "is not among the 1-grams" if min(ids) < 0 else "can only begin an n-gram"
+            raise DataError(f"{name}, line {section.first_line + row}: {word} {what}: fix the file")
+        found.append(ids)
+    order = len(section.words[0]) if section.words else 2
+    return np.array(found, np.int32).reshape(-1, order)

@@ -1,0 +1,152 @@
+"""Approximation by n-grams: what is summed, against loops over places; what comes out, against counts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wordtie
+from tests.commands import Capture, output, rows
+from tests.models.test_mixture import WORDS, ngrams, text
+from tests.models.test_prefix_sharing import mixture, network
+from tests.tiny_run import TINY, write_text
+from wordtie.cli import main
+from wordtie.data.batches import PADDING
+from wordtie.export import ngram_approximation
+from wordtie.export.arpa import counted, export_arpa
+from wordtie.export.ngram_approximation import (
+    Approximation,
+    Sums,
+    _places,
+    approximate,
+    context_frequencies,
+    sampled_text,
+    without_recent_words,
+)
+from wordtie.models.mixture import Mixture
+from wordtie.models.next_word import NextWordModel
+from wordtie.ngrams import fit_kneser_ney
+from wordtie.ngrams.backoff import of_trie, to_trie
+
+START = WORDS
+
+
+def contexts_before(ids: list[int], place: int, eos_id: int | None) -> list[tuple[int, ...]]:
+    """The last words before a place, back to the start of the text or the sentence."""
+    before = [START, *ids[:place]]
+    if eos_id is not None and eos_id in before:
+        before = [START, *before[len(before) - before[::-1].index(eos_id) :]]
+    return [tuple(before[-size:]) for size in (1, 2, 3) if len(before) >= size]
+
+
+@pytest.mark.parametrize("eos_id", [0, None], ids=["sentences", "running text"])
+def test_sums_over_places(eos_id: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ngram_approximation, "STREAMS", 1)
+    monkeypatch.setattr(ngram_approximation, "VALUES_AT_ONCE", 7 * WORDS)
+    ids, model = text(150, 4), network()
+    trie = fit_kneser_ney(ids, WORDS, 4, eos_id=eos_id)
+    sums = Sums.zeros(trie)
+    for ids_TB, p_TBV, rows_TBK in _places(model, trie, ids, len(ids)):
+        sums.add(trie, p_TBV[ids_TB != PADDING], rows_TBK[ids_TB != PADDING])
+
+    p_NV = model.distributions(ids[:, None], model.initial_state(1))[0][:, 0]
+    expected: defaultdict[tuple[int, ...], np.ndarray] = defaultdict(lambda: np.zeros(WORDS))
+    places: defaultdict[tuple[int, ...], int] = defaultdict(int)
+    for place in range(len(ids)):
+        for context in contexts_before(ids.tolist(), place, eos_id):
+            expected[context] += p_NV[place]
+            places[context] += 1
+    assert sums.places == len(ids)
+    np.testing.assert_allclose(sums.unigram, p_NV.sum(0), rtol=1e-5)
+    for level, sum_G, places_C in zip(of_trie(trie).levels, sums.ngrams, sums.contexts, strict=True):
+        assert sum_G.tolist() == pytest.approx(
+            [expected[(*each[:-1],)][each[-1]] for each in level.ids_GN.tolist()], rel=1e-4
+        )
+        of_rows = {
+            (*each[:-1],): places_C[row] for each, row in zip(level.ids_GN.tolist(), level.context_G, strict=True)
+        }
+        assert of_rows == {context: places[context] for context in of_rows}
+    frequencies = context_frequencies(trie, ids)
+    for found_C, places_C in zip(frequencies, sums.contexts, strict=True):
+        np.testing.assert_allclose(found_C * len(ids), places_C)
+
+
+def test_text_that_the_model_writes_is_of_the_model() -> None:
+    model = ngrams(2, 3)
+    ids = sampled_text(model, 20_000, seed=1)
+    assert len(ids) == 20_000
+    assert sampled_text(model, 20_000, seed=1).tolist() == ids.tolist()
+    assert sampled_text(model, 20_000, seed=2).tolist() != ids.tolist()
+    log_p_N = model.score(ids[:, None], model.initial_state(1))[0]
+    _, entropy_N, _ = model.score(ids[:, None], model.initial_state(1), entropy=True)
+    assert entropy_N is not None
+    assert -log_p_N.mean() == pytest.approx(entropy_N.mean(), abs=0.03)
+
+
+@pytest.mark.parametrize("make", [network, mixture], ids=["network", "mixture with recent words"])
+def test_an_approximation_predicts_what_the_model_writes(make: Any) -> None:
+    """Better than counts of the same text do, and every distribution sums to one."""
+    model: NextWordModel[Any] = without_recent_words(make())
+    train, valid, test = (sampled_text(model, size, seed) for size, seed in ((4000, 11), (2000, 12), (4000, 13)))
+    found = to_trie(approximate(model, train, valid, True, Approximation(3, sampled=4000)))
+    counts = fit_kneser_ney(train, WORDS, 3, eos_id=model.vocabulary.eos_id)
+    ours, theirs = (-float(trie.log_probabilities(test).mean()) for trie in (found, counts))
+    own = -float(model.score(test[:, None], model.initial_state(1))[0].mean())
+    assert own < ours < theirs - 0.005
+    rows_NK = found.score(test[:500, None], found.start(1))[1][:, 0]
+    np.testing.assert_allclose(found.probabilities(rows_NK).sum(1), 1, atol=1e-6)
+
+
+def test_recent_words_are_left_out() -> None:
+    model = mixture()
+    plain = without_recent_words(model)
+    assert type(plain) is Mixture
+    assert without_recent_words(plain) is plain
+
+
+def test_counts_of_the_same_size() -> None:
+    train = text(3000, 1)
+    whole = fit_kneser_ney(train, WORDS, 3, eos_id=0)
+    found = dict(counted(train, WORDS, 3, 0, whole.ngrams // 3))
+    first, second = found
+    assert first == "Kneser-Ney, pruned"
+    assert second.startswith("Kneser-Ney, minimum counts 1 ")
+    assert all(model.ngrams <= whole.ngrams // 3 for model in found.values())
+    assert [name for name, _ in counted(train, WORDS, 3, 0, whole.ngrams)] == ["Kneser-Ney"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("arpa")
+    arguments = [each if each != "none" else "3" for each in TINY]
+    assert main(["train", str(write_text(folder / "text")), "--out", str(folder / "run"), *arguments]) == 0
+    return folder / "run"
+
+
+@pytest.mark.parametrize("part", [[], ["--part", "network"]], ids=["mixture", "network"])
+def test_the_command(run: Path, part: list[str], tmp_path: Path, capsys: Capture) -> None:
+    out = str(tmp_path / "x.arpa.gz")
+    command = ["export", "arpa", str(run), out, "--order", "3", "--sampled", "2000", "--ngrams", "400", *part]
+    first, _, table = output(command, capsys).partition("\n")
+    assert first.startswith(f"{out}\t")
+    compared = {row["model"]: row for row in rows(table)}
+    assert list(compared)[:3] == ["original", "approximation", "Kneser-Ney, pruned"]
+    assert compared["original"]["ngrams"] == ""
+    assert int(compared["approximation"]["ngrams"]) <= 400
+    loaded = wordtie.load(out)
+    test = run.parent / "text" / "test.txt"
+    assert loaded.evaluate(test).perplexity == pytest.approx(float(compared["approximation"]["test"]), rel=1e-4)
+    assert main(command) == 4
+    assert "is there already" in capsys.readouterr().err
+    assert main([*command, "--overwrite"]) == 0
+
+
+def test_names_that_are_refused(run: Path) -> None:
+    with pytest.raises(wordtie.WordtieError, match=r"is named \.arpa or \.arpa\.gz"):
+        export_arpa(run, "x.lm")
+    with pytest.raises(wordtie.WordtieError, match="order must be from 1 to 10"):
+        export_arpa(run, "x.arpa", Approximation(order=11))

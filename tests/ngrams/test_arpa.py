@@ -1,0 +1,154 @@
+"""ARPA files: written and read again, read as others write them, and refused."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import wordtie
+from tests.commands import Capture, output, rows, small_text
+from wordtie.cli import main
+from wordtie.data.tokenisation import Tokenisation
+from wordtie.data.tokenizer import Tokenizer
+from wordtie.data.vocabulary import Vocabulary
+from wordtie.errors import DataError, RunFolderError
+from wordtie.ngrams import fit_kneser_ney
+from wordtie.ngrams.arpa import read_arpa, write_arpa
+from wordtie.ngrams.backoff import of_trie
+
+WORDS = 20
+VOCABULARY = Vocabulary(["<eos>", "<unk>", *(f"w{number}" for number in range(2, WORDS))])
+TRAIN = np.cumsum(np.minimum(np.random.default_rng(1).zipf(1.5, 800), 10) - 1) % WORDS
+TEXT = np.cumsum(np.minimum(np.random.default_rng(2).zipf(1.5, 200), 10) - 1) % WORDS
+
+BY_HAND = r"""
+an introduction, which some tools write
+
+\data\
+ngram 1=5
+ngram 2=3
+
+\1-grams:
+-0.5 <unk>
+-99 <s> -0.25
+-0.75 </s>
+-1.0 a -0.125
+-1.25	b	-0.5
+
+\2-grams:
+-0.375 <s> a
+-0.625 a b
+-0.875 b </s>
+
+\end\
+"""
+
+
+def written(order: int, eos_id: int | None, path: Path) -> tuple[Path, np.ndarray]:
+    trie = fit_kneser_ney(TRAIN, WORDS, order, eos_id=eos_id)
+    tokenizer = Tokenizer(Tokenisation("words", lowercase=True, sentences=eos_id is not None), VOCABULARY)
+    text = io.StringIO()
+    write_arpa(text, of_trie(trie), tokenizer)
+    path.write_bytes(gzip.compress(text.getvalue().encode()) if path.suffix == ".gz" else text.getvalue().encode())
+    return path, trie.log_probabilities(TEXT)
+
+
+@pytest.mark.parametrize("name", ["model.arpa", "model.arpa.gz"])
+@pytest.mark.parametrize("order", [1, 2, 4])
+@pytest.mark.parametrize("eos_id", [0, None], ids=["sentences", "running text"])
+def test_read_again_it_is_the_same_model(eos_id: int | None, order: int, name: str, tmp_path: Path) -> None:
+    path, log_p_N = written(order, eos_id, tmp_path / name)
+    trie, tokenizer = read_arpa(path)
+    assert tokenizer == Tokenizer(Tokenisation("words", lowercase=True, sentences=eos_id is not None), VOCABULARY)
+    assert trie.eos_id == eos_id
+    np.testing.assert_allclose(trie.log_probabilities(TEXT), log_p_N, atol=1e-6)
+
+
+def test_a_file_of_another_tool(tmp_path: Path) -> None:
+    (tmp_path / "x.arpa").write_text(BY_HAND)
+    model = wordtie.load(tmp_path / "x.arpa")
+    assert model.tokenizer.vocabulary.words == ("<unk>", "<eos>", "a", "b")
+    log10_p = -0.375 + -0.625 + -0.875 + (-0.25 - 1.25) + (-0.5 - 1.0) + (-0.125 - 0.5) + -0.75
+    bits = model.score(["a b", "b a xyz"])
+    assert sum(bits) == pytest.approx(-log10_p / math.log10(2), rel=1e-6)
+
+
+def test_unk_and_sentence_end_may_be_missing(tmp_path: Path) -> None:
+    text = BY_HAND.replace("ngram 1=5", "ngram 1=3").replace("-0.5 <unk>\n", "").replace("-0.75 </s>\n", "")
+    (tmp_path / "x.arpa").write_text(text.replace("ngram 2=3", "ngram 2=2").replace("-0.875 b </s>\n", ""))
+    model = wordtie.load(tmp_path / "x.arpa")
+    assert model.score(["xyz"])[0] == pytest.approx((99 + 0.25 + 99) / math.log10(2), rel=1e-5)
+
+
+BAD = {
+    "no data": (r"\data\ ", "data", r"has no line \\data\\"),
+    "counts": ("ngram 2=3", "ngram 3=3", r"line 6: is not `ngram 2=COUNT`"),
+    "more": ("ngram 2=3", "ngram 2=4", r"line 19: is not log p, 2 words and a back-off weight"),
+    "fewer": ("ngram 2=3", "ngram 2=2", r"line 18: is not \\end\\"),
+    "section": ("\\2-grams:", "\\3-grams:", r"line 15: is not \\2-grams:"),
+    "words": ("-0.625 a b", "-0.625 a", r"line 17: is not log p, 2 words"),
+    "number": ("-0.625 a b", "x a b", r"line 17: log p or back-off weight is not a number"),
+    "above 1": ("-0.625 a b", "0.5 a b", r"line 17: log p must be at most 0, got 0.5"),
+    "nan": ("-0.625 a b", "nan a b", r"line 17: log p must be at most 0, got nan"),
+    "unknown": ("-0.625 a b", "-0.625 a c", r"line 17: c is not among the 1-grams"),
+    "start": ("-0.625 a b", "-0.625 a <s>", r"line 17: <s> can only begin an n-gram"),
+    "twice": ("-0.625 a b", "-0.625 <s> a", r"line 17: '<s> a': it comes twice"),
+    "double word": ("-1.25\tb", "-1.25\ta", r"a vocabulary names each word once"),
+    "cut": ("-0.875 b </s>\n\n\\end\\", "", r"line 18: is not log p, 2 words"),
+    "our comment": ("an intro", "# wordtie {\nan intro", r"line 2: a comment of wordtie that is damaged"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_refused(name: str, tmp_path: Path) -> None:
+    old, new, message = BAD[name]
+    old = old.strip()
+    assert old in BY_HAND
+    path = tmp_path / "x.arpa"
+    path.write_text(BY_HAND.replace(old, new))
+    with pytest.raises(DataError, match=message) as found:
+        read_arpa(path)
+    assert str(found.value).startswith(str(path))
+
+
+def test_a_context_that_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "x.arpa"
+    trigrams = "\\3-grams:\n-0.1 a a b\n\n\\end\\"
+    path.write_text(BY_HAND.replace("ngram 2=3", "ngram 2=3\nngram 3=1").replace("\\end\\", trigrams))
+    with pytest.raises(DataError, match=r"line 22: 'a a b': its context is missing"):
+        read_arpa(path)
+
+
+def test_commands_read_it(tmp_path: Path, capsys: Capture) -> None:
+    """Perplexity, surprisal and n-best lists are those of the run folder that it is written from."""
+    text = small_text(tmp_path / "text")
+    run, arpa = str(tmp_path / "run"), str(tmp_path / "model.arpa")
+    output(["ngram", str(text), "--order", "3", "--out", run], capsys)
+    assert output(["export", "arpa", run, arpa], capsys).strip().startswith(arpa)
+    test = str(text / "test.txt")
+    ours, theirs = (output(["evaluate", each, test], capsys).splitlines()[0] for each in (run, arpa))
+    assert ours == theirs
+    of_run, of_arpa = (rows(output(["surprisal", each, test], capsys)) for each in (run, arpa))
+    assert [float(row["surprisal_bits"]) for row in of_arpa] == pytest.approx(
+        [float(row["surprisal_bits"]) for row in of_run], abs=1e-4
+    )
+    nbest = tmp_path / "lists"
+    nbest.write_text("u1 the cat sat\nu1 the mat sat\n")
+    best = [output(["rescore", each, str(nbest), "--lm-weight", "1", "--best"], capsys) for each in (run, arpa)]
+    assert best[0] == best[1]
+    table = rows(output(["evaluate", run, arpa, test], capsys))
+    assert len(table) == 2
+
+
+def test_what_an_arpa_file_cannot_do(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "x.arpa"
+    path.write_text(BY_HAND)
+    assert main(["evaluate", str(path)]) == 4
+    assert "does not say what text it is of: name a FILE" in capsys.readouterr().err
+    with pytest.raises(RunFolderError, match="an ARPA file has no network"):
+        wordtie.inference.loading.load(path, part="network")
