@@ -29,9 +29,10 @@ def planned_seconds(settings: Settings, timings: Timings) -> float:
     training = settings.training
     assert training.tokens
     assert training.validations
-    windows = training.tokens / (training.streams * training.steps)
     once, at_the_end = measuring_seconds(LENGTHS, training.measured_tokens, timings)
-    return windows * timings.window + (training.validations - 1) * once + at_the_end
+    return (
+        timings.seconds_of(training.tokens, settings.loss.full_at_end) + (training.validations - 1) * once + at_the_end
+    )
 
 
 @pytest.mark.parametrize("seconds", [30.0, 120.0, 600.0, 3600.0])
@@ -249,3 +250,11 @@ def test_a_run_that_is_there_is_refused_before_planning(
     (tmp_path / "run" / "manifest.json").write_text("{}")
     assert cli.main(["train", str(text), "--time", "1h", "--out", "run"]) == 4
     assert capsys.readouterr().err == "wordtie: error: run: holds a run already: --overwrite replaces it\n"
+
+
+def test_more_time_gives_more_streams() -> None:
+    """And steps are timed with those: their tokens count, not their number."""
+    short, long_ = (choose(Settings(), [], LENGTHS, seconds, 10, FAST).training for seconds in (100, 1000))
+    assert (short.streams, long_.streams) == (32, 64)
+    timings = replace(FAST, window=0.1, tokens=2048)
+    assert choose(Settings(), [], LENGTHS, 1000, 10, timings).training.tokens == pytest.approx(long_.tokens, rel=0.001)

@@ -36,6 +36,8 @@ SIZES = ((0.25e6, 128), (0.5e6, 192), (4e6, REFERENCE), (9e6, 320), (25e6, 400),
 """Up to how many tokens that it could be trained on in the time which number of units is best."""
 DROPOUTS = ((1.2, 0.0), (2.5, 0.1), (5.0, 0.2), (9.0, 0.3), (16.0, 0.4), (math.inf, 0.5))
 """Up to how many epochs which dropout is best."""
+STREAMS = ((6e6, 32), (math.inf, 64))
+"""Up to how many tokens how many streams are best: with more time, steps may be fewer and less noisy."""
 MOST_EPOCHS = 40
 """More readings of a text teach a model nothing but this text."""
 FEWEST_WINDOWS = 20
@@ -105,8 +107,8 @@ def make_plan(
         if counting > SHARE_OF_NGRAMS * seconds:
             ngram, counting = None, 0.0
 
-        def timed(hidden: int) -> Timings:
-            candidate = with_recipe(settings, given, size(hidden) | streams_for(len(data.train)))
+        def timed(hidden: int, tokens: int = 0) -> Timings:
+            candidate = with_recipe(settings, given, size(hidden) | streams_for(len(data.train), tokens))
             return time_model(candidate, data, min(2.0, seconds / 40), mixed=ngram is not None)
 
         def chosen_by(timings: Timings, hidden: int | None = None) -> Settings:
@@ -125,9 +127,10 @@ def make_plan(
             threads, timings = with_fewer_threads(timings, lambda: timed(REFERENCE))
             settings = settings_from(settings, **{"training.threads": threads})
         chosen = chosen_by(timings)
-        if (hidden := chosen.model.hidden) != REFERENCE:
+        hidden, training = chosen.model.hidden, chosen.training
+        if hidden != REFERENCE or training.streams * training.steps != timings.tokens:
             if has_time():
-                timings = timed(hidden)
+                timings = timed(hidden, training.tokens or 0)
             else:
                 hidden = REFERENCE
             chosen = chosen_by(timings, hidden)
@@ -150,8 +153,7 @@ def choose(
     units, and how large it is to be is chosen.
     """
     words = lengths.train
-    training = with_recipe(settings, given, streams_for(words)).training
-    window = training.streams * training.steps
+    training = with_recipe(settings, given, {}).training
     if "training.measured_tokens" not in given:
         training = replace(training, measured_tokens=measured_tokens(lengths, measuring, timings))
     once, at_the_end = measuring_seconds(lengths, training.measured_tokens, timings)
@@ -160,13 +162,12 @@ def choose(
     validations = 1 + max(0, min(more, MOST_VALIDATIONS - 1))
     left = max(0.0, seconds * (1 - MARGIN) - at_the_end - timings.saving - (validations - 1) * once)
     full_at_end = with_recipe(settings, given, {"loss.full_at_end": timings.full_at_end}).loss.full_at_end
-    a_window = timings.window + full_at_end * ((timings.full_window or timings.window) - timings.window)
-    windows = max(FEWEST_WINDOWS, int(left / a_window))
-    tokens = min(windows * window, MOST_EPOCHS * words)
+    windows = max(FEWEST_WINDOWS, int(left / timings.seconds_of(timings.tokens, full_at_end)))
+    tokens = training.tokens or min(windows * timings.tokens, MOST_EPOCHS * words)
     if "training.epochs" in given:
-        tokens = training.epochs * words
-    if training.tokens is not None:
-        tokens = training.tokens
+        tokens = training.tokens or training.epochs * words
+    streams = streams_for(words, tokens)
+    window = with_recipe(settings, given, streams).training.streams * training.steps
     dropout = _first(DROPOUTS, tokens / words)
     return with_recipe(
         settings,
@@ -182,7 +183,7 @@ def choose(
             "training.measured_tokens": training.measured_tokens,
             "training.validations": min(validations, max(1, tokens // window)),
             "training.patience": 0,
-            **streams_for(words),
+            **streams,
         },
     )
 
@@ -223,14 +224,14 @@ def size(hidden: int) -> dict[str, int]:
     return {"model.hidden": hidden, "model.embedding": hidden // 2}
 
 
-def streams_for(words: int) -> dict[str, Any]:
-    """Fewer streams for a short text, so that each is several windows long.
+def streams_for(words: int, tokens: float = 0) -> dict[str, Any]:
+    """More streams to train on many tokens; fewer for a short text, so that each is several windows long.
 
-    >>> streams_for(1_000_000), streams_for(1000)
-    ({'training.streams': 32}, {'training.streams': 7})
+    >>> streams_for(1_000_000), streams_for(1_000_000, 9_000_000), streams_for(1000)
+    ({'training.streams': 32}, {'training.streams': 64}, {'training.streams': 7})
     """
-    most = RECOMMENDED["training.streams"]
-    return {"training.streams": max(1, min(most, words // (4 * RECOMMENDED["training.steps"])))}
+    most = words // (4 * RECOMMENDED["training.steps"])
+    return {"training.streams": max(1, min(_first(STREAMS, tokens), most))}
 
 
 def with_recipe(settings: Settings, given: Collection[str], choices: Mapping[str, Any]) -> Settings:

@@ -53,6 +53,13 @@ class Timings:
     """To find how much recent words count in a mixture."""
     full_window: float | None = None
     """One step with the full softmax; None if it was not timed."""
+    tokens: int = 1024
+    """Of a step."""
+
+    def seconds_of(self, tokens: int, full_at_end: float) -> float:
+        """To train on so many, in the last share of them with the full softmax."""
+        full_window = self.window if self.full_window is None else self.full_window
+        return tokens / self.tokens * (self.window + full_at_end * (full_window - self.window))
 
     @property
     def full_at_end(self) -> float:
@@ -91,7 +98,8 @@ def time_model(settings: Settings, data: PreparedData, seconds: float, mixed: bo
     saving = WRITTEN * 4 * task.model.parameter_count() / BYTES_PER_SECOND
     a_word = seconds_to_remember(task) if mixed else 0.0
     remembering = tokens_to_choose(len(data.valid)) * a_word
-    return Timings(window, validation, measuring + a_word, saving, remembering, full_window)
+    return Timings(window, validation, measuring + a_word, saving, remembering, full_window,
+                   settings.training.streams * settings.training.steps)  # fmt: skip
 
 
 def time_full_softmax(task: LanguageModelling, state: RunState, clip: float) -> float:
