@@ -257,7 +257,7 @@ def reasons(settings: Settings, data: PreparedData, seconds: float, timings: Tim
     epochs = tokens / len(data.train)
     rate = training.streams * training.steps / timings.window
     enough = f": {MOST_EPOCHS} are enough" if epochs >= MOST_EPOCHS else ""
-    at_end = settings.loss.full_at_end
+    times, at_end = training.validations or 1, settings.loss.full_at_end
     softmax = settings.loss.softmax + (f", over all words in the last {100 * at_end:.0f} %" if at_end else "")
     mixed = f"a {ngram}-gram model and recent words are mixed in" if ngram else "no n-gram model"
     return (
@@ -265,5 +265,5 @@ def reasons(settings: Settings, data: PreparedData, seconds: float, timings: Tim
         f"plan: {model.layers} layer of {model.hidden} units for so many tokens, dropout {model.hidden_dropout:g} for "
         f"so many epochs, over {len(data.vocabulary):,} words",
         f"plan: {training.optimiser}, rate {training.lr:g}, {training.streams} streams of {training.steps} steps, "
-        f"softmax {softmax}; {training.validations or 'a'} validations; {mixed}",
+        f"softmax {softmax}; {times} validation{'s' * (times > 1)}; {mixed}",
     )
