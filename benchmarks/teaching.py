@@ -214,7 +214,8 @@ def mixture(seed: int, text: Path, out: Path, changes: Changes) -> Path:
     """The run folder of the mixture."""
     folder = out / f"{MIXED}.seed-{seed}"
     if not finished(folder):
-        mix([network("tied", seed, text, out, changes), ngrams("5-gram", text, out)], folder, mode="overwrite")
+        parts = [network("tied", seed, text, out, changes), ngrams("5-gram", text, out)]
+        mix(parts, folder, mode="overwrite", recent_words=False)
     return folder
 
 

@@ -259,6 +259,11 @@ def main() -> None:
     parser.add_argument("--blocked", type=Path, help="words that are never suggested, one a line")
     parser.add_argument("--measure", type=Path, metavar="TEXT", help="type this text, and print keys and latency")
     arguments = parser.parse_args()
+    for path in (arguments.model, arguments.blocked, arguments.measure):
+        if path and not path.is_file():
+            parser.error(f"{path}: there is no such file")
+    if not arguments.measure and not sys.stdin.isatty():
+        parser.error("keys are read from a terminal; --measure types a text")
     blocked = arguments.blocked.read_text(encoding="utf-8").split() if arguments.blocked else []
     keyboard = Keyboard(arguments.model, arguments.top, blocked)
     if arguments.measure:

@@ -128,3 +128,12 @@ def test_someone_types_in_a_terminal(folder: Path) -> None:
         os.close(controller)
     assert b"the c_    [1 cat" in shown
     assert b"\033[Kthe cat\n" in shown
+
+
+def test_a_missing_file_and_no_terminal_are_said_in_a_line(folder: Path) -> None:
+    for arguments, says in ((["gone.onnx"], "gone.onnx: there is no such file"), (["run.onnx"], "from a terminal")):
+        command = [sys.executable, str(EXAMPLE), *arguments]
+        done = subprocess.run(
+            command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, "Traceback" in done.stderr, says in done.stderr) == (2, False, True)

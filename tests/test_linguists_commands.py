@@ -104,6 +104,13 @@ def test_the_mean_of_seeds(runs: Path, times: Path, capsys: Capture) -> None:
     assert "several RUNs need --mean" in capsys.readouterr().err
 
 
+def test_no_header_is_printed_before_a_column_that_is_not_there(runs: Path, times: Path, capsys: Capture) -> None:
+    for words, by in (("wrd", "item"), ("word", "itm")):
+        assert cli.main(["surprisal", str(runs / "ngram"), str(times), "--words", words, "--by", by]) == 3
+        printed = capsys.readouterr()
+        assert (printed.out, "has no column" in printed.err) == ("", True)
+
+
 def test_sentences_per_row_keep_their_columns(runs: Path, tmp_path: Path, capsys: Capture) -> None:
     items = tmp_path / "items.csv"
     items.write_text('id,sentence\n7,"The dog, | too, sat."\n8,\n9,"""A cat"""\n')
@@ -168,7 +175,8 @@ def test_pairs(runs: Path, tmp_path: Path, capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--words", "word"], "needs --words and --by"),
+        (["--words", "word"], "needs both --words and --by: add --by, the columns"),
+        (["--by", "item"], "needs both --words and --by: add --words, the column of words"),
         (["--words", "word", "--by", "item", "--column", "word"], "give one"),
         (["--words", "word", "--by", "item", "--reset", "never"], "--reset blank keeps context within a passage"),
         (["--words", "word", "--by", "item", "--per", "token"], "leave --per and --mark out"),

@@ -110,9 +110,12 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Ca
     lines = output([*common, "--interactive"], capsys)
     assert lines == "".join(f"{row['word']}\t{row['probability']}\n" for row in once) + "\n"
     assert once[0]["word"] == "union"
+    for reader in (["--jsonl"], ["--interactive", "--jsonl"]):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"text": "the president of the uni|"}\n')))
+        assert json.loads(output([*common, *reader], capsys))["words"][0]["word"] == "union"
 
 
-@pytest.mark.parametrize("more", [["the"], ["--json"], ["--jsonl"]])
+@pytest.mark.parametrize("more", [["the"], ["--json"]])
 def test_options_that_do_not_go_together(more: list[str], capsys: Capture) -> None:
     assert cli.main(["predict", "en", *more, "--interactive"]) == 2
     assert "--interactive reads phrases from stdin: leave" in capsys.readouterr().err

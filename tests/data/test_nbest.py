@@ -169,7 +169,10 @@ BAD = {
     "nemo score": (["a\tb\t-1"], "line 1: the score 'b' is not a number"),
     "nemo one list": (["a\t-1", "b\t-1"], "does not say where a list ends: give --list-size"),
     "kaldi": (["u1 a", "", "u2 b"], "line 2: is blank"),
-    "kaldi again": (["u1 a", "u2 b", "u1 c"], "line 3: u1 had a list before"),
+    "kaldi again": (
+        ["u1 a", "u2 b", "u1 c"],
+        "line 3: u1 had a list before: keep its lines together, or choose ano",
+    ),
     "jsonl": (['{"id": 1, "text": "a"}', "{"], "line 2: is not JSON"),
     "jsonl list": (['{"id": 1, "text": "a"}', "[1]"], "line 2: is not a JSON object"),
     "jsonl no id": (['{"text": "a", "score": 1}'], 'line 1: has no "id"'),

@@ -53,6 +53,7 @@ def test_a_cell_may_be_long() -> None:
     [
         (["id,text", "1,a"], "items, line 1: has no column sentence, only id, text"),
         (["id, sentence", "1,a"], "items, line 1: has no column sentence, only id, ' sentence': name one of these"),
+        ([",".join(["a"] * 200)], r"line 1: has no column sentence, only a, .*a, \.\.\.: name one of these"),
         ([], "items, line 1: is blank; a table begins with the names of its columns"),
         (["", "id,sentence", "1,a"], "items, line 1: is blank"),
         (["sentence,id,sentence", "a,1,b"], "items, line 1: has 2 columns sentence: rename all but one"),

@@ -82,6 +82,8 @@ def test_what_cannot_be_analysed() -> None:
     data = made(items=5)
     with pytest.raises(SettingsError, match="5 items cannot be divided into 10 folds: set --folds lower"):
         analyse(data)
+    with pytest.raises(SettingsError, match="all words are of one item: "):
+        analyse(made(items=1), folds=2)
     with pytest.raises(SettingsError, match="at least 2"):
         analyse(data, folds=1)
     few = ReadingTimes(np.arange(4.0), np.arange(4), np.eye(4), {})

@@ -59,8 +59,11 @@ def test_runs_that_do_not_count_words_are_drawn_against_seconds(tmp_path: Path) 
 
 
 def test_nothing_to_draw(tmp_path: Path) -> None:
-    with pytest.raises(RunFolderError, match="a: has no curves yet"):
-        draw_curves([run("a", points=0)], tmp_path / "figure.svg")
+    counted = run("a", points=0)
+    with pytest.raises(RunFolderError, match="a: has no curves: it was not trained step by step"):
+        draw_curves([counted], tmp_path / "figure.svg")
+    with pytest.raises(RunFolderError, match="a: has no curves yet: wait"):
+        draw_curves([{**counted, "state": "running"}], tmp_path / "figure.svg")
     assert not (tmp_path / "figure.svg").exists()
     draw_curves([run("a", points=0), run("b", points=1)], tmp_path / "figure.svg")
 

@@ -109,6 +109,11 @@ def test_a_missing_file(run: Path, name: str, capsys: Capture) -> None:
     assert f"run/{name}: " in refused(["evaluate", "run"], capsys)
 
 
+def test_a_file_is_no_run_folder(run: Path, capsys: Capture) -> None:
+    Path("sentences.txt").write_text("the cat\n")
+    assert "sentences.txt: is a file, where the run folder" in refused(["surprisal", "sentences.txt", "run"], capsys)
+
+
 @pytest.mark.parametrize("damage", [truncated, emptied, flipped])
 def test_a_damaged_checkpoint_is_not_gone_on_from(run: Path, damage: Callable[[bytes], bytes], capsys: Capture) -> None:
     path = run / CHECKPOINT

@@ -146,7 +146,10 @@ def test_what_is_not_allowed(server: Running) -> None:
     assert refused(server.post("/predict", text="a", top=2.5), 422, "top: ")
     assert len(server.post("/predict", text="a", top=3.0).json["words"]) == 3
     headers = {"Content-Type": "application/json"}
-    assert server.ask("POST", "/surprisal", b"{", headers).status == 422
+    no_json = "send one, with Content-Type: application/json"
+    assert refused(server.ask("POST", "/surprisal", b"{", headers), 422, no_json)
+    assert refused(server.ask("POST", "/surprisal", b'{"text": "the"}', {}), 422, no_json)
+    assert refused(server.ask("POST", "/surprisal", b"[]", headers), 422, no_json)
     assert server.ask("POST", "/surprisal", b"[" * 100_000, headers).status in (400, 422)
     assert server.ask("POST", "/surprisal", b"\xff\xfe", headers).status in (400, 422)
     assert server.ask("GET", "/surprisal", None, {}).status == 405

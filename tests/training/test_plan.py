@@ -109,6 +109,14 @@ def test_n_grams_that_take_too_long_are_left_out(text: Path, monkeypatch: pytest
     assert "no n-gram model" in plan.reasons[2]
 
 
+def test_one_validation_is_none_of_several(text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    settings = Settings(data=wordtie.DataSettings(corpus=str(text)))
+    for number, says in ((1, "; 1 validation; "), (2, "; 2 validations; ")):
+        asked = replace(settings, training=replace(settings.training, tokens=90_000, validations=number))
+        assert says in make_plan(asked, ["training.tokens", "training.validations"], 3).reasons[2]
+
+
 def test_the_command_plans_trains_and_resumes_the_same_plan(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

@@ -41,6 +41,9 @@ def main(argv: list[str]) -> None:
         check_format(path_of(arguments.out))
     curves = [read_curves(run) for run in arguments.runs]
     say(f"{run['folder']}: {run['state']}: {run['why']}" for run in curves if run["why"])
+    bare = [run["folder"] for run in curves if run["state"] == "finished" and not run["points"]]
+    if not arguments.out or len(bare) < len(curves):  # else the error of the figure says so
+        say(f"{folder}: has no curves: it was not trained step by step" for folder in bare)
     if arguments.out:
         draw_curves(curves, arguments.out, arguments.against)
     elif arguments.json:

@@ -86,10 +86,9 @@ def parse(argv: list[str]) -> argparse.Namespace:
     add("--json", action="store_true", help="print a JSON list")
     add_part(parser)
     arguments: argparse.Namespace = parser.parse_args(argv)
-    lines = [name for name in ("interactive", "jsonl") if getattr(arguments, name)]
-    if lines and (arguments.phrase or arguments.json or len(lines) > 1):
-        other = "a PHRASE" if arguments.phrase else "--json" if arguments.json else "--jsonl"
-        raise UsageError(f"--{lines[0]} reads phrases from stdin: leave {other} out")
+    if (arguments.interactive or arguments.jsonl) and (arguments.phrase or arguments.json):
+        reader = "--jsonl" if arguments.jsonl else "--interactive"
+        raise UsageError(f"{reader} reads phrases from stdin: leave {'a PHRASE' if arguments.phrase else '--json'} out")
     return arguments
 
 

@@ -116,7 +116,8 @@ def check(arguments: argparse.Namespace) -> None:
     if arguments.column and arguments.words:
         raise UsageError("--column is for a table with a sentence per row, --words for a word per row: give one")
     if bool(arguments.words) != bool(arguments.by):
-        raise UsageError("a table with a word per row needs --words and --by, the columns that tell sentences apart")
+        missing = "--by, the columns that tell sentences apart" if arguments.words else "--words, the column of words"
+        raise UsageError(f"a table with a word per row needs both --words and --by: add {missing}")
     if arguments.column and arguments.reset == "blank":
         raise UsageError("rows have no blank lines between: write a passage into one cell, a sentence a line")
     if arguments.words and arguments.reset == "never":
@@ -172,7 +173,10 @@ def of_words(models: Sequence[LoadedModel], given: Iterator[str], arguments: arg
     names = [name for name in region_columns(len(models), arguments.spillover) if name != "word"]
     added = [arguments.prefix + name for name in names]
     check_new_columns(table, added)
-    by, frequencies = arguments.by.split(","), frequencies_of(models[0], arguments.frequencies)
+    by = arguments.by.split(",")
+    for name in (arguments.words, *by):
+        table.place(name)  # before the header is printed
+    frequencies = frequencies_of(models[0], arguments.frequencies)
     joined = word_per_row(models, table, arguments.words, by, arguments.reset, frequencies, arguments.spillover)
     return [*table.columns, *added], ([*row.cells, *map(values.get, names)] for row, values in joined)
 

@@ -267,7 +267,10 @@ def _grouped(hypotheses: Iterable[tuple[int, str, Hypothesis]], where: str) -> I
             if list_id is not None:
                 yield NBestList(list_id, here)
             if own in seen:
-                raise DataError(f"{where}, line {number}: {own} had a list before: keep its lines together")
+                raise DataError(
+                    f"{where}, line {number}: {own} had a list before: keep its lines together, or "
+                    "choose another --format"
+                )
             seen.add(own)
             list_id, here = own, []
         here.append(hypothesis)

@@ -41,7 +41,8 @@ class Table:
         """The number of a column, from 0. Raises `DataError` if there is none of this name, or several."""
         if name not in self.columns:
             only = ", ".join(each if each == each.strip() != "" else repr(each) for each in self.columns)
-            raise DataError(f"{self.where}, line 1: has no column {name}, only {only:.300}: name one of these")
+            only = only if len(only) <= 300 else f"{only[:300]}..."
+            raise DataError(f"{self.where}, line 1: has no column {name}, only {only}: name one of these")
         if self.columns.count(name) > 1:
             raise DataError(f"{self.where}, line 1: has {self.columns.count(name)} columns {name}: rename all but one")
         return self.columns.index(name)

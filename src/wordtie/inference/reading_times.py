@@ -103,6 +103,7 @@ def analyse(data: ReadingTimes, folds: int = 10, seed: int = 1) -> ReadingTimeRe
     Raises `SettingsError` for fewer items than folds, fewer than two folds, and times that are all the same.
     """
     require(folds >= 2, f"folds must be at least 2, got {folds}")
+    require(data.items >= 2, "all words are of one item: give times of two items or more, or another column as --item")
     require(data.items >= folds, f"{data.items} items cannot be divided into {folds} folds: set --folds lower")
     require(bool(np.ptp(data.time_N) > 0), "all reading times are the same")
     fold_N = assign_folds(data.items, folds, seed)[data.item_N]

@@ -74,7 +74,9 @@ def check_format(path: Path) -> None:
 
 def _checked_axis(curves: Sequence[Curves], against: Against | None) -> Against:
     if not any(run["points"] for run in curves):
-        raise RunFolderError(f"{curves[0]['folder']}: has no curves yet: wait for the first line of metrics.jsonl")
+        done = all(run["state"] == "finished" for run in curves)
+        why = "it was not trained step by step" if done else "wait for the first line of metrics.jsonl"
+        raise RunFolderError(f"{curves[0]['folder']}: has no curves{'' if done else ' yet'}: {why}")
     silent = [run["folder"] for run in curves if any(point["tokens"] is None for point in run["points"])]
     if silent and against == "tokens":
         raise RunFolderError(f"{silent[0]}: does not say how many words were read when: draw it with --against seconds")

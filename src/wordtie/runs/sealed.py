@@ -105,6 +105,8 @@ def _read(place: Path, folder: Path) -> dict[str, mmap.mmap | bytes]:
 
     All are opened before any is read: what has been opened stays as it is, whatever takes its place meanwhile.
     """
+    if folder.is_file():
+        raise RunFolderError(f"{folder}: is a file, where the run folder of a model should stand")
     if not folder.is_dir():
         raise RunFolderError(f"{folder}: no such run folder; `wordtie train` makes one")
     has_checkpoint = (folder / CHECKPOINT).exists()

@@ -246,6 +246,8 @@ def _add_errors(app: FastAPI) -> None:
     async def of_values(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         first = error.errors()[0]
+        if first["loc"] == ("body",) or first["type"] == "json_invalid":
+            return _refusal(422, "the body is not a JSON object: send one, with Content-Type: application/json")
         where = ".".join(str(part) for part in first["loc"] if part != "body")
         return _refusal(422, f"{where}: {first['msg']}" if where else str(first["msg"]))
 

@@ -255,15 +255,16 @@ def reasons(settings: Settings, data: PreparedData, seconds: float, timings: Tim
     model, training = settings.model, settings.training
     tokens = training.tokens or training.epochs * len(data.train)
     epochs = tokens / len(data.train)
-    rate = training.streams * training.steps / timings.window
+    rate = timings.tokens / timings.window
     enough = f": {MOST_EPOCHS} are enough" if epochs >= MOST_EPOCHS else ""
-    times, at_end = training.validations or 1, settings.loss.full_at_end
+    at_end = settings.loss.full_at_end
     softmax = settings.loss.softmax + (f", over all words in the last {100 * at_end:.0f} %" if at_end else "")
+    validations = "1 validation" if training.validations == 1 else f"{training.validations or 'some'} validations"
     mixed = f"a {ngram}-gram model and recent words are mixed in" if ngram else "no n-gram model"
     return (
         f"plan: {tokens:,} tokens, {epochs:.2g} epochs{enough}: {seconds:.0f} s at {rate:,.0f} words/s on this machine",
         f"plan: {model.layers} layer of {model.hidden} units for so many tokens, dropout {model.hidden_dropout:g} for "
         f"so many epochs, over {len(data.vocabulary):,} words",
         f"plan: {training.optimiser}, rate {training.lr:g}, {training.streams} streams of {training.steps} steps, "
-        f"softmax {softmax}; {times} validation{'s' * (times > 1)}; {mixed}",
+        f"softmax {softmax}; {validations}; {mixed}",
     )
