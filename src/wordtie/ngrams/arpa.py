@@ -43,8 +43,10 @@ LONGEST_ORDER = 20
 def write_arpa(file: TextIO, model: BackoffModel, tokenizer: Tokenizer) -> None:
     """Write the model to a file that is open for text.
 
-    If lines are no sentences, `<eos>` is a word like another, and `</s>` is never predicted.
+    If lines are no sentences, `<eos>` is a word like another, and `</s>` is never predicted. Raises `DataError` as
+    `check_words`.
     """
+    check_words(tokenizer)
     rule = tokenizer.tokenisation
     about = {"tokenisation": rule.kind, "lowercase": rule.lowercase, "sentences": rule.sentences}
     names = [END if word == EOS and model.eos_id is not None else word for word in tokenizer.vocabulary.words]
@@ -60,6 +62,14 @@ def write_arpa(file: TextIO, model: BackoffModel, tokenizer: Tokenizer) -> None:
         if above is not None:
             ids, log_p = above.ids_GN, _log10(above.p_G)
     file.write("\n\\end\\\n")
+
+
+def check_words(tokenizer: Tokenizer) -> None:
+    """Raise `DataError` if a word of the vocabulary means something else in an ARPA file."""
+    for word, meaning in ((START, "begin"), (END, "end")):
+        if word in tokenizer.vocabulary:
+            what = f"{word} is a word of the model, and ARPA files {meaning} sentences with it"
+            raise DataError(f"{what}: train on a text without {word}")
 
 
 def _lines(
@@ -143,6 +153,8 @@ def _counts(lines: _NumberedLines) -> list[int]:
                 return counts
         elif key.split() == ["ngram", str(len(counts) + 1)] and equals and count.strip().isdecimal():
             counts.append(int(count))
+            if not counts[0]:
+                lines.fail("promises no words at all: restore the file from a copy")
         else:
             lines.fail(f"is not `ngram {len(counts) + 1}=COUNT`: fix the line")
         if len(counts) > LONGEST_ORDER:
@@ -164,7 +176,7 @@ def _section(lines: _NumberedLines, order: int, count: int, last: bool) -> _Sect
     if lines.next_with_text() != f"\\{order}-grams:":
         lines.fail(f"is not \\{order}-grams: where {count:,} of them should begin: fix the counts or the line")
     first, words, numbers = lines.number + 1, [], np.zeros((count, 2))
-    for row, line in enumerate(lines):
+    for row, line in enumerate(lines if count else ()):
         fields = line.split()
         if len(fields) not in (order + 1, order + 2):
             form = "log p, " + ("a word" if order == 1 else f"{order} words") + " and a back-off weight"
@@ -176,6 +188,8 @@ def _section(lines: _NumberedLines, order: int, count: int, last: bool) -> _Sect
             lines.fail("log p or back-off weight is not a number: fix the line")
         if not numbers[row, 0] <= 1e-6:
             lines.fail(f"log p must be at most 0, got {fields[0]}: fix the line")
+        if np.isnan(numbers[row, 1]):
+            lines.fail(f"the back-off weight must be a number, got {fields[-1]}: fix the line")
         if row + 1 == count:
             break
     else:
@@ -187,6 +201,8 @@ def _section(lines: _NumberedLines, order: int, count: int, last: bool) -> _Sect
 
 def _model(name: str, sections: Sequence[_Section], about: dict[str, Any]) -> tuple[NgramTrie, Tokenizer]:
     unigrams = sections[0]
+    while not sections[-1].words:  # some tools name orders of which there are no n-grams
+        sections = sections[:-1]
     spelt = [word for (word,) in unigrams.words]
     sentences = bool(about.get("sentences", True))
     known = [EOS if word == END and sentences else word for word in spelt if word not in (START, END) or
