@@ -89,7 +89,8 @@ def test_an_order_may_have_no_ngrams(tmp_path: Path) -> None:
     """As SRILM writes it for a short text."""
     plain, path = tmp_path / "plain.arpa", tmp_path / "x.arpa"
     plain.write_text(BY_HAND)
-    path.write_text(BY_HAND.replace("2=3", "2=3\nngram 3=0\nngram 4=0").replace("\\end", "\\3-grams:\n\n\\4-grams:\n\n\\end"))
+    text = BY_HAND.replace("2=3", "2=3\nngram 3=0\nngram 4=0")
+    path.write_text(text.replace("\\end", "\\3-grams:\n\n\\4-grams:\n\n\\end"))
     assert wordtie.load(path).score(["a b"]) == wordtie.load(plain).score(["a b"])
 
 

@@ -87,7 +87,7 @@ class Espnet:
         except RecursionError as error:
             raise DataError(f"{where}: is not JSON that ESPnet writes: it nests too deep") from error
         except ValueError as error:
-            raise DataError(f"{where}: is not JSON that ESPnet writes ({str(error):.80}): fix it") from error
+            raise DataError(f"{where}: is not JSON that ESPnet writes ({error!s:.80}): fix it") from error
         utterances = document.get("utts") if isinstance(document, dict) else None
         if not isinstance(utterances, dict):
             raise DataError(f'{where}: has no "utts" as ESPnet\'s documents have: fix it, or choose another --format')
