@@ -85,6 +85,15 @@ def test_unk_and_sentence_end_may_be_missing(tmp_path: Path) -> None:
     assert model.score(["xyz"])[0] == pytest.approx((99 + 0.25 + 99) / math.log10(2), rel=1e-5)
 
 
+def test_unk_in_capitals_is_unk(tmp_path: Path) -> None:
+    text = BY_HAND.replace("-0.625 a b", "-0.625 a <unk>")
+    (tmp_path / "x.arpa").write_text(text)
+    (tmp_path / "y.arpa").write_text(text.replace("<unk>", "<UNK>"))
+    one, other = (wordtie.load(tmp_path / name) for name in ("x.arpa", "y.arpa"))
+    assert other.tokenizer == one.tokenizer
+    assert other.score(["a xyz b"]) == one.score(["a xyz b"])
+
+
 def test_an_order_may_have_no_ngrams(tmp_path: Path) -> None:
     """As SRILM writes it for a short text."""
     plain, path = tmp_path / "plain.arpa", tmp_path / "x.arpa"

@@ -33,6 +33,8 @@ from wordtie.ngrams.backoff import BackoffLevel, BackoffModel, levels_of, to_tri
 from wordtie.ngrams.trie import Doubles, NgramTrie
 
 START, END = "<s>", "</s>"
+UNK_IN_CAPITALS = "<UNK>"
+"""As some tools write it."""
 COMMENT = "# wordtie "
 NEVER = -99.0
 """Log p of what is never predicted, by custom."""
@@ -93,7 +95,7 @@ def _log10(values: Doubles) -> Doubles:
 def read_arpa(path: Path) -> tuple[NgramTrie, Tokenizer]:
     """The model in a file, plain or .gz, and how it splits text.
 
-    `<unk>` and `</s>` that the file lacks are added, with a log p of -99. Raises `DataError` that names file and line.
+    `<unk>` and `</s>` that the file lacks are added, with a log p of -99; `<UNK>` is `<unk>`. Raises `DataError` that names file and line.
     """
     with opened(Source(path)) as handle:
         lines = _NumberedLines(handle, str(path))
@@ -205,11 +207,11 @@ def _model(name: str, sections: Sequence[_Section], about: dict[str, Any]) -> tu
         sections = sections[:-1]
     spelt = [word for (word,) in unigrams.words]
     sentences = bool(about.get("sentences", True))
-    known = [EOS if word == END and sentences else word for word in spelt if word not in (START, END) or
-             (word == END and sentences)]  # fmt: skip
-    p_of = dict(zip(spelt, unigrams.p.tolist(), strict=True))
-    if sentences and END in p_of:
-        p_of[EOS] = p_of[END]
+    meant = {END: EOS} if sentences else {}
+    if UNK not in spelt:
+        meant[UNK_IN_CAPITALS] = UNK
+    known = [meant.get(word, word) for word in spelt if word not in (START, END) or word in meant]
+    p_of = {meant.get(word, word): p for word, p in zip(spelt, unigrams.p.tolist(), strict=True)}
     known += [word for word in (EOS, UNK) if word not in known]
     try:
         vocabulary = Vocabulary(known)
@@ -219,8 +221,7 @@ def _model(name: str, sections: Sequence[_Section], about: dict[str, Any]) -> tu
     except ValueError as error:
         raise DataError(f"{name}: {error}: fix the file") from error
     number_of = {word: number for number, word in enumerate(known)} | {START: len(known)}
-    if sentences:
-        number_of[END] = vocabulary.eos_id
+    number_of |= {word: number_of[means] for word, means in meant.items()}
     ids = [_ids(name, section, number_of) for section in sections[1:]]
     backoff_C = np.ones(len(known) + 1)
     for word, weight in zip(spelt, unigrams.backoff.tolist(), strict=True):
