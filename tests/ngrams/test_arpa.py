@@ -69,6 +69,16 @@ def test_read_again_it_is_the_same_model(eos_id: int | None, order: int, name: s
     np.testing.assert_allclose(trie.log_probabilities(TEXT), log_p_N, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "rule", [Tokenisation("words", composed=False), Tokenisation("space", composed=True), Tokenisation("words")]
+)
+def test_text_is_split_as_before(rule: Tokenisation, tmp_path: Path) -> None:
+    text, path = io.StringIO(), tmp_path / "x.arpa"
+    write_arpa(text, of_trie(fit_kneser_ney(TRAIN, WORDS, 2, eos_id=0)), Tokenizer(rule, VOCABULARY))
+    path.write_text(text.getvalue())
+    assert read_arpa(path)[1].words("Cafe\u0301, 'a'") == rule.words("Cafe\u0301, 'a'")
+
+
 def test_a_file_of_another_tool(tmp_path: Path) -> None:
     (tmp_path / "x.arpa").write_text(BY_HAND)
     model = wordtie.load(tmp_path / "x.arpa")

@@ -51,6 +51,8 @@ def write_arpa(file: TextIO, model: BackoffModel, tokenizer: Tokenizer) -> None:
     check_words(tokenizer)
     rule = tokenizer.tokenisation
     about = {"tokenisation": rule.kind, "lowercase": rule.lowercase, "sentences": rule.sentences}
+    if rule.composed != (rule.kind == "words"):  # as of models of earlier versions
+        about["composed"] = bool(rule.composed)
     names = [END if word == EOS and model.eos_id is not None else word for word in tokenizer.vocabulary.words]
     names += [START] if model.eos_id is not None else [START, END]
     log_p = np.append(_log10(model.unigram), [NEVER] * (len(names) - len(model.unigram)))
@@ -240,7 +242,8 @@ def _model(name: str, sections: Sequence[_Section], about: dict[str, Any]) -> tu
         where = f"{name}, line {section.first_line + row}"
         raise DataError(f"{where}: {' '.join(section.words[row])!r}: {what}: fix the file") from error
     trie = to_trie(BackoffModel(unigram, tuple(levels), vocabulary.eos_id if sentences else None))
-    tokenisation = Tokenisation(kind, lowercase=bool(about.get("lowercase", False)), sentences=sentences)
+    composed = bool(about["composed"]) if "composed" in about else None
+    tokenisation = Tokenisation(kind, bool(about.get("lowercase", False)), sentences, composed=composed)
     return trie, Tokenizer(tokenisation, vocabulary)
 
 
