@@ -97,7 +97,8 @@ def _log10(values: Doubles) -> Doubles:
 def read_arpa(path: Path) -> tuple[NgramTrie, Tokenizer]:
     """The model in a file, plain or .gz, and how it splits text.
 
-    `<unk>` and `</s>` that the file lacks are added, with a log p of -99; `<UNK>` is `<unk>`. Raises `DataError` that names file and line.
+    `<unk>` and `</s>` that the file lacks are added, with a log p of -99; `<UNK>` is `<unk>`. Raises `DataError` that
+    names file and line.
     """
     with opened(Source(path)) as handle:
         lines = _NumberedLines(handle, str(path))
