@@ -16,8 +16,10 @@ from tests.commands import Capture
 from wordtie import cli
 from wordtie.config import LossSettings, Settings, TrainingSettings
 from wordtie.training import plan as planning
-from wordtie.training.plan import Lengths, Timings, choose, make_plan, measuring_seconds, with_fewer_threads
+from wordtie.training import timings as timing
+from wordtie.training.plan import Lengths, choose, make_plan, measuring_seconds, with_fewer_threads
 from wordtie.training.rehearsal import read_texts
+from wordtie.training.timings import Timings
 
 FAST = Timings(window=0.05, validation=1e-5, measuring=3e-5)
 LENGTHS = Lengths(2_000_000, 100_000, 100_000)
@@ -27,9 +29,10 @@ def planned_seconds(settings: Settings, timings: Timings) -> float:
     training = settings.training
     assert training.tokens
     assert training.validations
-    windows = training.tokens / (training.streams * training.steps)
     once, at_the_end = measuring_seconds(LENGTHS, training.measured_tokens, timings)
-    return windows * timings.window + (training.validations - 1) * once + at_the_end
+    return (
+        timings.seconds_of(training.tokens, settings.loss.full_at_end) + (training.validations - 1) * once + at_the_end
+    )
 
 
 @pytest.mark.parametrize("seconds", [30.0, 120.0, 600.0, 3600.0])
@@ -58,7 +61,7 @@ def test_the_softmax_is_full_at_the_end_as_far_as_that_takes_little_longer(times
     assert chosen.training.tokens
     assert without
     longer = 1 + share * ((times or 1) - 1)
-    assert longer <= 1 + planning.LONGER_WITH_FULL + 1e-9
+    assert longer <= 1 + timing.LONGER_WITH_FULL + 1e-9
     assert chosen.training.tokens == pytest.approx(without / longer, rel=0.001)
 
 
@@ -220,10 +223,10 @@ def test_the_time_of_recent_words_is_measured(text: Path, monkeypatch: pytest.Mo
         asked.append(len(ids))
         time.sleep(0.2)
 
-    monkeypatch.setattr(planning, "text_shares", slow)
+    monkeypatch.setattr(timing, "text_shares", slow)
     settings = Settings(data=wordtie.DataSettings(corpus=str(text)))
     data = read_texts(settings).for_planning(0.5)
-    alone, mixed = (planning.time_model(settings, data, 0.01, mixed=each) for each in (False, True))
+    alone, mixed = (timing.time_model(settings, data, 0.01, mixed=each) for each in (False, True))
     a_word = 0.2 / asked[0]
     assert mixed.measuring >= a_word > alone.measuring
     assert mixed.remembering == pytest.approx(8 * len(data.valid) * a_word, rel=0.2)
@@ -247,3 +250,11 @@ def test_a_run_that_is_there_is_refused_before_planning(
     (tmp_path / "run" / "manifest.json").write_text("{}")
     assert cli.main(["train", str(text), "--time", "1h", "--out", "run"]) == 4
     assert capsys.readouterr().err == "wordtie: error: run: holds a run already: --overwrite replaces it\n"
+
+
+def test_more_time_gives_more_streams() -> None:
+    """And steps are timed with those: their tokens count, not their number."""
+    short, long_ = (choose(Settings(), [], LENGTHS, seconds, 10, FAST).training for seconds in (100, 1000))
+    assert (short.streams, long_.streams) == (32, 64)
+    timings = replace(FAST, window=0.1, tokens=2048)
+    assert choose(Settings(), [], LENGTHS, 1000, 10, timings).training.tokens == pytest.approx(long_.tokens, rel=0.001)

@@ -14,7 +14,6 @@ import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -26,16 +25,10 @@ from wordtie.config.names import Names
 from wordtie.config.recommended import BUDGET, RECOMMENDED, recommended
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import require
-from wordtie.models.network import Network
-from wordtie.models.recent_words import FIRST_HALF_LIFE, RecentWords, text_shares, tokens_to_choose
-from wordtie.ngrams.kneser_ney import fit_kneser_ney
-from wordtie.training.language_modelling import LanguageModelling
-from wordtie.training.optim import build_optimiser, parameter_groups
-from wordtie.training.precision import precision_of, resolve_device
+from wordtie.training.precision import resolve_device
 from wordtie.training.process import exclusive_training
 from wordtie.training.rehearsal import read_texts
-from wordtie.training.run_state import RunState
-from wordtie.training.step import train_step
+from wordtie.training.timings import Timings, seconds_to_count, time_model
 
 REFERENCE = 256
 """Units of the model that is timed first."""
@@ -43,6 +36,8 @@ SIZES = ((0.25e6, 128), (0.5e6, 192), (4e6, REFERENCE), (9e6, 320), (25e6, 400),
 """Up to how many tokens that it could be trained on in the time which number of units is best."""
 DROPOUTS = ((1.2, 0.0), (2.5, 0.1), (5.0, 0.2), (9.0, 0.3), (16.0, 0.4), (math.inf, 0.5))
 """Up to how many epochs which dropout is best."""
+STREAMS = ((6e6, 32), (math.inf, 64))
+"""Up to how many tokens how many streams are best: with more time, steps may be fewer and less noisy."""
 MOST_EPOCHS = 40
 """More readings of a text teach a model nothing but this text."""
 FEWEST_WINDOWS = 20
@@ -56,53 +51,11 @@ SHARE_OF_NGRAMS = 0.25
 """Of the time that counting n-grams may take; they are left out if it would take longer."""
 SHARE_OF_PLANNING = 0.15
 """Of the time, that timing models may take; then the plan is made of what is known."""
-FULL_AT_END = 0.2
-"""Share of the training in which the softmax is full, if that takes little longer."""
-LONGER_WITH_FULL = 0.15
-"""By how much of its time a training may become longer for that."""
-MOST_WORDS_OF_FULL = 50_000
-"""Over more words, a full step takes so long that it is not even timed."""
-FULL_STEPS = 3
-"""Full steps that are timed."""
 MARGIN = 0.05
 """Of the time, left for what was not foreseen."""
 SECONDS_TO_END = 2.0
 """To write the model and to end."""
-TOKENS_TO_REMEMBER = 1000
-"""Read to estimate how long recent words take."""
-NGRAM_SAMPLE = 50_000
-"""Tokens counted to estimate how long counting all takes."""
-WRITTEN, BYTES_PER_SECOND = 5, 200e6
-"""Copies of the parameters that a validation writes: two checkpoints, with the optimiser's state, and the model."""
-FIRST_STEPS, TIMED_STEPS = 2, 50
-"""Steps that are not timed, and the most that are."""
 Reasons: TypeAlias = tuple[str, str, str]
-
-
-@dataclass(frozen=True)
-class Timings:
-    """What a machine needs for a model of this text, in seconds."""
-
-    window: float
-    """One step of training."""
-    validation: float
-    """One token of a validation."""
-    measuring: float
-    """One token of the texts that the finished model is measured on."""
-    saving: float = 0.0
-    """To write what one validation writes."""
-    remembering: float = 0.0
-    """To find how much recent words count in a mixture."""
-    full_window: float | None = None
-    """One step with the full softmax; None if it was not timed."""
-
-    @property
-    def full_at_end(self) -> float:
-        """The share of the training in which the softmax is full: the more, the less longer a step takes by it."""
-        if self.full_window is None:
-            return 0.0
-        longer = self.full_window / self.window - 1
-        return round(FULL_AT_END if longer * FULL_AT_END <= LONGER_WITH_FULL else LONGER_WITH_FULL / longer, 3)
 
 
 @dataclass(frozen=True)
@@ -154,8 +107,8 @@ def make_plan(
         if counting > SHARE_OF_NGRAMS * seconds:
             ngram, counting = None, 0.0
 
-        def timed(hidden: int) -> Timings:
-            candidate = with_recipe(settings, given, size(hidden) | streams_for(len(data.train)))
+        def timed(hidden: int, tokens: int = 0) -> Timings:
+            candidate = with_recipe(settings, given, size(hidden) | streams_for(len(data.train), tokens))
             return time_model(candidate, data, min(2.0, seconds / 40), mixed=ngram is not None)
 
         def chosen_by(timings: Timings, hidden: int | None = None) -> Settings:
@@ -174,9 +127,10 @@ def make_plan(
             threads, timings = with_fewer_threads(timings, lambda: timed(REFERENCE))
             settings = settings_from(settings, **{"training.threads": threads})
         chosen = chosen_by(timings)
-        if (hidden := chosen.model.hidden) != REFERENCE:
+        hidden, training = chosen.model.hidden, chosen.training
+        if hidden != REFERENCE or training.streams * training.steps != timings.tokens:
             if has_time():
-                timings = timed(hidden)
+                timings = timed(hidden, training.tokens or 0)
             else:
                 hidden = REFERENCE
             chosen = chosen_by(timings, hidden)
@@ -199,8 +153,7 @@ def choose(
     units, and how large it is to be is chosen.
     """
     words = lengths.train
-    training = with_recipe(settings, given, streams_for(words)).training
-    window = training.streams * training.steps
+    training = with_recipe(settings, given, {}).training
     if "training.measured_tokens" not in given:
         training = replace(training, measured_tokens=measured_tokens(lengths, measuring, timings))
     once, at_the_end = measuring_seconds(lengths, training.measured_tokens, timings)
@@ -209,13 +162,12 @@ def choose(
     validations = 1 + max(0, min(more, MOST_VALIDATIONS - 1))
     left = max(0.0, seconds * (1 - MARGIN) - at_the_end - timings.saving - (validations - 1) * once)
     full_at_end = with_recipe(settings, given, {"loss.full_at_end": timings.full_at_end}).loss.full_at_end
-    a_window = timings.window + full_at_end * ((timings.full_window or timings.window) - timings.window)
-    windows = max(FEWEST_WINDOWS, int(left / a_window))
-    tokens = min(windows * window, MOST_EPOCHS * words)
+    windows = max(FEWEST_WINDOWS, int(left / timings.seconds_of(timings.tokens, full_at_end)))
+    tokens = training.tokens or min(windows * timings.tokens, MOST_EPOCHS * words)
     if "training.epochs" in given:
-        tokens = training.epochs * words
-    if training.tokens is not None:
-        tokens = training.tokens
+        tokens = training.tokens or training.epochs * words
+    streams = streams_for(words, tokens)
+    window = with_recipe(settings, given, streams).training.streams * training.steps
     dropout = _first(DROPOUTS, tokens / words)
     return with_recipe(
         settings,
@@ -231,7 +183,7 @@ def choose(
             "training.measured_tokens": training.measured_tokens,
             "training.validations": min(validations, max(1, tokens // window)),
             "training.patience": 0,
-            **streams_for(words),
+            **streams,
         },
     )
 
@@ -272,14 +224,14 @@ def size(hidden: int) -> dict[str, int]:
     return {"model.hidden": hidden, "model.embedding": hidden // 2}
 
 
-def streams_for(words: int) -> dict[str, Any]:
-    """Fewer streams for a short text, so that each is several windows long.
+def streams_for(words: int, tokens: float = 0) -> dict[str, Any]:
+    """More streams to train on many tokens; fewer for a short text, so that each is several windows long.
 
-    >>> streams_for(1_000_000), streams_for(1000)
-    ({'training.streams': 32}, {'training.streams': 7})
+    >>> streams_for(1_000_000), streams_for(1_000_000, 9_000_000), streams_for(1000)
+    ({'training.streams': 32}, {'training.streams': 64}, {'training.streams': 7})
     """
-    most = RECOMMENDED["training.streams"]
-    return {"training.streams": max(1, min(most, words // (4 * RECOMMENDED["training.steps"])))}
+    most = words // (4 * RECOMMENDED["training.steps"])
+    return {"training.streams": max(1, min(_first(STREAMS, tokens), most))}
 
 
 def with_recipe(settings: Settings, given: Collection[str], choices: Mapping[str, Any]) -> Settings:
@@ -296,68 +248,6 @@ def with_recipe(settings: Settings, given: Collection[str], choices: Mapping[str
 
 def _first(table: Sequence[tuple[float, Any]], number: float) -> Any:
     return next(value for limit, value in table if number < limit)
-
-
-def time_model(settings: Settings, data: PreparedData, seconds: float, mixed: bool = False) -> Timings:
-    """Train a model for so many seconds, on the beginning of the text, and estimate its validation and its figures.
-
-    `mixed`: n-grams and recent words will be mixed in.
-    """
-    device = resolve_device(settings.training.device)
-    torch.manual_seed(settings.training.seed)
-    task = LanguageModelling(settings, data, device, precision_of(settings, device))
-    optimiser = build_optimiser(settings.training, parameter_groups(task.model, settings.training.word_rate))
-    state = RunState(task.model, optimiser, task.initial_state())
-    task.prepare_for_training()
-    started, steps = time.monotonic(), 0
-    for number, batch in enumerate(islice(cycle(task.batches(0)), FIRST_STEPS + TIMED_STEPS)):
-        if number == FIRST_STEPS:
-            started = time.monotonic()
-        train_step(task.objective, state, batch, settings.training.clip)
-        steps = number + 1 - FIRST_STEPS
-        if steps > 0 and time.monotonic() - started > seconds:
-            break
-    window = (time.monotonic() - started) / max(1, steps)
-    full_window = None
-    wanted = settings.loss.full_at_end > 0 or len(data.vocabulary) <= MOST_WORDS_OF_FULL
-    if settings.loss.softmax == "sampled" and wanted:
-        full_window = time_full_softmax(task, state, settings.training.clip)
-    validation, measuring = task.seconds_per_token()
-    saving = WRITTEN * 4 * task.model.parameter_count() / BYTES_PER_SECOND
-    a_word = seconds_to_remember(task) if mixed else 0.0
-    remembering = tokens_to_choose(len(data.valid)) * a_word
-    return Timings(window, validation, measuring + a_word, saving, remembering, full_window)
-
-
-def time_full_softmax(task: LanguageModelling, state: RunState, clip: float) -> float:
-    """Seconds of a step over all words."""
-    task.begin_step(1.0)
-    started = time.monotonic()
-    for number, batch in enumerate(islice(cycle(task.batches(0)), 1 + FULL_STEPS)):
-        if number == 1:
-            started = time.monotonic()
-        train_step(task.objective, state, batch, clip)
-    return (time.monotonic() - started) / FULL_STEPS
-
-
-def seconds_to_remember(task: LanguageModelling) -> float:
-    """How long recent words take for one token of a text that is measured, by the time a few words take."""
-    sample = task.valid[:TOKENS_TO_REMEMBER]
-    started = time.monotonic()
-    text_shares([Network(task.model, task.data.vocabulary)], RecentWords(0.1, FIRST_HALF_LIFE, 1.0), sample)
-    return (time.monotonic() - started) / len(sample)
-
-
-def seconds_to_count(data: PreparedData, order: int) -> float:
-    """How long an n-gram model of the text takes to fit, to store and to measure, estimated on its beginning."""
-    sample = data.train[:NGRAM_SAMPLE]
-    started = time.monotonic()
-    trie = fit_kneser_ney(sample, len(data.vocabulary), order, eos_id=data.vocabulary.eos_id)
-    fitted = time.monotonic() - started
-    trie.log_probabilities(data.valid[:NGRAM_SAMPLE])
-    measured = time.monotonic() - started - fitted
-    texts = (len(data.valid) + len(data.test)) / min(len(data.valid), NGRAM_SAMPLE)
-    return 1.5 * (fitted * len(data.train) / len(sample) + 2 * measured * texts)
 
 
 def reasons(settings: Settings, data: PreparedData, seconds: float, timings: Timings, ngram: int | None) -> Reasons:

@@ -59,9 +59,10 @@ def trials(name: str) -> dict[str, dict[str, str]]:
 
 @cache
 def measured(name: str) -> dict[str, dict[str, str]]:
-    """The rows of a benchmark's table, named by their first two columns."""
+    """The rows of a benchmark's table, named by their first two columns, and by their first three."""
     with (ROOT / "results" / name).open(encoding="utf-8", newline="") as file:
-        return {" ".join(list(row.values())[:2]): row for row in csv.DictReader(file, delimiter="\t")}
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    return {" ".join(list(row.values())[:columns]): row for columns in (2, 3) for row in rows}
 
 
 def value(source: str, field: str) -> float:

@@ -1,0 +1,133 @@
+"""What a machine needs for a model of a text: a few steps are timed, and how long the rest takes is estimated."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import cycle, islice
+
+import torch
+
+from wordtie.config import Settings
+from wordtie.data.token_file import PreparedData
+from wordtie.models.network import Network
+from wordtie.models.recent_words import FIRST_HALF_LIFE, RecentWords, text_shares, tokens_to_choose
+from wordtie.ngrams.kneser_ney import fit_kneser_ney
+from wordtie.training.language_modelling import LanguageModelling
+from wordtie.training.optim import build_optimiser, parameter_groups
+from wordtie.training.precision import precision_of, resolve_device
+from wordtie.training.run_state import RunState
+from wordtie.training.step import train_step
+
+FULL_AT_END = 0.2
+"""Share of the training in which the softmax is full, if that takes little longer."""
+LONGER_WITH_FULL = 0.15
+"""By how much of its time a training may become longer for that."""
+MOST_WORDS_OF_FULL = 50_000
+"""Over more words, a full step takes so long that it is not even timed."""
+FULL_STEPS = 3
+"""Full steps that are timed."""
+TOKENS_TO_REMEMBER = 1000
+"""Read to estimate how long recent words take."""
+NGRAM_SAMPLE = 50_000
+"""Tokens counted to estimate how long counting all takes."""
+WRITTEN, BYTES_PER_SECOND = 5, 200e6
+"""Copies of the parameters that a validation writes: two checkpoints, with the optimiser's state, and the model."""
+FIRST_STEPS, TIMED_STEPS = 2, 50
+"""Steps that are not timed, and the most that are."""
+
+
+@dataclass(frozen=True)
+class Timings:
+    """What a machine needs for a model of this text, in seconds."""
+
+    window: float
+    """One step of training."""
+    validation: float
+    """One token of a validation."""
+    measuring: float
+    """One token of the texts that the finished model is measured on."""
+    saving: float = 0.0
+    """To write what one validation writes."""
+    remembering: float = 0.0
+    """To find how much recent words count in a mixture."""
+    full_window: float | None = None
+    """One step with the full softmax; None if it was not timed."""
+    tokens: int = 1024
+    """Of a step."""
+
+    def seconds_of(self, tokens: int, full_at_end: float) -> float:
+        """To train on so many, in the last share of them with the full softmax."""
+        full_window = self.window if self.full_window is None else self.full_window
+        return tokens / self.tokens * (self.window + full_at_end * (full_window - self.window))
+
+    @property
+    def full_at_end(self) -> float:
+        """The share of the training in which the softmax is full: the more, the less longer a step takes by it."""
+        if self.full_window is None:
+            return 0.0
+        longer = self.full_window / self.window - 1
+        return round(FULL_AT_END if longer * FULL_AT_END <= LONGER_WITH_FULL else LONGER_WITH_FULL / longer, 3)
+
+
+def time_model(settings: Settings, data: PreparedData, seconds: float, mixed: bool = False) -> Timings:
+    """Train a model for so many seconds, on the beginning of the text, and estimate its validation and its figures.
+
+    `mixed`: n-grams and recent words will be mixed in.
+    """
+    device = resolve_device(settings.training.device)
+    torch.manual_seed(settings.training.seed)
+    task = LanguageModelling(settings, data, device, precision_of(settings, device))
+    optimiser = build_optimiser(settings.training, parameter_groups(task.model, settings.training.word_rate))
+    state = RunState(task.model, optimiser, task.initial_state())
+    task.prepare_for_training()
+    started, steps = time.monotonic(), 0
+    for number, batch in enumerate(islice(cycle(task.batches(0)), FIRST_STEPS + TIMED_STEPS)):
+        if number == FIRST_STEPS:
+            started = time.monotonic()
+        train_step(task.objective, state, batch, settings.training.clip)
+        steps = number + 1 - FIRST_STEPS
+        if steps > 0 and time.monotonic() - started > seconds:
+            break
+    window = (time.monotonic() - started) / max(1, steps)
+    full_window = None
+    wanted = settings.loss.full_at_end > 0 or len(data.vocabulary) <= MOST_WORDS_OF_FULL
+    if settings.loss.softmax == "sampled" and wanted:
+        full_window = time_full_softmax(task, state, settings.training.clip)
+    validation, measuring = task.seconds_per_token()
+    saving = WRITTEN * 4 * task.model.parameter_count() / BYTES_PER_SECOND
+    a_word = seconds_to_remember(task) if mixed else 0.0
+    remembering = tokens_to_choose(len(data.valid)) * a_word
+    return Timings(window, validation, measuring + a_word, saving, remembering, full_window,
+                   settings.training.streams * settings.training.steps)  # fmt: skip
+
+
+def time_full_softmax(task: LanguageModelling, state: RunState, clip: float) -> float:
+    """Seconds of a step over all words."""
+    task.begin_step(1.0)
+    started = time.monotonic()
+    for number, batch in enumerate(islice(cycle(task.batches(0)), 1 + FULL_STEPS)):
+        if number == 1:
+            started = time.monotonic()
+        train_step(task.objective, state, batch, clip)
+    return (time.monotonic() - started) / FULL_STEPS
+
+
+def seconds_to_remember(task: LanguageModelling) -> float:
+    """How long recent words take for one token of a text that is measured, by the time a few words take."""
+    sample = task.valid[:TOKENS_TO_REMEMBER]
+    started = time.monotonic()
+    text_shares([Network(task.model, task.data.vocabulary)], RecentWords(0.1, FIRST_HALF_LIFE, 1.0), sample)
+    return (time.monotonic() - started) / len(sample)
+
+
+def seconds_to_count(data: PreparedData, order: int) -> float:
+    """How long an n-gram model of the text takes to fit, to store and to measure, estimated on its beginning."""
+    sample = data.train[:NGRAM_SAMPLE]
+    started = time.monotonic()
+    trie = fit_kneser_ney(sample, len(data.vocabulary), order, eos_id=data.vocabulary.eos_id)
+    fitted = time.monotonic() - started
+    trie.log_probabilities(data.valid[:NGRAM_SAMPLE])
+    measured = time.monotonic() - started - fitted
+    texts = (len(data.valid) + len(data.test)) / min(len(data.valid), NGRAM_SAMPLE)
+    return 1.5 * (fitted * len(data.train) / len(sample) + 2 * measured * texts)
