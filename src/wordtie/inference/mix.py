@@ -55,9 +55,7 @@ def mix(
     """
     require(len(runs) >= 2, "a mixture needs at least two run folders")
     require(mode != "resume", "a mixture is fitted in one go: use mode overwrite")
-    folders = [run_path(run) for run in runs]
-    for each in filter(is_arpa, folders):
-        raise RunFolderError(f"{each}: a mixture holds copies of run folders: give the one that the ARPA file is of")
+    folders = _folders(runs)
     models = [load(each, MIXED) for each in folders]
     for each, model in zip(folders, models, strict=True):
         if model.tokenizer != models[0].tokenizer:
@@ -91,6 +89,14 @@ def mix(
         )
         result.save()
     return result
+
+
+def _folders(runs: Sequence[str | Path]) -> list[Path]:
+    """The run folders. Raises `RunFolderError` for an ARPA file."""
+    folders = [run_path(run) for run in runs]
+    for each in filter(is_arpa, folders):
+        raise RunFolderError(f"{each}: a mixture holds copies of run folders: give the one that the ARPA file is of")
+    return folders
 
 
 def _perplexity(log_p_N: Nats) -> float:
