@@ -152,6 +152,27 @@ def test_scores_of_kaldi_come_from_other_files() -> None:
     assert texts(read(KALDI, scores=SCORES, costs=True))[0] == ("utt-a", [("the cat", -0.5), ("a cat", -1.5)])
 
 
+def test_tabs_may_part_ids_from_what_follows() -> None:
+    lists = read(["u1\tthe cat", "u2 \t a\tb", "u3\t"], "kaldi", scores=[("am", ["u1\t1", "u2  2", "u3 3"])])
+    assert texts(lists) == [("u1", [("the cat", 1)]), ("u2", [("a\tb", 2)]), ("u3", [("", 3)])]
+    assert references_of(lists, ["u3 z", "u1\tx y", "u2"], "r", by_utterance=True) == ["x y", "", "z"]
+
+
+@pytest.mark.parametrize(
+    ("line", "best"),
+    [
+        ('{"id": 7, "text": "a"}', {"id": 7, "text": "a"}),
+        ('{"utt_id": "u", "nbest": [{"text": "a"}]}', {"utt_id": "u", "text": "a"}),
+        ('{"id": 7, "nbest": []}', {"id": 7, "text": ""}),
+        ('{"nbest": [{"text": "a"}]}', {"id": "0", "text": "a"}),
+    ],
+)
+def test_ids_of_json_stay_as_they_are(line: str, best: dict[str, object]) -> None:
+    _, form, lists = open_nbest([line], "file", "jsonl")
+    (one,) = lists
+    assert json.loads(form.best(RankedList(one, [Ranked(each, 0.0) for each in one.hypotheses]))) == best
+
+
 def test_lists_of_nemo_may_have_one_size() -> None:
     lines = [line for line in NEMO if line] * 2
     assert [len(each.hypotheses) for each in read(lines, list_size=4)] == [4, 4]
@@ -178,8 +199,11 @@ BAD = {
     "jsonl no id": (['{"text": "a", "score": 1}'], 'line 1: has no "id"'),
     "jsonl no text": (['{"id": 1, "score": 1}'], "line 1: a hypothesis has no text"),
     "jsonl score": (['{"id": 1, "text": "a", "score": "high"}'], "line 1: the score 'high' is not a number"),
+    "jsonl large": (['{"id": 1, "text": "a", "score": 1' + 400 * "0" + "}"], "line 1: the score 1000"),
     "jsonl nbest": (['{"id": 1, "nbest": 3}'], "line 1: its hypotheses are not a list"),
     "espnet": (['{"utts":', "{,"], "line 2: is not JSON"),
+    "espnet digits": (['{"utts": {"u": 1' + 5000 * "0" + "}}"], "is not JSON that ESPnet writes (Exceeds"),
+    "espnet twice": (['{"utts": {"u": {"output": []}, "u": {"output": []}}}'], "(u is there twice)"),
     "espnet other": (['{"utterances": {}}'], 'has no "utts"'),
     "espnet text": (['{"utts": {"u": {"output": [{"score": 1}]}}}'], "utterance u: a hypothesis has no text"),
     "empty": ([], "has no hypotheses"),

@@ -16,6 +16,7 @@ from wordtie import cli
 from wordtie.config import DataSettings, ModelSettings, Settings, TrainingSettings
 from wordtie.config.ngram import NgramSettings
 from wordtie.errors import DataError, RunFolderError, SettingsError
+from wordtie.export.arpa import export_arpa
 from wordtie.inference.mix import mix
 from wordtie.models.mixture import Mixture
 from wordtie.runs.layout import MODEL
@@ -137,6 +138,10 @@ def test_what_cannot_be_mixed(folder: Path) -> None:
         mix([ngram, folder / "unigram"], "mixed")
     with pytest.raises(RunFolderError, match="holds a mixture model"):
         mix([ngram, "mixed"], "again")
+    export_arpa(ngram, "ngram.arpa")
+    with pytest.raises(RunFolderError, match=r"^ngram\.arpa: .* give the one that the ARPA file is of"):
+        mix([ngram, "ngram.arpa"], "again")
+    assert not Path("again").exists()
 
 
 def test_a_part_that_is_exchanged_is_noticed(folder: Path) -> None:

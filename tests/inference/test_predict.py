@@ -87,6 +87,7 @@ def test_a_real_model() -> None:
 
 
 def test_mistakes() -> None:
+    assert MODEL.next_words(MODEL.start(), top=1 << 64) == MODEL.next_words(MODEL.start(), top=len(WORDS))
     with pytest.raises(SettingsError, match="top must be a whole number"):
         MODEL.next_words(MODEL.start(), top=0)
     with pytest.raises(SettingsError, match="a list of words"):

@@ -69,6 +69,16 @@ def test_read_again_it_is_the_same_model(eos_id: int | None, order: int, name: s
     np.testing.assert_allclose(trie.log_probabilities(TEXT), log_p_N, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "rule", [Tokenisation("words", composed=False), Tokenisation("space", composed=True), Tokenisation("words")]
+)
+def test_text_is_split_as_before(rule: Tokenisation, tmp_path: Path) -> None:
+    text, path = io.StringIO(), tmp_path / "x.arpa"
+    write_arpa(text, of_trie(fit_kneser_ney(TRAIN, WORDS, 2, eos_id=0)), Tokenizer(rule, VOCABULARY))
+    path.write_text(text.getvalue())
+    assert read_arpa(path)[1].words("Cafe\u0301, 'a'") == rule.words("Cafe\u0301, 'a'")
+
+
 def test_a_file_of_another_tool(tmp_path: Path) -> None:
     (tmp_path / "x.arpa").write_text(BY_HAND)
     model = wordtie.load(tmp_path / "x.arpa")
@@ -85,6 +95,45 @@ def test_unk_and_sentence_end_may_be_missing(tmp_path: Path) -> None:
     assert model.score(["xyz"])[0] == pytest.approx((99 + 0.25 + 99) / math.log10(2), rel=1e-5)
 
 
+def test_unk_in_capitals_is_unk(tmp_path: Path) -> None:
+    text = BY_HAND.replace("-0.625 a b", "-0.625 a <unk>")
+    (tmp_path / "x.arpa").write_text(text)
+    (tmp_path / "y.arpa").write_text(text.replace("<unk>", "<UNK>"))
+    one, other = (wordtie.load(tmp_path / name) for name in ("x.arpa", "y.arpa"))
+    assert other.tokenizer == one.tokenizer
+    assert other.score(["a xyz b"]) == one.score(["a xyz b"])
+
+
+def test_an_order_may_have_no_ngrams(tmp_path: Path) -> None:
+    """As SRILM writes it for a short text."""
+    plain, path = tmp_path / "plain.arpa", tmp_path / "x.arpa"
+    plain.write_text(BY_HAND)
+    text = BY_HAND.replace("2=3", "2=3\nngram 3=0\nngram 4=0")
+    path.write_text(text.replace("\\end", "\\3-grams:\n\n\\4-grams:\n\n\\end"))
+    assert wordtie.load(path).score(["a b"]) == wordtie.load(plain).score(["a b"])
+
+
+def test_what_is_all_but_impossible_is_still_a_number(tmp_path: Path) -> None:
+    path = tmp_path / "x.arpa"
+    path.write_text(BY_HAND.replace("-0.625 a b", "-99 a b"))
+    model = wordtie.load(path)
+    bits = [word.surprisal_bits for word in model.surprisal("a b")]
+    assert 40 < bits[1] < 99 / math.log10(2)
+    assert all(math.isfinite(word.entropy_bits) for word in model.surprisal("a b"))
+    log_p_V = model.model.next(model.step("a", model.start()))[0]
+    assert log_p_V[model.tokenizer.vocabulary.encode(["b"])[0]] == pytest.approx(-bits[1] * math.log(2), rel=0.02)
+
+
+@pytest.mark.parametrize("word", ["<s>", "</s>"])
+@pytest.mark.parametrize("eos_id", [0, None], ids=["sentences", "running text"])
+def test_a_word_that_means_something_else_in_the_file_is_refused(word: str, eos_id: int | None) -> None:
+    vocabulary = Vocabulary(["<eos>", "<unk>", word])
+    trie = fit_kneser_ney(np.array([2, 1, 0, 2, 0, 1, 2, 0]), 3, 2, eos_id=eos_id)
+    tokenizer = Tokenizer(Tokenisation("space", sentences=eos_id is not None), vocabulary)
+    with pytest.raises(DataError, match=f"^{word} is a word of the model"):
+        write_arpa(io.StringIO(), of_trie(trie), tokenizer)
+
+
 BAD = {
     "no data": (r"\data\ ", "data", r"has no line \\data\\"),
     "counts": ("ngram 2=3", "ngram 3=3", r"line 6: is not `ngram 2=COUNT`"),
@@ -94,6 +143,8 @@ BAD = {
     "words": ("-0.625 a b", "-0.625 a", r"line 17: is not log p, 2 words"),
     "number": ("-0.625 a b", "x a b", r"line 17: log p or back-off weight is not a number"),
     "above 1": ("-0.625 a b", "0.5 a b", r"line 17: log p must be at most 0, got 0.5"),
+    "weight": ("-99 <s> -0.25", "-99 <s> nan", r"line 10: the back-off weight must be a number, got nan"),
+    "no words": ("ngram 1=5", "ngram 1=0", r"line 5: promises no words at all"),
     "nan": ("-0.625 a b", "nan a b", r"line 17: log p must be at most 0, got nan"),
     "unknown": ("-0.625 a b", "-0.625 a c", r"line 17: c is not among the 1-grams"),
     "start": ("-0.625 a b", "-0.625 a <s>", r"line 17: <s> can only begin an n-gram"),

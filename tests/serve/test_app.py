@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+from pathlib import Path
 
 import pytest
 
 import wordtie
 from tests.serve.client import Answer, Running, running, wait_until
 from tests.serve.conftest import Runs
+from wordtie.export.arpa import export_arpa
+from wordtie.runs.curves import read_curves
 from wordtie.serve.answers import shown_parts
+from wordtie.serve.app import curves_of
 from wordtie.serve.observe import LOGGER, JsonLines
 from wordtie.serve.schemas import MOST_BYTES, MOST_CHARACTERS
 from wordtie.serve.server import ServeSettings
@@ -82,7 +87,7 @@ def test_predict_completes_a_word(server: Running, runs: Runs) -> None:
 
 
 def test_rescore(server: Running, runs: Runs) -> None:
-    texts = ["the cat sat on the mat", "mat the on sat cat the", ""]
+    texts = ["the cat, sat on the mat.", "mat the on sat cat the", ""]
     bits = wordtie.load(runs.tied).score(texts)
     hypotheses = [{"text": text, "score": score} for text, score in zip(texts, (-1.0, -0.5, 0.0), strict=True)]
     answer = server.post("/rescore", hypotheses=hypotheses, weight=0.5, per_word=0.1, model="tied").json
@@ -186,7 +191,9 @@ def test_every_answer_forbids_what_the_page_does_not_need(server: Running) -> No
 
 def test_names_of_other_hosts_are_refused(server: Running) -> None:
     assert refused(server.get("/models", Host="evil.example"), 403, "localhost")
-    assert server.get("/models", Host=f"localhost:{server.port}").status == 200
+    assert refused(server.get("/models", Host="127.0.0.1.evil.example"), 403, "localhost")
+    for own in ("localhost", "127.0.0.1", "127.1.2.3", "[::1]"):
+        assert server.get("/models", Host=f"{own}:{server.port}").status == 200
 
 
 def test_a_token(runs: Runs) -> None:
@@ -225,6 +232,31 @@ def test_curves(server: Running) -> None:
     assert set(found) == {"tied", "untied"}
     assert found["tied"]["state"] == "finished"
     assert any(point["valid_perplexity"] for point in found["tied"]["points"])
+
+
+def test_curves_of_runs_of_one_name(runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is listed once, under a name of its own; a folder that goes away while it is listed is left out."""
+    for place, run in (("one", runs.tied), ("two", runs.untied)):
+        shutil.copytree(run, tmp_path / place / "run")
+    (tmp_path / "one" / "gone").symlink_to(tmp_path / "nowhere")
+    monkeypatch.chdir(tmp_path)
+    found = {run["folder"]: run["points"] for run in curves_of(["one/run"], ["one", "two", str(tmp_path / "two")])}
+    assert set(found) == {"one/run", "two/run"}
+    assert found["two/run"] == read_curves(runs.untied)["points"]
+
+
+def test_a_watched_folder_that_goes_away(tmp_path: Path) -> None:
+    assert curves_of([], [str(tmp_path / "nowhere")]) == []
+
+
+def test_an_arpa_file_is_served(runs: Runs, tmp_path: Path) -> None:
+    path = tmp_path / "model.arpa"
+    export_arpa(runs.ngram, path)
+    with running([path]) as server:
+        words = server.post("/surprisal", text=TEXT).json["words"]
+        assert server.get("/models").json["models"][0]["vectors"] == []
+    offline = wordtie.load(path).surprisal(TEXT)
+    assert [word["surprisal_bits"] for word in words] == pytest.approx([word.surprisal_bits for word in offline])
 
 
 def test_logs_are_json_without_text(server: Running, caplog: pytest.LogCaptureFixture) -> None:

@@ -16,7 +16,7 @@ from tests.serve.conftest import Runs
 from wordtie.inference.generate import Writing
 from wordtie.inference.loading import LoadedModel
 from wordtie.models.next_word import Floats
-from wordtie.serve.batcher import Batcher, ClosedError, QueueFullError, after_each
+from wordtie.serve.batcher import TOKENS_A_ROUND, Batcher, ClosedError, QueueFullError, after_each
 
 R = TypeVar("R")
 KINDS = ["tied", "ngram", "mixture"]
@@ -153,6 +153,28 @@ def test_what_nobody_waits_for_is_not_computed(runs: Runs) -> None:
     run(ask())
     wait_until(lambda: batcher.waiting == 0)
     assert held.asked == 1
+
+
+def test_long_contexts_of_writings_are_read_in_several_rounds(runs: Runs) -> None:
+    """So that what others ask is answered between them."""
+    held = Held(wordtie.load(runs.ngram))
+    batches: list[tuple[str, int]] = []
+    batcher = Batcher(held, observe=lambda *batch: batches.append(batch))
+
+    async def write() -> int:
+        return len([word async for word in batcher.write(np.ones(TOKENS_A_ROUND, np.int64), 2, lambda log_p_V: 1)])
+
+    async def ask() -> Any:
+        first = asyncio.create_task(batcher.next(np.array([1]), np.copy))
+        while not held.asked:
+            await asyncio.sleep(0.01)
+        others = [asyncio.create_task(write()) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        held.go.set()
+        return await asyncio.gather(*others, first)
+
+    assert run(ask())[:3] == [2, 2, 2]
+    assert [size for kind, size in batches if kind == "write"] == [1, 2, 2, 1]
 
 
 def test_an_error_is_the_answer_and_the_thread_lives_on(runs: Runs) -> None:

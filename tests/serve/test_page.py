@@ -237,4 +237,12 @@ def test_without_the_token_the_page_asks_for_it(browser: Any, runs: Runs) -> Non
         page.keyboard.press("Enter")
         page.wait_for_selector(".word")
         assert page.locator("#problem").is_hidden()
+        page.evaluate("sessionStorage.setItem('wordtie-token', 'that-of-an-earlier-server')")
+        page.fill("#text", "the cat sat")
+        page.wait_for_selector("#token-form:not([hidden])")
+        page.fill("#token", "a-token-of-some-length")
+        page.keyboard.press("Enter")
+        page.locator(".word").nth(2).wait_for()
+        assert page.input_value("#text") == "the cat sat"
+        assert page.locator("#model option").count() == 1
         page.close()

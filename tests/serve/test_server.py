@@ -12,7 +12,8 @@ from tests.commands import Capture
 from tests.serve.conftest import Runs
 from wordtie import cli
 from wordtie.errors import SettingsError, UsageError
-from wordtie.serve.server import ServeSettings, address, is_loopback, is_token, listen, prepare, read_token
+from wordtie.serve.guard import is_loopback
+from wordtie.serve.server import ServeSettings, address, is_token, listen, prepare, read_token
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,8 @@ def check(arguments: Namespace) -> None:
         raise UsageError("--metric, --tune-scores and --json are for --tune: leave them out")
     if arguments.nbest is None and (arguments.rerank or arguments.best or arguments.scores):
         raise UsageError("--rerank, --best and --scores are for NBEST: name the lists")
+    if arguments.nbest and arguments.tune and len(arguments.scores) != len(arguments.tune_scores):
+        raise UsageError("weights are for scores of one kind: give --scores and --tune-scores as many files each")
     given = [arguments.nbest, arguments.tune, arguments.references, *arguments.scores, *arguments.tune_scores]
     if given.count("-") > 1:
         raise UsageError("stdin (-) can be read once")

@@ -23,7 +23,7 @@ def main(argv: list[str]) -> None:
     """Serve until a signal comes."""
     parser = Parser("serve", HELP)
     add = parser.add_argument
-    add("runs", metavar="RUN", nargs="+", help="run folders of trained models, or `en`")
+    add("runs", metavar="RUN", nargs="+", help="trained models: run folders, ARPA files, or `en`")
     add("--host", default="127.0.0.1", help="the address to answer at; others than your own need a token (127.0.0.1)")
     add("--port", type=int, default=8000, help="0: one that is free (8000)")
     add("--token-file", metavar="FILE", help="with the token that clients send (WORDTIE_TOKEN, or made up if needed)")

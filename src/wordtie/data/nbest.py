@@ -208,7 +208,7 @@ class Kaldi:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 raise DataError(f"{where}, line {number}: is blank: an empty hypothesis has its id alone on the line")
-            own, _, text = line.strip(" ").partition(" ")
+            own, text = after_first_word(line)
             score = 0.0
             for (name, _), column in zip(self.scores, columns, strict=True):
                 of, value = next(column, (None, 0.0))
@@ -217,7 +217,7 @@ class Kaldi:
                 if of != own:
                     raise DataError(f"{name}, line {number}: is of {of}, and {where} has {own} there: sort both alike")
                 score += value
-            yield number, own, Hypothesis(text.strip(), -score if self.costs else score, own)
+            yield number, own, Hypothesis(text, -score if self.costs else score, own)
         for (name, _), column in zip(self.scores, columns, strict=True):
             if next(column, None) is not None:
                 raise DataError(f"{where}: ends before line {number + 1} of {name}: give each score its text")
@@ -225,7 +225,7 @@ class Kaldi:
     @staticmethod
     def _score_lines(lines: Iterable[str], name: str) -> Iterator[tuple[str, float]]:
         for number, line in enumerate(lines, 1):
-            own, _, value = line.strip().partition(" ")
+            own, value = after_first_word(line)
             yield own, score_of(value, name, number)
 
     def write(self, lists: Iterable[RankedList]) -> Iterator[str]:
@@ -245,6 +245,16 @@ def _utterance(of_id: NBestList) -> str | None:
     """What comes before the number of a hypothesis; None if the id has none."""
     found = re.fullmatch(r"(.+)-[1-9]\d*", of_id.id, re.ASCII)
     return found[1] if found else None
+
+
+def after_first_word(line: str) -> tuple[str, str]:
+    """An id, and what follows it after blanks or tabs.
+
+    >>> after_first_word("utt-1\\tthe cat"), after_first_word("utt-2")
+    (('utt-1', 'the cat'), ('utt-2', ''))
+    """
+    first, *rest = re.split("[ \\t]+", line.strip(), maxsplit=1)
+    return first, rest[0] if rest else ""
 
 
 def score_of(text: str, where: str, number: int) -> float:

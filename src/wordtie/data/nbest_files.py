@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from wordtie.data.nbest import Kaldi, Moses, NBestFormat, NBestList, Nemo
+from wordtie.data.nbest import Kaldi, Moses, NBestFormat, NBestList, Nemo, after_first_word
 from wordtie.data.nbest_json import Espnet, JsonLines
 from wordtie.errors import DataError, SettingsError
 
@@ -85,10 +85,10 @@ def references_of(lists: Sequence[NBestList], lines: Iterable[str], where: str, 
     """
     found: dict[str, str] = {}
     for number, line in enumerate(lines):
-        own, _, text = line.strip().partition(" ") if by_utterance else (str(number), "", line.strip())
+        own, text = after_first_word(line) if by_utterance else (str(number), line.strip())
         if by_utterance and own in found:
             raise DataError(f"{where}, line {number + 1}: {own} had a reference before: keep one")
-        found[own] = text.strip()
+        found[own] = text
     for each in lists:
         if each.id not in found:
             what = f"`{each.id} text`" if by_utterance else f"line {int(each.id) + 1}"

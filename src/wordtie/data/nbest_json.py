@@ -11,8 +11,8 @@ ranked, `total_score`.
 from __future__ import annotations
 
 import json
-import math
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -67,8 +67,10 @@ class JsonLines:
                 yield _dumped({**ranked.nbest.raw, name: entries})
 
     def best(self, ranked: RankedList) -> str:
-        """`id` and `text`."""
-        return _dumped({"id": ranked.nbest.id, "text": ranked.best_text})
+        """The id as it was, and `text`."""
+        objects = [ranked.nbest.raw or {}, *(each.raw for each in ranked.nbest.hypotheses[:1])]
+        ids = ({name: each[name]} for each in objects for name in ID_NAMES if name in each)
+        return _dumped({**next(ids, {"id": ranked.nbest.id}), "text": ranked.best_text})
 
 
 @dataclass(frozen=True)
@@ -79,11 +81,13 @@ class Espnet:
         """Lists by utterance, in the order of the document."""
         text = "\n".join(lines)
         try:
-            document = json.loads(text)
+            document = json.loads(text, object_pairs_hook=_with_different_names)
         except json.JSONDecodeError as error:
             raise DataError(f"{where}, line {error.lineno}: is not JSON ({error.msg}): fix it") from error
         except RecursionError as error:
             raise DataError(f"{where}: is not JSON that ESPnet writes: it nests too deep") from error
+        except ValueError as error:
+            raise DataError(f"{where}: is not JSON that ESPnet writes ({error!s:.80}): fix it") from error
         utterances = document.get("utts") if isinstance(document, dict) else None
         if not isinstance(utterances, dict):
             raise DataError(f'{where}: has no "utts" as ESPnet\'s documents have: fix it, or choose another --format')
@@ -122,9 +126,18 @@ def _hypothesis(entry: Any, place: str) -> Hypothesis:
     if not isinstance(text, str):
         raise DataError(f"{place}: a hypothesis has no text: name it {', '.join(TEXT_NAMES)}")
     score = entry.get("score", 0.0)
-    if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
+    if isinstance(score, bool) or not isinstance(score, int | float) or not abs(score) <= sys.float_info.max:
         raise DataError(f"{place}: the score {score!r:.40} is not a number: fix it")
     return Hypothesis(SENTENCE_ENDS.sub("", text), float(score), entry)
+
+
+def _with_different_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object. Raises `ValueError` if two of its fields, which may be utterances, have one name."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)} is there twice")
+    return found
 
 
 def _object(line: str, place: str) -> dict[str, Any]:

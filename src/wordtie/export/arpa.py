@@ -26,7 +26,7 @@ from wordtie.export.ngram_approximation import (
 )
 from wordtie.inference.loading import LoadedModel, load
 from wordtie.inference.training_corpus import training_corpus
-from wordtie.ngrams.arpa import write_arpa
+from wordtie.ngrams.arpa import check_words, write_arpa
 from wordtie.ngrams.backoff import BackoffModel, of_trie, pruned, to_trie
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
 from wordtie.ngrams.model import NgramModel
@@ -69,7 +69,8 @@ def export_arpa(
 
     An n-gram model is written as it is, pruned if `settings.ngrams` is less than it has. A network or a mixture is
     approximated: this needs its training text, and minutes. Raises `RunFolderError` if the file is there already and is
-    not to be overwritten, or the text is not as it was; `SettingsError` for settings or a name that mean nothing.
+    not to be overwritten, or the text is not as it was; `SettingsError` for settings or a name that mean nothing;
+    `DataError` for a model with words that mean something else in an ARPA file.
     """
     settings, path = settings or Approximation(), path_of(out)
     require(is_arpa(path), f"{out}: an ARPA file is named .arpa or .arpa.gz, so that wordtie knows it")
@@ -78,6 +79,7 @@ def export_arpa(
     if path.exists() and not overwrite:
         raise RunFolderError(f"{path}: is there already: take another name, or --overwrite")
     loaded = load(run, part=part)  # type: ignore[arg-type]
+    check_words(loaded.tokenizer)
     compared: Sequence[Compared] = ()
     if isinstance(loaded.model, NgramModel):
         found = of_trie(loaded.model.trie)

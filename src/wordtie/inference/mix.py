@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from wordtie.config.paths import is_arpa
 from wordtie.console import waiting
 from wordtie.data.encoding import EncodedText
 from wordtie.errors import RunFolderError, require
@@ -49,12 +50,12 @@ def mix(
 
     The weights are fitted on `text`, or else on the validation text of the first run's corpus. With `recent_words`, the
     mixture also expects the last words again, if they return in that text. Raises `RunFolderError` for models of
-    different words, for a mixture among them, and if a run is there already and `mode` is not `overwrite`; `DataError`
-    for a text that cannot be used.
+    different words, for a mixture or an ARPA file among them, and if a run is there already and `mode` is not
+    `overwrite`; `DataError` for a text that cannot be used.
     """
     require(len(runs) >= 2, "a mixture needs at least two run folders")
     require(mode != "resume", "a mixture is fitted in one go: use mode overwrite")
-    folders = [run_path(run) for run in runs]
+    folders = _folders(runs)
     models = [load(each, MIXED) for each in folders]
     for each, model in zip(folders, models, strict=True):
         if model.tokenizer != models[0].tokenizer:
@@ -88,6 +89,14 @@ def mix(
         )
         result.save()
     return result
+
+
+def _folders(runs: Sequence[str | Path]) -> list[Path]:
+    """The run folders. Raises `RunFolderError` for an ARPA file."""
+    folders = [run_path(run) for run in runs]
+    for each in filter(is_arpa, folders):
+        raise RunFolderError(f"{each}: a mixture holds copies of run folders: give the one that the ARPA file is of")
+    return folders
 
 
 def _perplexity(log_p_N: Nats) -> float:

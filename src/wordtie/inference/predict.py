@@ -123,7 +123,7 @@ def likeliest(
     blocked: Collection[str] = (),
 ) -> list[tuple[str, float]]:
     """As `next_words`, of a distribution that is known; words of the same probability by their ids."""
-    vocabulary = tokenizer.vocabulary
+    vocabulary, top = tokenizer.vocabulary, min(top, len(log_p_V))
     left_out = {number for word in blocked for number in vocabulary.prefixes.written(word).tolist()}
     if words_only:
         left_out |= {vocabulary.unk_id, vocabulary.eos_id}

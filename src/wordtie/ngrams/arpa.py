@@ -33,6 +33,8 @@ from wordtie.ngrams.backoff import BackoffLevel, BackoffModel, levels_of, to_tri
 from wordtie.ngrams.trie import Doubles, NgramTrie
 
 START, END = "<s>", "</s>"
+UNK_IN_CAPITALS = "<UNK>"
+"""As some tools write it."""
 COMMENT = "# wordtie "
 NEVER = -99.0
 """Log p of what is never predicted, by custom."""
@@ -43,10 +45,14 @@ LONGEST_ORDER = 20
 def write_arpa(file: TextIO, model: BackoffModel, tokenizer: Tokenizer) -> None:
     """Write the model to a file that is open for text.
 
-    If lines are no sentences, `<eos>` is a word like another, and `</s>` is never predicted.
+    If lines are no sentences, `<eos>` is a word like another, and `</s>` is never predicted. Raises `DataError` as
+    `check_words`.
     """
+    check_words(tokenizer)
     rule = tokenizer.tokenisation
     about = {"tokenisation": rule.kind, "lowercase": rule.lowercase, "sentences": rule.sentences}
+    if rule.composed != (rule.kind == "words"):  # as of models of earlier versions
+        about["composed"] = bool(rule.composed)
     names = [END if word == EOS and model.eos_id is not None else word for word in tokenizer.vocabulary.words]
     names += [START] if model.eos_id is not None else [START, END]
     log_p = np.append(_log10(model.unigram), [NEVER] * (len(names) - len(model.unigram)))
@@ -60,6 +66,14 @@ def write_arpa(file: TextIO, model: BackoffModel, tokenizer: Tokenizer) -> None:
         if above is not None:
             ids, log_p = above.ids_GN, _log10(above.p_G)
     file.write("\n\\end\\\n")
+
+
+def check_words(tokenizer: Tokenizer) -> None:
+    """Raise `DataError` if a word of the vocabulary means something else in an ARPA file."""
+    for word, meaning in ((START, "begin"), (END, "end")):
+        if word in tokenizer.vocabulary:
+            what = f"{word} is a word of the model, and ARPA files {meaning} sentences with it"
+            raise DataError(f"{what}: train on a text without {word}")
 
 
 def _lines(
@@ -83,7 +97,8 @@ def _log10(values: Doubles) -> Doubles:
 def read_arpa(path: Path) -> tuple[NgramTrie, Tokenizer]:
     """The model in a file, plain or .gz, and how it splits text.
 
-    `<unk>` and `</s>` that the file lacks are added, with a log p of -99. Raises `DataError` that names file and line.
+    `<unk>` and `</s>` that the file lacks are added, with a log p of -99; `<UNK>` is `<unk>`. Raises `DataError` that
+    names file and line.
     """
     with opened(Source(path)) as handle:
         lines = _NumberedLines(handle, str(path))
@@ -143,6 +158,8 @@ def _counts(lines: _NumberedLines) -> list[int]:
                 return counts
         elif key.split() == ["ngram", str(len(counts) + 1)] and equals and count.strip().isdecimal():
             counts.append(int(count))
+            if not counts[0]:
+                lines.fail("promises no words at all: restore the file from a copy")
         else:
             lines.fail(f"is not `ngram {len(counts) + 1}=COUNT`: fix the line")
         if len(counts) > LONGEST_ORDER:
@@ -164,7 +181,7 @@ def _section(lines: _NumberedLines, order: int, count: int, last: bool) -> _Sect
     if lines.next_with_text() != f"\\{order}-grams:":
         lines.fail(f"is not \\{order}-grams: where {count:,} of them should begin: fix the counts or the line")
     first, words, numbers = lines.number + 1, [], np.zeros((count, 2))
-    for row, line in enumerate(lines):
+    for row, line in enumerate(lines if count else ()):
         fields = line.split()
         if len(fields) not in (order + 1, order + 2):
             form = "log p, " + ("a word" if order == 1 else f"{order} words") + " and a back-off weight"
@@ -176,6 +193,8 @@ def _section(lines: _NumberedLines, order: int, count: int, last: bool) -> _Sect
             lines.fail("log p or back-off weight is not a number: fix the line")
         if not numbers[row, 0] <= 1e-6:
             lines.fail(f"log p must be at most 0, got {fields[0]}: fix the line")
+        if np.isnan(numbers[row, 1]):
+            lines.fail(f"the back-off weight must be a number, got {fields[-1]}: fix the line")
         if row + 1 == count:
             break
     else:
@@ -187,13 +206,15 @@ def _section(lines: _NumberedLines, order: int, count: int, last: bool) -> _Sect
 
 def _model(name: str, sections: Sequence[_Section], about: dict[str, Any]) -> tuple[NgramTrie, Tokenizer]:
     unigrams = sections[0]
+    while not sections[-1].words:  # some tools name orders of which there are no n-grams
+        sections = sections[:-1]
     spelt = [word for (word,) in unigrams.words]
     sentences = bool(about.get("sentences", True))
-    known = [EOS if word == END and sentences else word for word in spelt if word not in (START, END) or
-             (word == END and sentences)]  # fmt: skip
-    p_of = dict(zip(spelt, unigrams.p.tolist(), strict=True))
-    if sentences and END in p_of:
-        p_of[EOS] = p_of[END]
+    meant = {END: EOS} if sentences else {}
+    if UNK not in spelt:
+        meant[UNK_IN_CAPITALS] = UNK
+    known = [meant.get(word, word) for word in spelt if word not in (START, END) or word in meant]
+    p_of = {meant.get(word, word): p for word, p in zip(spelt, unigrams.p.tolist(), strict=True)}
     known += [word for word in (EOS, UNK) if word not in known]
     try:
         vocabulary = Vocabulary(known)
@@ -203,8 +224,7 @@ def _model(name: str, sections: Sequence[_Section], about: dict[str, Any]) -> tu
     except ValueError as error:
         raise DataError(f"{name}: {error}: fix the file") from error
     number_of = {word: number for number, word in enumerate(known)} | {START: len(known)}
-    if sentences:
-        number_of[END] = vocabulary.eos_id
+    number_of |= {word: number_of[means] for word, means in meant.items()}
     ids = [_ids(name, section, number_of) for section in sections[1:]]
     backoff_C = np.ones(len(known) + 1)
     for word, weight in zip(spelt, unigrams.backoff.tolist(), strict=True):
@@ -223,7 +243,8 @@ def _model(name: str, sections: Sequence[_Section], about: dict[str, Any]) -> tu
         where = f"{name}, line {section.first_line + row}"
         raise DataError(f"{where}: {' '.join(section.words[row])!r}: {what}: fix the file") from error
     trie = to_trie(BackoffModel(unigram, tuple(levels), vocabulary.eos_id if sentences else None))
-    tokenisation = Tokenisation(kind, lowercase=bool(about.get("lowercase", False)), sentences=sentences)
+    composed = bool(about["composed"]) if "composed" in about else None
+    tokenisation = Tokenisation(kind, bool(about.get("lowercase", False)), sentences, composed=composed)
     return trie, Tokenizer(tokenisation, vocabulary)
 
 

@@ -23,6 +23,8 @@ from wordtie.ngrams.counts import Int64s
 from wordtie.ngrams.trie import Doubles, Level, NgramTrie, first_children, smallest, split_words
 
 NGRAMS_AT_ONCE = 1 << 18
+SMALLEST_SHARE = 1e-13
+"""Of what back-off would give to it, an n-gram has this much in a trie, at least; less is rounding."""
 LEAST_MASS = 1e-9
 """What a context leaves to words that do not extend it, at least; less is rounding."""
 
@@ -76,13 +78,19 @@ def of_trie(trie: NgramTrie) -> BackoffModel:
 
 
 def to_trie(model: BackoffModel) -> NgramTrie:
-    """The same model as a trie. The levels must be sorted, each context a row of the level below."""
+    """The same model as a trie. The levels must be sorted, each context a row of the level below.
+
+    An n-gram that is all but impossible where its words apart are not, such as one of log p -99, gets `SMALLEST_SHARE`
+    of what back-off would give: it is a difference in the trie, of which nothing would be left, or less than nothing.
+    """
     trie = NgramTrie(model.unigram, (), model.eos_id)
     for level in model.levels:
         lower_G = probabilities(trie, level.ids_GN[:, 1:])
         children_C = np.bincount(level.context_G, minlength=len(level.backoff_C))
         groups, group_C = np.unique(np.stack([children_C, level.backoff_C], 1), axis=0, return_inverse=True)
-        kept, code_G = np.unique(level.p_G - level.backoff_C[level.context_G] * lower_G, return_inverse=True)
+        backed_off_G = level.backoff_C[level.context_G] * lower_G
+        weight_G = np.maximum(level.p_G, SMALLEST_SHARE * backed_off_G) - backed_off_G
+        kept, code_G = np.unique(weight_G, return_inverse=True)
         low_G, high_G = split_words(level.ids_GN[:, -1].astype(np.int64))
         made = Level(
             group_C=smallest(group_C.reshape(-1)),

@@ -95,7 +95,7 @@ async def rescore(
     rows = []
     for index, ((text, score), of_text) in enumerate(zip(hypotheses, ids, strict=True)):
         bits = float(next(scores)[0].sum()) if len(of_text) else 0.0
-        words = len(tokenizer.words(plain(text)))
+        words = len(text.split())  # as `wordtie rescore` counts them, which fits weights
         total = score - weight * bits * math.log(2) + per_word * words
         rows.append({"index": index, "text": text, "bits": bits, "words": words, "total": total})
     return sorted(rows, key=lambda row: -row["total"])

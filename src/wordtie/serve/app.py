@@ -23,13 +23,13 @@ from starlette.types import ASGIApp
 
 from wordtie import __version__
 from wordtie.errors import DataError, RunFolderError, WordtieError
-from wordtie.runs.curves import is_run_folder, read_curves
+from wordtie.runs.curves import Curves, is_run_folder, read_curves
 from wordtie.runs.ready import run_path
 from wordtie.serve import answers, schemas
 from wordtie.serve.batcher import ClosedError, QueueFullError
 from wordtie.serve.guard import FILES, Guard
 from wordtie.serve.observe import Metrics, log
-from wordtie.serve.served import CannotAnswerError, Models, UnknownModelError
+from wordtie.serve.served import CannotAnswerError, Models, UnknownModelError, names_of
 
 PAGE = Path(__file__).parent / "page"
 Responses: TypeAlias = dict[int | str, dict[str, Any]]
@@ -226,16 +226,24 @@ def curves_of(served: Sequence[str], watched: Sequence[str]) -> list[dict[str, A
     """The runs that have any curves: of each watched folder itself or those in it, newest first."""
     folders = [run_path(run) for run in served]
     for place in map(Path, watched):
-        inside = [each for each in place.iterdir() if each.is_dir()] if place.is_dir() else []
-        folders += [place, *sorted(inside, key=lambda each: -each.stat().st_mtime)]
-    runs: list[dict[str, Any]] = []
-    for folder in dict.fromkeys(folders):
-        with suppress(RunFolderError, OSError):  # it has gone since
+        inside: list[tuple[float, Path]] = []
+        with suppress(OSError):
+            for each in place.iterdir():
+                with suppress(OSError):  # it has gone since
+                    inside.append((-each.stat().st_mtime, each))
+        folders += [place, *(each for _, each in sorted(inside))]
+    runs: dict[str, Curves] = {}
+    places: dict[Path, Path] = {}
+    for folder in folders:
+        places.setdefault(folder.resolve(), folder.absolute())
+    for folder in places.values():
+        with suppress(RunFolderError, OSError):
             if len(runs) < MOST_RUNS and folder.is_dir() and is_run_folder(folder):
                 found = read_curves(folder)
                 if found["points"] or found["state"] == "running":
-                    runs.append({**found, "folder": folder.name})
-    return sorted(runs, key=lambda run: run["state"] != "running")
+                    runs[str(folder)] = found
+    rows: list[dict[str, Any]] = [{**runs[folder], "folder": name} for name, folder in names_of(list(runs)).items()]
+    return sorted(rows, key=lambda run: run["state"] != "running")
 
 
 def _add_errors(app: FastAPI) -> None:

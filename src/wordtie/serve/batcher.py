@@ -5,8 +5,8 @@ has the model to itself, and the more clients there are, the larger the batches.
 
 There are three kinds of work. A *score* is the surprisal of texts, a *next* the distribution after a context, and
 *writing* draws one word after another. The thread works in rounds. In each it computes scores or nexts, by turns, of a
-bounded number of tokens, and one word of every writing. So a long text or a long writing holds nobody else up. Work
-that nobody waits for any more is dropped.
+bounded number of tokens, reads contexts of new writings, of as many tokens, and draws one word of every writing. So a
+long text or a long writing holds nobody else up. Work that nobody waits for any more is dropped.
 
 Shapes: T steps, B streams, V words.
 """
@@ -104,6 +104,8 @@ class Batcher:
         self._waiting: deque[_Work[Any]] = deque()
         self._scores: deque[_Score] = deque()
         self._nexts: deque[_Next] = deque()
+        self._writes: deque[_Write] = deque()
+        """Whose contexts have not been read."""
         self._groups: list[_Group] = []
         self._changed = threading.Condition()
         self._closed = False
@@ -115,7 +117,7 @@ class Batcher:
     @property
     def waiting(self) -> int:
         """How much work has not been begun."""
-        return len(self._waiting) + len(self._scores) + len(self._nexts)
+        return len(self._waiting) + len(self._scores) + len(self._nexts) + len(self._writes)
 
     async def score(self, texts: Sequence[Ids]) -> list[Scores]:
         """Each text from `<eos>` on. Raises `QueueFullError`, `ClosedError`."""
@@ -180,9 +182,7 @@ class Batcher:
     def _sort(self, new: Sequence[_Work[Any]]) -> None:
         self._scores.extend(work for work in new if isinstance(work, _Score))
         self._nexts.extend(work for work in new if isinstance(work, _Next))
-        writes = [work for work in new if isinstance(work, _Write) and work.is_wanted]
-        for first in range(0, len(writes), self.most):
-            self._begin(writes[first : first + self.most])
+        self._writes.extend(work for work in new if isinstance(work, _Write))
 
     def _round(self) -> None:
         answers = _Answers()
@@ -194,6 +194,8 @@ class Batcher:
             most = max(1, min(self.most, SCORES_AT_ONCE // len(self.model.vocabulary)))
             contexts = _take(self._nexts, most, TOKENS_A_ROUND)
             answers.guard(contexts, partial(self._next, contexts, answers))
+        if writes := _take(self._writes, self.most, TOKENS_A_ROUND):
+            self._begin(writes)
         self._merge()
         for group in self._groups:
             answers.guard(group.writes, partial(self._step, group, answers))
@@ -343,7 +345,7 @@ async def _all(answers: list[asyncio.Future[R]]) -> list[R]:
             answer.cancel()
 
 
-W = TypeVar("W", _Score, _Next)
+W = TypeVar("W", _Score, _Next, _Write)
 
 
 def _take(queue: deque[W], most: int, tokens: int) -> list[W]:

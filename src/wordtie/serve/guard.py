@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import ipaddress
 import json
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -36,7 +37,6 @@ HEADERS = [
 OPEN = {"/", "/health", "/ready", "/openapi.json"}
 """Paths that need no token, beside the files of the page: they say nothing of models or texts."""
 FILES = "/page/"
-LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 SECONDS_FOR_BODY = 10.0
 MOST_DISCARDED = 16 * MOST_BYTES
 """Of a body that is too long."""
@@ -78,7 +78,7 @@ class Guard:
     async def _admit(self, exchange: Exchange, receive: Receive) -> bytes | None:
         """The body; None if the request has been refused."""
         headers, path = exchange.headers, str(exchange.scope["path"])
-        if self.token is None and self.loopback and _host(headers.get(b"host", b"")) not in LOOPBACK:
+        if self.token is None and self.loopback and not is_loopback(_host(headers.get(b"host", b""))):
             await exchange.refuse(403, "this server answers to localhost alone: start it with --host and a token")
             return None
         if self.token is not None and not (path in OPEN or path.startswith(FILES)):
@@ -181,6 +181,14 @@ class Exchange:
 
 def _method(name: str) -> str:
     return name if name in ("GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH") else "other"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach it."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _host(header: bytes) -> str:

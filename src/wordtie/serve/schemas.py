@@ -118,7 +118,7 @@ class RescoreAsked(_Asked):
 
     hypotheses: Annotated[list[Hypothesis], Field(min_length=1, max_length=MOST_HYPOTHESES)]
     weight: Annotated[float, Field(ge=0, le=1000, description="Of the model's log p, natural.")] = 1.0
-    per_word: Annotated[float, Field(ge=-1000, le=1000, description="Added for each word.")] = 0.0
+    per_word: Annotated[float, Field(ge=-1000, le=1000, description="Added for each word between white space.")] = 0.0
 
 
 class Rescored(BaseModel):

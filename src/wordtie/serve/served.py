@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from wordtie.config.paths import is_arpa
 from wordtie.errors import RunFolderError, SettingsError, WordtieError
 from wordtie.inference.loading import LoadedModel, load
 from wordtie.models.language_model import WORD_MATRICES
@@ -44,7 +45,7 @@ class Opened:
     loaded: LoadedModel
     batcher: Batcher
     version: str
-    """The first digits of the SHA-256 of the run folder's manifest."""
+    """The first digits of the SHA-256 of the run folder's manifest, or of the ARPA file."""
 
     @property
     def kind(self) -> str:
@@ -115,7 +116,7 @@ class Models:
                     continue
                 try:
                     new = await asyncio.to_thread(self._open, name)
-                except (WordtieError, OSError) as error:  # it may be half copied: look again
+                except Exception as error:  # it may be half copied: look again, whatever is wrong with it now
                     if failed.get(name) != str(error):
                         failed[name] = str(error)
                         tell("model_kept", name, str(error))
@@ -134,7 +135,7 @@ class Models:
     def _open(self, name: str) -> Opened:
         run = self._runs[name]
         loaded = load(run)
-        manifest = (run_path(run) / MANIFEST).read_bytes()
+        manifest = described_by(run_path(run)).read_bytes()
         return Opened(name, loaded, self._batcher(name, loaded), hashlib.sha256(manifest).hexdigest()[:12])
 
 
@@ -159,7 +160,12 @@ def names_of(runs: Sequence[str]) -> dict[str, str]:
 
 def fingerprint(folder: Path) -> Fingerprint:
     """What changes if a model is replaced: of each manifest its size, its time and which file it is."""
-    return tuple(_of_file(place / MANIFEST) for place in (folder, folder / NGRAMS, folder / MIXTURE_FOLDER))
+    return tuple(_of_file(described_by(place)) for place in (folder, folder / NGRAMS, folder / MIXTURE_FOLDER))
+
+
+def described_by(run: Path) -> Path:
+    """The file that changes whenever the model does: the manifest of a run folder, or an ARPA file itself."""
+    return run if is_arpa(run) else run / MANIFEST
 
 
 def _of_file(path: Path) -> tuple[int, int, int] | None:

@@ -6,7 +6,6 @@ SIGTERM and Ctrl-C stop the server: it accepts no more connections, answers what
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import os
 import secrets
 import socket
@@ -26,6 +25,7 @@ from wordtie.errors import SettingsError, UsageError, require
 from wordtie.inference.loading import LoadedModel
 from wordtie.serve.app import create_app
 from wordtie.serve.batcher import Batcher
+from wordtie.serve.guard import is_loopback
 from wordtie.serve.observe import Metrics, log, log_to_stderr
 from wordtie.serve.served import Models, names_of
 
@@ -143,14 +143,6 @@ def listen(host: str, port: int) -> socket.socket:
             raise UsageError(f"{reason}: choose another --host or --port") from error
         stack.pop_all()
     return listening
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach it."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def is_token(text: str) -> bool:

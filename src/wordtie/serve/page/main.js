@@ -31,6 +31,8 @@ function show(tab) {
   watchRuns();
 }
 
+let started = false;
+
 async function start() {
   let models = [];
   try {
@@ -39,6 +41,7 @@ async function start() {
     problem(error);
     return;
   }
+  started = true;
   startText(models);
   startNeighbours(models);
   startRuns();
@@ -55,7 +58,8 @@ byId("token-form").addEventListener("submit", (event) => {
   event.preventDefault();
   useToken(byId("token").value.trim());
   problem(null);
-  start();
+  if (started) location.reload(); // the server has another token now, and maybe other models
+  else start();
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 theme(localStorage.getItem("wordtie-theme") ?? "auto");
