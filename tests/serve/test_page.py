@@ -165,6 +165,15 @@ def test_two_models_side_by_side(open_page: Any, server: Running) -> None:
     assert page.locator("#differences").is_hidden()
 
 
+def test_what_is_written_before_the_models_are_known_stays(open_page: Any) -> None:
+    page = open_page()
+    page.route("**/models", lambda route: (page.locator("#text").press_sequentially("the dog"), route.continue_()))
+    page.evaluate("sessionStorage.clear()")
+    page.reload()
+    expect = sync_api.expect
+    expect(page.locator(".panel").first.locator(".word > span")).to_have_text(["the", "dog"])
+
+
 @pytest.mark.parametrize(("name", "begins"), [("tsv", b"model\tline\t"), ("svg", b"<svg"), ("png", b"\x89PNG")])
 def test_downloads(open_page: Any, tmp_path: Path, name: str, begins: bytes) -> None:
     page = open_page()

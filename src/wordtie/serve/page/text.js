@@ -31,7 +31,8 @@ export function startText(served) {
   byId("other-field").hidden = models.length < 2;
   if (models.length > 1) byId("other").value = models[1].name;
   byId("legend").append(...legend());
-  text.value = sessionStorage.getItem("wordtie-text") ?? EXAMPLE;
+  // who writes before the models are known keeps the text
+  if (!text.value && document.activeElement !== text) text.value = sessionStorage.getItem("wordtie-text") ?? EXAMPLE;
 
   text.addEventListener("input", paused(120, refresh));
   text.addEventListener("click", suggest);
