@@ -41,9 +41,7 @@ def test_kenlm_says_the_same(order: str, more: list[str], tmp_path: Path) -> Non
         "--out",
         str(run),
         "--minimum-counts",
-        "1",
-        "1",
-        "2",
+        *["1", "1", "2"][: int(order)],
     ]
     assert cli.main(command) == 0
     assert cli.main(["export", "arpa", str(run), str(arpa), *more]) == 0
