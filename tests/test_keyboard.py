@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import pty
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 
 import wordtie
+from benchmarks import keyboard as benchmark
 from tests.commands import SMALL, small_text
 from wordtie import cli
 from wordtie.inference.keystrokes import keystrokes
@@ -31,11 +31,7 @@ LINES = ["the cat sat on", "", "the dog sat, the Dog zzz", "on on mat the"]
 
 @pytest.fixture(scope="module")
 def keyboard_module() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("keyboard", EXAMPLE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module: ModuleType = benchmark.keyboard_module()
     return module
 
 

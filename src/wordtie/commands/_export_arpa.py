@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wordtie.commands._shared import Parser, add_part, print_json, print_tsv, seed, whole_number
+from wordtie.commands._shared import Parser, add_export, add_part, print_json, print_tsv, seed, whole_number
 
 HELP = """\
 Write an ARPA file, which KenLM, decoders of speech and translation, and wordtie itself open.
@@ -20,15 +20,12 @@ examples:
 def main(argv: list[str]) -> None:
     """Write the file, and print how good it is."""
     parser = Parser("export arpa", HELP)
-    parser.add_argument("run", metavar="RUN", help="the run folder of a trained model")
-    parser.add_argument("out", metavar="OUT", help="the file to write, named .arpa or .arpa.gz")
     parser.add_argument("--ngrams", type=whole_number, metavar="N", help="keep so many at most, the most valuable")
     parser.add_argument("--order", type=whole_number, default=4, metavar="N", help="of an approximation (4)")
     parser.add_argument("--sampled", type=int, default=500_000, metavar="N", help="words the model writes (500000)")
     parser.add_argument("--places", type=whole_number, metavar="N", help="ask the model at so many places of the text")
     parser.add_argument("--seed", type=seed, default=1, metavar="N", help="of the text that the model writes (1)")
-    parser.add_argument("--overwrite", action="store_true", help="replace an earlier export")
-    parser.add_argument("--json", action="store_true", help="print a JSON object")
+    add_export(parser, "the file to write, named .arpa or .arpa.gz")
     add_part(parser)
     arguments = parser.parse_args(argv)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wordtie.commands._shared import Parser, add_part, print_json, read_lines, text_name, whole_number
+from wordtie.commands._shared import Parser, add_export, add_part, print_json, read_lines, text_name, whole_number
 from wordtie.console import say
 from wordtie.errors import DataError, RunFolderError
 
@@ -48,13 +48,10 @@ def keyman(argv: list[str]) -> None:
 def _parser(form: str, text: str) -> Parser:
     parser = Parser(f"export {form}", text)
     add = parser.add_argument
-    add("run", metavar="RUN", help="the run folder of a trained model")
-    add("out", metavar="OUT", help="the file to write")
     add("--words", type=whole_number, help="how many words, the most frequent (all)")
     add("--frequencies", metavar="FILE", help="a table with columns word and count (training text)")
     add("--blocked", metavar="FILE", help="words that are not to be suggested, one a line, in any case")
-    add("--overwrite", action="store_true", help="replace an earlier export")
-    add("--json", action="store_true", help="print a JSON object")
+    add_export(parser)
     add_part(parser)
     return parser
 

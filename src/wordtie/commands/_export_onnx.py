@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wordtie.commands._shared import Parser, print_json
+from wordtie.commands._shared import Parser, add_export, print_json
 from wordtie.console import say
 
 HELP = """\
@@ -25,12 +25,9 @@ examples:
 def main(argv: list[str]) -> None:
     """Write the file, and print what was written."""
     parser = Parser("export onnx", HELP)
-    parser.add_argument("run", metavar="RUN", help="the run folder of a trained model")
-    parser.add_argument("out", metavar="OUT", help="the file to write")
     parser.add_argument("--nll", action="store_true", help="whole sentences in place of one step")
     parser.add_argument("--eight-bits", action="store_true", help="store matrices in 8 bits: a quarter of the bytes")
-    parser.add_argument("--overwrite", action="store_true", help="replace an earlier export")
-    parser.add_argument("--json", action="store_true", help="print a JSON object")
+    add_export(parser)
     arguments = parser.parse_args(argv)
 
     from wordtie.export.onnx_file import Form, write_onnx

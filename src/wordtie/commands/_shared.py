@@ -38,6 +38,14 @@ def one_thread_for_numpy() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+def add_export(parser: Parser, out: str = "the file to write") -> None:
+    """What every form of `wordtie export` is given."""
+    parser.add_argument("run", metavar="RUN", help="the run folder of a trained model")
+    parser.add_argument("out", metavar="OUT", help=out)
+    parser.add_argument("--overwrite", action="store_true", help="replace an earlier export")
+    parser.add_argument("--json", action="store_true", help="print a JSON object")
+
+
 def stdin() -> BinaryIO:
     """Standard input's bytes. Raises `UsageError` where it is closed."""
     if sys.stdin is None:

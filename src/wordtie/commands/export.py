@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wordtie.commands._shared import Parser, UsageError, print_json
+from wordtie.commands._shared import Parser, UsageError, add_export, print_json
 from wordtie.errors import did_you_mean
 
 HELP = """\
@@ -51,11 +51,8 @@ def main(argv: list[str]) -> None:
 def export_hf(argv: list[str]) -> None:
     """Write the folder, and print what is in it."""
     parser = Parser("export hf", HF_HELP)
-    parser.add_argument("run", metavar="RUN", help="the run folder of a trained model")
-    parser.add_argument("out", metavar="OUT", help="the folder to write")
     parser.add_argument("--with-code", action="store_true", help="put the model's code beside it")
-    parser.add_argument("--overwrite", action="store_true", help="replace an earlier export")
-    parser.add_argument("--json", action="store_true", help="print a JSON object")
+    add_export(parser, "the folder to write")
     arguments = parser.parse_args(argv)
 
     from wordtie.console import say

@@ -97,9 +97,9 @@ def time_model(settings: Settings, data: PreparedData, seconds: float, mixed: bo
     validation, measuring = task.seconds_per_token()
     saving = WRITTEN * 4 * task.model.parameter_count() / BYTES_PER_SECOND
     a_word = seconds_to_remember(task) if mixed else 0.0
+    tokens = settings.training.streams * settings.training.steps
     remembering = tokens_to_choose(len(data.valid)) * a_word
-    return Timings(window, validation, measuring + a_word, saving, remembering, full_window,
-                   settings.training.streams * settings.training.steps)  # fmt: skip
+    return Timings(window, validation, measuring + a_word, saving, remembering, full_window, tokens)
 
 
 def time_full_softmax(task: LanguageModelling, state: RunState, clip: float) -> float:
