@@ -70,10 +70,7 @@ class Network:
             if not there_TB.all():
                 query_NE = query_NE[torch.from_numpy(there_TB).flatten().to(device)]
             targets_N = torch.from_numpy(ids_TB[there_TB].astype(np.int64)).to(device)
-            found = [
-                torch.stack([log_p.gather(1, targets[:, None])[:, 0], *([_entropy(log_p)] if entropy else [])])
-                for log_p, targets in self._log_probabilities(query_NE, targets_N)
-            ]
+            found = list(self._log_probabilities.of_targets(query_NE, targets_N, entropy))
         if found:
             log_p_N, *entropy_N = torch.cat(found, 1).double().cpu().numpy()
             log_p_TB[there_TB] = log_p_N
@@ -154,6 +151,27 @@ class LogProbabilities:
 
     def __call__(self, query_NE: Tensor, targets_N: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         """For each query in turn, (rows, V), and its target, (rows,); to be used before the next are asked for."""
+        for scores, here in self._scores(query_NE, targets_N):
+            yield torch.log_softmax(scores, 1, out=self._log_p_NV[: len(scores)]), here
+
+    def of_targets(self, query_NE: Tensor, targets_N: Tensor, entropy: bool) -> Iterator[Tensor]:
+        """Log p of the targets alone and, with `entropy`, that of each prediction: (1 or 2, rows), piece by piece.
+
+        With x = z - max z and Z = sum exp x, log p of a target is x - log Z, and the entropy log Z - sum x exp x / Z:
+        one exponential a word, and no log p of the others.
+        """
+        for scores, here in self._scores(query_NE, targets_N):
+            x_NV = scores.sub_(scores.amax(1, keepdim=True))
+            exp_NV = torch.exp(x_NV, out=self._log_p_NV[: len(scores)])
+            sum_N = exp_NV.sum(1)
+            log_sum_N = sum_N.log()
+            found = [x_NV.gather(1, here[:, None])[:, 0] - log_sum_N]
+            if entropy:
+                found.append(log_sum_N - torch.linalg.vecdot(exp_NV, x_NV) / sum_N)
+            yield torch.stack(found)
+
+    def _scores(self, query_NE: Tensor, targets_N: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """z of every word, (rows, V), and the targets, (rows,)."""
         model, (many, few) = self.model, (len(self._scores_NV), len(self._log_p_NV))
         for piece, targets in zip(query_NE.split(many), targets_N.split(many), strict=True):
             scores_NV = self._scores_NV[: len(piece)]
@@ -161,7 +179,7 @@ class LogProbabilities:
             for scores, here in zip(scores_NV.split(few), targets.split(few), strict=True):
                 if model.head.bias is not None:
                     scores += model.head.bias
-                yield torch.log_softmax(scores, 1, out=self._log_p_NV[: len(scores)]), here
+                yield scores, here
 
 
 @contextmanager
@@ -175,8 +193,3 @@ def evaluating(model: LanguageModel) -> Iterator[torch.device]:
             yield device
     finally:
         model.train(was_training)
-
-
-def _entropy(log_p_NV: Tensor) -> Tensor:
-    """-sum of p log p, (N,)."""
-    return -log_p_NV.exp().mul_(log_p_NV).sum(1)
