@@ -56,10 +56,12 @@ class Subwords:
         """The tokenizer in the format of `tokenizers`."""
         return str(self.tokenizer.to_str())
 
-    @property
+    @cached_property
     def is_words(self) -> bool:
         """Whether a unit is a whole word."""
-        return json.loads(self.json)["model"]["type"] == "WordLevel"  # type: ignore[no-any-return]
+        from tokenizers.models import WordLevel
+
+        return isinstance(self.tokenizer.model, WordLevel)
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Ids of each line, without `<eos>`."""
