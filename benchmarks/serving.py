@@ -65,6 +65,7 @@ class Load:
     cpu_seconds: float = 0.0
     """Of the server's process."""
     latencies: list[float] = field(default_factory=list)
+    answers: list[tuple[Question, bytes]] = field(default_factory=list)
 
     @property
     def rate(self) -> float:
@@ -111,7 +112,7 @@ def server(batch: int) -> Iterator[Server]:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "wordtie", "serve", "en", "--port", str(port), "--batch", str(batch)]
-    environment = {**os.environ, "OMP_NUM_THREADS": str(torch.get_num_threads())}
+    environment = {**os.environ, "OMP_NUM_THREADS": str(torch.get_num_threads())}  # as if so many cores were there
     process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 120
@@ -143,7 +144,7 @@ async def _client(port: int, asked: Iterator[Question], found: Load) -> None:
         body = await reader.readexactly(length)
         found.latencies.append(time.perf_counter() - begun)
         assert status == "200", (status, body)
-        question.check(body)
+        found.answers.append((question, body))
     writer.close()
     await writer.wait_closed()
 
@@ -158,6 +159,8 @@ def load(asking: Server, asked: Sequence[Question]) -> Load:
     begun, cpu_begun = time.perf_counter(), asking.cpu_seconds()
     asyncio.run(all_clients())
     found.seconds, found.cpu_seconds = time.perf_counter() - begun, asking.cpu_seconds() - cpu_begun
+    for question, answer in found.answers:
+        question.check(answer)
     return found
 
 

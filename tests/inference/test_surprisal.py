@@ -164,7 +164,7 @@ def test_a_region_is_what_stands_between_white_space(loaded: LoadedModel) -> Non
     assert [r.id for r in records] == tokenizer.encode('The  "U.S." cat,\nsat.\n').tolist()
 
 
-def test_lines_side_by_side_are_a_power_of_two(loaded: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_side_by_side_come_in_few_numbers(loaded: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """oneDNN keeps code, half a megabyte of it, for every number of streams that it has seen."""
     seen: list[int] = []
     start = LanguageModel.initial_state
@@ -176,7 +176,7 @@ def test_lines_side_by_side_are_a_power_of_two(loaded: LoadedModel, monkeypatch:
     monkeypatch.setattr(LanguageModel, "initial_state", counted)
     for lines in range(1, 10):
         loaded.surprisal("the cat\n" * lines)
-    assert set(seen) == {1, 2, 4, 8, 16}
+    assert set(seen) == {1, 2, 3, 4, 6, 8, 12}
 
 
 def test_a_line_of_several_sentences_is_read_as_several_lines_are(loaded: LoadedModel) -> None:

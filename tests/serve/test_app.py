@@ -265,7 +265,7 @@ def test_logs_are_json_without_text(server: Running, caplog: pytest.LogCaptureFi
         server.post("/surprisal", text="confidential", model="confidential")
         server.post("/neighbours", word="confidential")
         server.get("/confidential?confidential")
-        server.ask("CONFIDENTIAL", "/", None, {})
+        server.ask("PROPFIND", "/", None, {})
         wait_until(lambda: len(caplog.records) == 5)  # a line is written after the answer
     lines = [JsonLines().format(record) for record in caplog.records]
     assert len(lines) == 5

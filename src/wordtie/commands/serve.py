@@ -31,15 +31,14 @@ def main(argv: list[str]) -> None:
     add("--batch", type=whole_number, default=64, metavar="N", help="compute at most N requests together (64)")
     add("--queue", type=whole_number, default=1024, metavar="N", help="let at most N texts wait for a model (1024)")
     add("--seconds", type=float, default=30.0, metavar="S", help="give up an answer after S seconds (30)")
-    add("--threads", type=whole_number, default=None, metavar="N", help="threads of a model (as many as cores)")
+    add("--threads", type=whole_number, default=None, metavar="N", help="of a model (as many as cores, less one)")
     arguments = parser.parse_args(argv)
 
     import torch
 
     from wordtie.serve.server import ServeSettings, read_token, serve
 
-    if arguments.threads is not None:
-        torch.set_num_threads(arguments.threads)
+    torch.set_num_threads(arguments.threads or max(1, torch.get_num_threads() - 1))
     token = read_token(arguments.token_file)
     settings = ServeSettings(arguments.host, arguments.port, token, arguments.batch, arguments.queue,
                              arguments.seconds, tuple(arguments.watch))  # fmt: skip

@@ -9,7 +9,7 @@ Shapes: N words of the text, B streams, L = N / B words a stream, T steps a wind
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +22,28 @@ Window: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 PADDING = -1
 """The target where a stream has ended: not a word, to be left out of the loss."""
+
+
+def side_by_side(texts: Sequence[Ids | Sequence[int]]) -> NDArray[np.int64]:
+    """Texts as streams, (T, B), with `PADDING` after their ends and in streams that have no text.
+
+    >>> side_by_side([[7, 8, 9], [5]]).tolist()
+    [[7, 5], [8, -1], [9, -1]]
+    """
+    ids_TB = np.full((max(map(len, texts), default=0), streams_for(len(texts))), PADDING)
+    for number, ids in enumerate(texts):
+        ids_TB[: len(ids), number] = ids
+    return ids_TB
+
+
+def streams_for(texts: int) -> int:
+    """The least of 1, 2, 3, 4, 6, 8, 12, 16, 24, ... that is enough: oneDNN keeps code for every number of streams.
+
+    >>> [streams_for(texts) for texts in (1, 3, 5, 7, 18, 64)]
+    [1, 3, 6, 8, 24, 64]
+    """
+    power = 1 << max(texts - 1, 0).bit_length()
+    return power * 3 // 4 if 2 <= texts <= power * 3 // 4 else power
 
 
 def stream_length(words: int, streams: int, drop: bool = True) -> int:

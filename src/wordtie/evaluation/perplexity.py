@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from wordtie.data.batches import PADDING, Ids, batches
+from wordtie.data.batches import PADDING, Ids, batches, side_by_side
 from wordtie.models.next_word import NextWordModel
 
 if TYPE_CHECKING:  # a `NextWordModel` is measured without torch
@@ -111,11 +111,8 @@ class Reader:
 
         The stream itself stays where it is. No text is empty, and there is one or more.
         """
-        streams = 1 << (len(texts) - 1).bit_length()  # oneDNN keeps code for every number of streams
-        ids_TB = np.full((max(map(len, texts)), streams), PADDING)
-        for number, ids in enumerate(texts):
-            ids_TB[: len(ids), number] = ids
-        log_p_TB, entropy_TB, _ = self.model.score(ids_TB, self.model.initial_state(streams), entropy=True)
+        ids_TB = side_by_side(texts)
+        log_p_TB, entropy_TB, _ = self.model.score(ids_TB, self.model.initial_state(ids_TB.shape[1]), entropy=True)
         assert entropy_TB is not None
         for number, ids in enumerate(texts):
             yield log_p_TB[: len(ids), number] / -math.log(2), entropy_TB[: len(ids), number] / math.log(2)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from wordtie.data.batches import PADDING
+from wordtie.data.batches import side_by_side
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import require
 from wordtie.evaluation.perplexity import TOKENS_AT_ONCE
@@ -51,10 +51,8 @@ def _batches(texts: Sequence[Key], tokens_at_once: int) -> Iterator[list[Key]]:
 
 
 def _bits(model: NextWordModel[Any], texts: Sequence[Key], tokens_at_once: int) -> list[float]:
-    streams = 1 << (len(texts) - 1).bit_length()  # oneDNN keeps code for every number of streams
-    ids_TB = np.full((max(map(len, texts)), streams), PADDING)
-    for number, ids in enumerate(texts):
-        ids_TB[: len(ids), number] = ids
+    ids_TB = side_by_side(texts)
+    streams = ids_TB.shape[1]
     state, nats_B = model.initial_state(streams), np.zeros(streams)
     steps = max(1, tokens_at_once // streams)
     for first in range(0, len(ids_TB), steps):

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wordtie.data.batches import PADDING, Ids
+from wordtie.data.batches import PADDING, Ids, side_by_side
 from wordtie.data.vocabulary import Vocabulary
 from wordtie.models.fp32 import in_fp32
 from wordtie.models.language_model import LanguageModel
@@ -94,6 +94,20 @@ class Network:
             if state.after is None:
                 state.after = self.network(state.last_B[None], state.core)
             log_p_BV: Floats = self.network.logits(state.after[0]).log_softmax(1).cpu().numpy()
+        return log_p_BV
+
+    def after(self, texts: Sequence[Ids]) -> Floats:
+        """log p of every word after each text, (texts, V), as `next` gives it; texts are read side by side, and short.
+
+        Those who need no state need not step through texts that end at different places.
+        """
+        ids_TB = side_by_side(texts)
+        streams, ends = range(len(texts)), [len(text) for text in texts]
+        with evaluating(self.network) as device:
+            ids_TB = np.pad(ids_TB, [(0, 1), (0, 0)], constant_values=PADDING)  # what comes after the longest
+            query_NE, _ = self._read(ids_TB, self.initial_state(ids_TB.shape[1]), device)
+            query_BE = query_NE.view(*ids_TB.shape, -1)[ends, streams]
+            log_p_BV: Floats = self.network.logits(query_BE).log_softmax(1).cpu().numpy()
         return log_p_BV
 
     def advance(self, ids_TB: Ids, state: NetworkState) -> NetworkState:

@@ -18,7 +18,7 @@ Shapes: T steps, B streams, V words of the vocabulary.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,3 +63,11 @@ class NextWordModel(Protocol[S]):
 
     def select(self, state: S, streams: Sequence[int] | NDArray[np.intp]) -> S:
         """The state of these streams, in this order; a stream may be taken several times, or not at all."""
+
+
+@runtime_checkable
+class ReadsApart(Protocol):
+    """A model that reads texts that end at different places in one go, where no state is wanted."""
+
+    def after(self, texts: Sequence[Ids]) -> Floats:
+        """log p of every word after each text, (texts, V): what `next` gives after `advance`."""

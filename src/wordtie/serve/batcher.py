@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
@@ -24,11 +24,11 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from wordtie.data.batches import Ids
+from wordtie.data.batches import Ids, streams_for
 from wordtie.errors import WordtieError
 from wordtie.evaluation.perplexity import TOKENS_AT_ONCE, Bits, Reader
 from wordtie.models.joining import join
-from wordtie.models.next_word import Floats, NextWordModel
+from wordtie.models.next_word import Floats, NextWordModel, ReadsApart
 
 TOKENS_A_ROUND = 4 * TOKENS_AT_ONCE
 """Of texts, and of contexts, in a round."""
@@ -206,11 +206,7 @@ class Batcher:
         for text in texts:
             if len(text.ids) > TOKENS_AT_ONCE:
                 self._score_window(text, answers)
-        short = sorted((text for text in texts if len(text.ids) <= TOKENS_AT_ONCE), key=lambda text: len(text.ids))
-        while short:
-            batch = [short.pop(0)]
-            while short and len(short[0].ids) * (len(batch) + 1) <= TOKENS_AT_ONCE:
-                batch.append(short.pop(0))
+        for batch in _side_by_side([text for text in texts if len(text.ids) <= TOKENS_AT_ONCE]):
             self.observe("score", len(batch))
             for text, found in zip(batch, self._reader.apart([text.ids for text in batch]), strict=True):
                 answers.give(text.answer, found)
@@ -228,11 +224,11 @@ class Batcher:
             answers.give(text.answer, (bits, entropy))
 
     def _next(self, contexts: Sequence[_Next], answers: _Answers) -> None:
-        if contexts:
-            self.observe("next", len(contexts))
-        for place, log_p_V in after_each(self.model, [work.ids for work in contexts]):
-            work = contexts[place]
-            answers.give(work.answer, work.use(log_p_V))
+        for batch in _side_by_side(contexts):
+            self.observe("next", len(batch))
+            for place, log_p_V in after_each(self.model, [work.ids for work in batch]):
+                work = batch[place]
+                answers.give(work.answer, work.use(log_p_V))
 
     def _begin(self, writes: list[_Write]) -> None:
         """Read the contexts."""
@@ -345,6 +341,7 @@ async def _all(answers: list[asyncio.Future[R]]) -> list[R]:
             answer.cancel()
 
 
+V = TypeVar("V", _Score, _Next)
 W = TypeVar("W", _Score, _Next, _Write)
 
 
@@ -362,8 +359,20 @@ def _take(queue: deque[W], most: int, tokens: int) -> list[W]:
     return taken
 
 
+def _side_by_side(works: Sequence[V]) -> Iterator[list[V]]:
+    """Work of similar length, as much at once as a window has room for; what is longer is alone."""
+    waiting = deque(sorted(works, key=lambda work: len(work.ids)))
+    while waiting:
+        batch = [waiting.popleft()]
+        while waiting and len(waiting[0].ids) * (len(batch) + 1) <= TOKENS_AT_ONCE:
+            batch.append(waiting.popleft())
+        yield batch
+
+
 def after_each(model: NextWordModel[Any], contexts: Sequence[Ids]) -> list[tuple[int, Floats]]:
     """(which context, log p of every word after it, (V,))."""
+    if isinstance(model, ReadsApart) and max(map(len, contexts)) <= TOKENS_AT_ONCE:
+        return list(enumerate(model.after(contexts)))
     found: list[tuple[int, Floats]] = []
     for places, state in read_each(model, contexts):
         found += zip(places, model.next(state), strict=True)
@@ -378,20 +387,15 @@ def read_each(model: NextWordModel[Any], contexts: Sequence[Ids]) -> list[tuple[
     """
     order = sorted(range(len(contexts)), key=lambda place: len(contexts[place]))
     found: list[tuple[list[int], Any]] = []
-    state, at = model.initial_state(_streams(len(order))), 0
+    state, at = model.initial_state(streams_for(len(order))), 0
     for length, same in groupby(order, key=lambda place: len(contexts[place])):
         here, staying = list(same), order[sum(len(places) for places, _ in found) :]
-        staying += [staying[-1]] * (_streams(len(staying)) - len(staying))
+        staying += [staying[-1]] * (streams_for(len(staying)) - len(staying))
         if length > at:
             state = model.advance(np.stack([contexts[place][at:length] for place in staying], 1), state)
             at = length
         found.append((here, model.select(state, range(len(here)))))
         if left := range(len(here), len(set(staying))):
-            state = model.select(state, [*left, *[left[-1]] * (_streams(len(left)) - len(left))])
+            state = model.select(state, [*left, *[left[-1]] * (streams_for(len(left)) - len(left))])
     joined = join([state for _, state in found]) if found else None
     return found if joined is None else [(order, joined)]
-
-
-def _streams(count: int) -> int:
-    """As many or more, a power of two: oneDNN keeps code for every number of streams."""
-    return 1 << max(count - 1, 0).bit_length()

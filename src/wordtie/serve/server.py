@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from wordtie.console import tell
 from wordtie.errors import SettingsError, UsageError, require
@@ -166,7 +166,7 @@ def address(host: str, port: int) -> str:
     return f"http://{shown}:{port}/"
 
 
-class PatientProtocol(H11Protocol):
+class PatientProtocol(HttpToolsProtocol):
     """Closes connections over which no request arrives in `SECONDS_FOR_HEADERS`. uvicorn waits for ever."""
 
     waiting: asyncio.TimerHandle | None = None
