@@ -11,13 +11,13 @@ words.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import wordtie
+from benchmarks import names_given
 from wordtie.commands.train import ADAPTING_RATE
 from wordtie.config.keywords import settings_from
 from wordtie.config.recommended import RECOMMENDED
@@ -93,4 +93,5 @@ def row(name: str, result: wordtie.TrainingResult, base: Path) -> tuple[str, ...
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3:] or list(TRIALS))
+    first, second, *some = names_given(__doc__, 2)
+    main(first, second, some or list(TRIALS))

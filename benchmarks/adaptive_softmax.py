@@ -19,7 +19,6 @@ Shapes: N tokens, V words, E embedding size, C clusters of rare words, F frequen
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +28,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from benchmarks import names_given
 from wordtie.config import Settings
 from wordtie.config.keywords import settings_from
 from wordtie.config.recommended import RECOMMENDED
@@ -203,4 +203,4 @@ def main(corpora: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or ["ptb", "wikitext-2"])
+    main(names_given(__doc__) or ["ptb", "wikitext-2"])

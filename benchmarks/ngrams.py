@@ -9,7 +9,6 @@ a second are of the first `SCORED` words of the test text, `WINDOW` at a time, a
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import names_given
 from wordtie.config import DataSettings
 from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
@@ -89,4 +89,4 @@ def least(work: Callable[[], object]) -> float:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or ["ptb"])
+    main(names_given(__doc__) or ["ptb"])

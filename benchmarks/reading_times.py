@@ -13,12 +13,12 @@ from __future__ import annotations
 import csv
 import gzip
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks import names_given
 from wordtie.cli import main as main_of_program
 from wordtie.config import DataSettings
 from wordtie.config.ngram import NgramSettings
@@ -159,4 +159,4 @@ def train_models(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(names_given(__doc__, 1)[0]))

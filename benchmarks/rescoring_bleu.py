@@ -23,6 +23,7 @@ from pathlib import Path
 
 import torch
 
+from benchmarks import names_given
 from wordtie.config import DataSettings
 from wordtie.config.ngram import NgramSettings
 from wordtie.config.paths import data_folders
@@ -118,4 +119,5 @@ def counts(scored: Sequence[ScoredList], changed: int, seconds: float) -> tuple[
 
 
 if __name__ == "__main__":
+    names_given(__doc__)
     main()

@@ -18,7 +18,6 @@ Shapes: N tokens, P parts.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import names_given
 from wordtie.inference.loading import load
 from wordtie.inference.training_corpus import training_corpus
 from wordtie.models.mixture import Classes, fit_weights, log_p_of_text, log_probabilities
@@ -137,5 +137,5 @@ def rows(runs: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 if __name__ == "__main__":
-    for cells in rows(sys.argv[1:]):
+    for cells in rows(names_given(__doc__, 1)):
         print(*cells, sep="\t", flush=True)

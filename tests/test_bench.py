@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import wordtie
-from benchmarks import growth, page, runner
+from benchmarks import growth, names_given, page, runner
 from benchmarks.harness import Claim, Effort, MatrixProbe, Measurement, UnavailableError, alternate, compare, spread
 from benchmarks.loss_memory import fast_work_fp32, naive_work
 from benchmarks.shares import shares
@@ -404,3 +404,19 @@ def test_the_page_is_what_the_records_say() -> None:
     text = page.PAGE.read_text()
     assert [text.index(mark) for mark in (page.BEGIN, page.END)] == sorted(map(text.index, (page.BEGIN, page.END)))
     assert page.markdown(runner.tables()) in text, "`wordtie bench --write-docs` writes it"
+
+
+@pytest.mark.parametrize(
+    ("given", "status"), [(["ptb"], None), (["--help"], 0), (["ptb", "-h"], 0), ([], 2), (["ptb", "--rows"], 2)]
+)
+def test_programs_of_their_own_explain_themselves(
+    given: list[str], status: int | None, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setattr("sys.argv", ["benchmark", *given])
+    if status is None:
+        assert names_given("how to", fewest=1) == given
+        return
+    with pytest.raises(SystemExit) as ended:
+        names_given("how to", fewest=1)
+    assert ended.value.code == status
+    assert "how to" in capsys.readouterr()[0 if status == 0 else 1]
