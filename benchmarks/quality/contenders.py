@@ -37,19 +37,22 @@ class Contender:
     settings: Sequence[Settings] = ({},)
     recipe: Callable[..., Recipe] | None = None
     files: tuple[str, ...] = ()
-    """Of this folder, beside those of all recipes, what decides its result."""
+    """What decides its result: of a recipe files of this folder, beside those of all recipes, of others files and folders
+    of wordtie."""
 
     def code(self) -> str:
         """Digest of the program text that decides the result, comments and docstrings apart."""
         if self.kind == "recipe":
             shared = ("recipe", "training", "budget", "worker")
             return digest_of([HERE / f"{name}.py" for name in (*shared, *self.files)])
-        source = Path(wordtie.__file__).parent
-        return digest_of(sorted(source.rglob("*.py")) if not self.files else [source / each for each in self.files])
+        places = [Path(wordtie.__file__).parent / each for each in self.files]
+        return digest_of([file for place in places for file in (sorted(place.rglob("*.py")) or [place])])
 
 
+TRAINS = ("cli.py", "commands/train.py", "config", "data", "evaluation", "heads", "kernels", "losses", "models", "ngrams",
+          "nn", "noise", "training")  # fmt: skip
 CONTENDERS: Mapping[str, Contender] = {
-    "ours": Contender("`wordtie train TEXT --time`", "command"),
+    "ours": Contender("`wordtie train TEXT --time`", "command", files=TRAINS),
     "kneser-ney": Contender(
         "Kneser-Ney 5-gram", "ngram", files=("ngrams/kneser_ney.py", "ngrams/counts.py", "ngrams/trie.py")
     ),

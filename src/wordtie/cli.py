@@ -81,10 +81,15 @@ SPINS = "2000"
 """How often torch's threads look for more work before they sleep: by default they hold a core for milliseconds after
 each product, which the kernels' own threads wait for. Read when torch is loaded."""
 
+KEPT_PRIMITIVES = "64"
+"""Of how many shapes of products oneDNN keeps its code: by default of a thousand, megabytes each, which trainings on
+sentences of all lengths reach. To make one takes little time. Read when torch is loaded."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; data goes to stdout, messages to stderr."""
     os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", KEPT_PRIMITIVES)
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     if debug:
