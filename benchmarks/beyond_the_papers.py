@@ -134,11 +134,11 @@ def stopwatch() -> Iterator[Callable[[], float]]:
     """Gives the seconds of one core that trainings spent between validations since here."""
     seconds, before = 0.0, Trainer.train_until
 
-    def timed(trainer: Trainer, end: int) -> bool:
+    def timed(self: Trainer, end: int) -> bool:
         nonlocal seconds
         started = time.process_time()
         try:
-            return before(trainer, end)
+            return before(self, end)
         finally:
             seconds += time.process_time() - started
 
