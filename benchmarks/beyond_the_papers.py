@@ -6,8 +6,8 @@ outputs, and cells whose gates see inputs alone.
 Each is put in the place of the LSTM for one training by `wordtie.train`, with the settings of the ledger's row
 `two-minutes/TEXT/recipe`, seed 1. All read two million tokens. The LSTM is first, with one million and four million,
 too: `lstm valid` is the validation perplexity that it has after the same seconds, log-linear between these three, and
-empty beyond them. `core` counts the parameters of the core, `parameters` all. The cells of one product have two layers
-whose cores are as large as the LSTM's.
+empty beyond them. `core` counts the parameters of the core, `parameters` all. The cells of one product have two layers,
+together as large as the LSTM's one, and so have two LSTM layers of 160 units.
 
 Seconds are of one core, of training alone, so that other work on the machine changes them little. Products are in
 float32: only the LSTM's fast twin could round them to bfloat16. That twin is compiled; the others are PyTorch. The
@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -30,8 +30,8 @@ import torch
 import wordtie
 from benchmarks import names_given
 from benchmarks.cells_tried.normalised import NormalisedLSTM, OutputNormalisedLSTM
-from benchmarks.cells_tried.one_product import MinGRULayer, QRNNLayer, SRULayer, one_product
-from benchmarks.cells_tried.summed import SummedLSTM
+from benchmarks.cells_tried.one_product import MinGRULayer, OneProduct, PositiveMinGRULayer, QRNNLayer, SRULayer
+from benchmarks.cells_tried.summed import SummedLSTM, SummedOneProduct
 from wordtie.config import ModelSettings, Settings
 from wordtie.console import tell
 from wordtie.nn.build import CORES, build_core
@@ -45,16 +45,27 @@ WARM_UP = 0.01
 """Of the tokens, how many a first training reads, which is not shown: what is compiled once is compiled there."""
 LSTM_BUDGETS = (1.0, 0.5, 2.0)
 """Of the tokens, how many the LSTM reads in its rows."""
+USUAL_RATE, HIGHER_RATE = 0.003, 0.006
+"""The recipe's, and another one."""
 REPLACED = "lstm"
 """The `model.core` in whose place the others are put."""
 COLUMNS = ("text", "cell", "layers", "units", "rate", "tokens", "core", "parameters", "seconds", "words/s", "valid",
            "test", "lstm valid")  # fmt: skip
 Builder = Callable[[ModelSettings, Dropouts], Core]
+OneProductKind = type[QRNNLayer] | type[MinGRULayer] | type[SRULayer]
 
 
 def lstm_like(kind: type[LSTM] | type[NormalisedLSTM], settings: ModelSettings, dropouts: Dropouts) -> Core:
     """An LSTM or what is built from the same numbers."""
     return kind(settings.embedding_size, settings.hidden, settings.layers, dropouts, settings.forget_bias)
+
+
+def one_product(
+    core: type[OneProduct], layer: OneProductKind, settings: ModelSettings, dropouts: Dropouts
+) -> OneProduct:
+    """As many layers of a kind as the settings ask for."""
+    sizes = [settings.embedding_size, *[settings.hidden] * (settings.layers - 1)]
+    return core((layer(size, settings.hidden, settings.forget_bias) for size in sizes), dropouts)
 
 
 @dataclass(frozen=True)
@@ -65,7 +76,7 @@ class Trial:
     build: Builder
     layers: int = 1
     units: int = 256
-    rate: float = 0.003
+    rate: float = USUAL_RATE
 
     def settings(self, text: str, tokens: int) -> Settings:
         """The recipe of the text."""
@@ -85,22 +96,29 @@ class Trial:
 
 
 LSTM_TRIAL = Trial("LSTM", partial(lstm_like, LSTM))
-_QRNN, _MIN_GRU, _SRU = (partial(one_product, kind) for kind in (QRNNLayer, MinGRULayer, SRULayer))
-_OUTPUTS, _WITHIN = partial(lstm_like, OutputNormalisedLSTM), partial(lstm_like, NormalisedLSTM)
+_SUMMED, _OUTPUTS, _WITHIN = (partial(lstm_like, kind) for kind in (SummedLSTM, OutputNormalisedLSTM, NormalisedLSTM))
+
+
+def _of_one_product(cell: str, layer: OneProductKind, units: int) -> tuple[Trial, ...]:
+    plain = Trial(cell, partial(one_product, OneProduct, layer), 2, units)
+    summed = Trial(f"{cell}, layers summed", partial(one_product, SummedOneProduct, layer), 2, units)
+    return plain, summed, replace(summed, rate=HIGHER_RATE)
+
+
 TRIALS = (
-    Trial("LSTM", partial(lstm_like, LSTM), layers=2),
-    Trial("LSTM, outputs of layers summed", partial(lstm_like, SummedLSTM), layers=2),
-    Trial("LSTM, outputs of layers summed", partial(lstm_like, SummedLSTM), layers=2, units=160),
+    replace(LSTM_TRIAL, rate=HIGHER_RATE),
+    replace(LSTM_TRIAL, layers=2),
+    Trial("LSTM, layers summed", _SUMMED, 2),
+    Trial("LSTM, layers summed", _SUMMED, 2, 160),
+    Trial("LSTM, layers summed", _SUMMED, 2, 160, HIGHER_RATE),
     Trial("LSTM, outputs normalised", _OUTPUTS),
-    Trial("LSTM, outputs normalised", _OUTPUTS, rate=0.006),
+    Trial("LSTM, outputs normalised", _OUTPUTS, rate=HIGHER_RATE),
     Trial("LSTM, normalised within", _WITHIN),
-    Trial("LSTM, normalised within", _WITHIN, rate=0.006),
-    Trial("QRNN", _QRNN, layers=2, units=200),
-    Trial("QRNN", _QRNN, layers=2, units=200, rate=0.006),
-    Trial("minGRU", _MIN_GRU, layers=2, units=384),
-    Trial("minGRU", _MIN_GRU, layers=2, units=384, rate=0.006),
-    Trial("SRU", _SRU, layers=2, units=288),
-    Trial("SRU", _SRU, layers=2, units=288, rate=0.006),
+    Trial("LSTM, normalised within", _WITHIN, rate=HIGHER_RATE),
+    *_of_one_product("QRNN", QRNNLayer, 200),
+    *_of_one_product("minGRU", MinGRULayer, 384),
+    Trial("minGRU, positive, layers summed", partial(one_product, SummedOneProduct, PositiveMinGRULayer), 2, 384),
+    *_of_one_product("SRU", SRULayer, 288),
 )
 
 

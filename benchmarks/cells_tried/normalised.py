@@ -22,6 +22,8 @@ from wordtie.nn.core import Core, Layer, LayerState
 from wordtie.nn.lstm import LSTM, LSTMLayer
 from wordtie.nn.masks import Dropouts, LayerMasks
 
+FIRST_OUTPUT_GAIN = 0.1
+
 
 class NormalisedLayer(LSTMLayer):
     """Parameters of one layer, and its equations."""
@@ -74,9 +76,9 @@ class OutputNormalisedLayer(LSTMLayer):
         self.output_bias = nn.Parameter(torch.empty(hidden))
 
     def reset_biases(self) -> None:
-        """Gains start at one."""
+        """Outputs start small, as those of an LSTM do: with gains of one, the first scores are far too large."""
         super().reset_biases()
-        self.gain.fill_(1.0)
+        self.gain.fill_(FIRST_OUTPUT_GAIN)
         self.output_bias.zero_()
 
 

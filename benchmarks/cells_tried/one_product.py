@@ -7,9 +7,10 @@ What is left for each step is elementwise, and the same in all of them:
     QRNN     Bradbury et al. (2017), filters of two words, fo-pooling:
              z = tanh(.)   f, o = sigmoid(.)     of   W [x_{t-1}; x_t] + b
              c_t = f * c_{t-1} + (1 - f) * z     h_t = o * c_t
-    minGRU   Feng et al. (2024), the candidate kept positive by g, as in their language models:
-             n = g(.)      z = sigmoid(.)        of   W x_t + b
-             h_t = (1 - z) * h_{t-1} + z * n     g(a) = a + 0.5 if a >= 0, else sigmoid(a)
+    minGRU   Feng et al. (2024):
+             z = sigmoid(.)              of   W x_t + b,     n = W_n x_t + b_n
+             h_t = (1 - z) * h_{t-1} + z * n
+             positive, as in their language models: g(n) in place of n,  g(a) = a + 0.5 if a >= 0, else sigmoid(a)
     SRU      Lei et al. (2018), without the terms v * c_{t-1} in its gates:
              f, r = sigmoid(.)                   of   W x_t + b,     n = W_n x_t
              c_t = f * c_{t-1} + (1 - f) * n     h_t = r * c_t + (1 - r) * x_t,   W_x x_t where x_t has another size
@@ -28,7 +29,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from wordtie.config import ModelSettings
 from wordtie.nn.core import Core, Layer, LayerState, State
 from wordtie.nn.masks import Dropouts, LayerMasks, Masks, draw_masks
 
@@ -117,14 +117,24 @@ class MinGRULayer(OneProductLayer):
     def __init__(self, size: int, hidden: int, keep_bias: float) -> None:
         super().__init__(size, hidden, 2, keep_bias)
 
+    def candidate(self, rows_TBH: Tensor) -> Tensor:
+        """What h moves to."""
+        return rows_TBH
+
     def forward(self, inputs_TBE: Tensor, state: LayerState, masks: LayerMasks) -> tuple[Tensor, LayerState]:
         """Masked outputs (T, B, H) and the state to carry on."""
         keep, candidate = nn.functional.linear(inputs_TBE, self.weight, self.bias).chunk(2, dim=2)
         keep = keep.sigmoid()
-        # g: a + sigmoid(0) if a >= 0, else 0 + sigmoid(a)
-        positive = candidate.relu() + candidate.clamp(max=0).sigmoid()
-        hidden = scan(keep, (1 - keep) * positive, state[0])
+        hidden = scan(keep, (1 - keep) * self.candidate(candidate), state[0])
         return masks.going_up(hidden), (hidden[-1],)
+
+
+class PositiveMinGRULayer(MinGRULayer):
+    """The form whose h stays positive, so that it has a logarithm."""
+
+    def candidate(self, rows_TBH: Tensor) -> Tensor:
+        """g: a + sigmoid(0) if a >= 0, else 0 + sigmoid(a)."""
+        return rows_TBH.relu() + rows_TBH.clamp(max=0).sigmoid()
 
 
 class SRULayer(OneProductLayer):
@@ -166,11 +176,3 @@ class OneProduct(Core):
         if not self.training:
             return Masks(None, [LayerMasks()] * len(self.layers))
         return draw_masks(self.dropouts, inputs_TBE, [(layer.hidden, 1, layer.weight) for layer in self.own_stack])
-
-
-def one_product(
-    kind: type[QRNNLayer] | type[MinGRULayer] | type[SRULayer], settings: ModelSettings, dropouts: Dropouts
-) -> OneProduct:
-    """As many layers of a kind as the settings ask for."""
-    sizes = [settings.embedding_size, *[settings.hidden] * (settings.layers - 1)]
-    return OneProduct((kind(size, settings.hidden, settings.forget_bias) for size in sizes), dropouts)

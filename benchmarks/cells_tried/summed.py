@@ -1,4 +1,4 @@
-"""An LSTM of several layers whose outputs are added up before the head.
+"""Cores of several layers whose outputs are added up before the head.
 
     y_t = h_t of layer 1 + ... + h_t of layer L
 
@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from wordtie.nn.core import State
+from benchmarks.cells_tried.one_product import OneProduct
+from wordtie.nn.core import Core, State
 from wordtie.nn.lstm import LSTM
 from wordtie.nn.masks import Masks
 
 
-class SummedLSTM(LSTM):
+class Summed(Core):
     """`core(inputs_TBE, state) -> (outputs_TBH, state)`."""
 
     def forward(self, inputs_TBE: Tensor, state: State, masks: Masks | None = None) -> tuple[Tensor, State]:
@@ -29,3 +30,11 @@ class SummedLSTM(LSTM):
             found.append(outputs)
             new_state.append(layer_state)
         return sum(found[1:], found[0]), new_state
+
+
+class SummedLSTM(Summed, LSTM):
+    """Of an LSTM."""
+
+
+class SummedOneProduct(Summed, OneProduct):
+    """Of a core whose gates see inputs alone."""
