@@ -341,7 +341,6 @@ async def _all(answers: list[asyncio.Future[R]]) -> list[R]:
             answer.cancel()
 
 
-V = TypeVar("V", _Score, _Next)
 W = TypeVar("W", _Score, _Next, _Write)
 
 
@@ -359,7 +358,7 @@ def _take(queue: deque[W], most: int, tokens: int) -> list[W]:
     return taken
 
 
-def _side_by_side(works: Sequence[V]) -> Iterator[list[V]]:
+def _side_by_side(works: Sequence[W]) -> Iterator[list[W]]:
     """Work of similar length, as much at once as a window has room for; what is longer is alone."""
     waiting = deque(sorted(works, key=lambda work: len(work.ids)))
     while waiting:
