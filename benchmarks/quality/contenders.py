@@ -37,8 +37,8 @@ class Contender:
     settings: Sequence[Settings] = ({},)
     recipe: Callable[..., Recipe] | None = None
     files: tuple[str, ...] = ()
-    """What decides its result: of a recipe files of this folder, beside those of all recipes, of others files and folders
-    of wordtie."""
+    """What decides its result: for a recipe, files of this folder, beside those of all recipes; for others, files and
+    folders of wordtie."""
 
     def code(self) -> str:
         """Digest of the program text that decides the result, comments and docstrings apart."""
@@ -49,8 +49,8 @@ class Contender:
         return digest_of([file for place in places for file in (sorted(place.rglob("*.py")) or [place])])
 
 
-TRAINS = ("cli.py", "commands/train.py", "config", "data", "evaluation", "heads", "kernels", "losses", "models", "ngrams",
-          "nn", "noise", "training")  # fmt: skip
+TRAINS = ("cli.py", "commands/train.py", "config", "data", "evaluation", "heads", "kernels", "losses", "models",
+          "ngrams", "nn", "noise", "training")  # fmt: skip
 CONTENDERS: Mapping[str, Contender] = {
     "ours": Contender("`wordtie train TEXT --time`", "command", files=TRAINS),
     "kneser-ney": Contender(
