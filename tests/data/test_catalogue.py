@@ -3,8 +3,14 @@
 import hashlib
 import importlib.metadata
 import sys
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -12,9 +18,12 @@ import pytest
 
 from wordtie.config import DataSettings
 from wordtie.config.paths import cache_folder
-from wordtie.data.catalogue import CATALOGUE, Entry, known_texts, locate
+from wordtie.data import reading
+from wordtie.data.catalogue import CATALOGUE, Entry, known_texts, locate, text8_splits
+
 from wordtie.data.checksums import UnusableFileError
 from wordtie.data.corpus import SplitReader, find_corpus
+from wordtie.data.reading import LONGEST_LINE
 from wordtie.data.token_file import write_token_files
 from wordtie.errors import DataError
 
@@ -133,6 +142,101 @@ def test_halves_of_wikitext_2(part: int, tokens: int) -> None:
     assert len(texts[part - 1].split()) + texts[part - 1].count("\n") == tokens
     assert texts[1].startswith(" = Arikamedu = \n")
     assert locate(f"wikitext-2-part-{part}")["test"] == whole["test"]
+
+
+TEXT8 = " anarchism originated as a term of abuse " + "one two three four five six seven eight nine zero " * 40
+"""In the form of text8: one line, which begins with a blank and ends in the middle of a word."""
+
+
+def pack_text8(path: Path, text: str = TEXT8) -> bytes:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("text8", text.rstrip()[:-2])
+    return path.read_bytes()
+
+
+def know_text8(monkeypatch: pytest.MonkeyPatch, packed: bytes, ends: tuple[int, int, int], url: str = "") -> None:
+    """Let the archive be what is known as text8, cut at these bytes."""
+    entry = CATALOGUE["text8"]
+    (file,) = entry.files
+    file = replace(file, sha256=hashlib.sha256(packed).hexdigest(), url=url or file.url)
+    known = replace(entry, files=(file,), splits=lambda folder: text8_splits(folder, ends))
+    monkeypatch.setitem(cast(dict[str, Entry], CATALOGUE), "text8", known)
+
+
+@pytest.fixture
+def serve_text8(tmp_path: Path) -> Iterator[str]:
+    """The address of a server that has a stand-in of text8."""
+    pack_text8(tmp_path / "www" / "text8.zip")
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path / "www"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/text8.zip"
+        server.shutdown()
+
+
+def test_text8_is_downloaded_and_read_from_its_archive(
+    nowhere: Path, serve_text8: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    packed = (nowhere / "www" / "text8.zip").read_bytes()
+    ends = (1_500, 1_700, len(TEXT8))
+    know_text8(monkeypatch, packed, ends, serve_text8)
+    with pytest.raises(DataError, match="text8: not on this machine: let it be downloaded, or put text8.zip into"):
+        locate("text8")
+    data = write_token_files(DataSettings(corpus="text8", min_count=11), nowhere / "prepared")
+    assert (cache_folder() / "text8" / "text8.zip").read_bytes() == packed
+    words = TEXT8.rstrip()[:-2].split()
+    sizes = [len(ids) for ids in (data.train, data.valid, data.test)]
+    assert sum(sizes) == len(words) + 3, "no word is lost or cut, and each part has one <eos>"
+    assert [int((ids == data.vocabulary.eos_id).sum()) for ids in (data.train, data.valid, data.test)] == [1, 1, 1]
+    assert all(ids[-1] == data.vocabulary.eos_id for ids in (data.train, data.valid, data.test))
+    frequent = {word for word, count in Counter(words[: sizes[0] - 1]).items() if count > 10}
+    assert set(data.vocabulary.words) == frequent | {"<unk>", "<eos>"}
+    assert data.info.splits["test"].oov == 1, "the last word, of which the file has the beginning"
+    running = write_token_files(DataSettings(corpus="text8", min_count=11, sentences=False), nowhere / "running")
+    assert all((getattr(running, split) == getattr(data, split)).all() for split in ("train", "valid", "test"))
+
+
+def test_text8_that_arrives_damaged_is_refused(
+    nowhere: Path, serve_text8: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    know_text8(monkeypatch, b"another archive", (10, 20, 30), serve_text8)
+    with pytest.raises(DataError, match=r"text8: cannot be downloaded from http://127.*put text8\.zip into"):
+        locate("text8", download=True)
+
+
+@pytest.mark.parametrize("first", range(38, 50))
+@pytest.mark.parametrize("block", [1, 7, 1 << 20])
+def test_text8_is_cut_where_a_word_begins(
+    nowhere: Path, first: int, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever the cut falls: within a word, at its ends, or on the blank."""
+    monkeypatch.setattr(reading, "BLOCK", block)
+    know_text8(monkeypatch, pack_text8(nowhere / "data/text8/text8.zip"), (first, first + 20, len(TEXT8)))
+    texts = {split: "".join(SplitReader(of, sentences=True)) for split, of in locate("text8").items()}
+    assert [text.count("\n") for text in texts.values()] == [1, 1, 1]
+    assert [word for text in texts.values() for word in text.split()] == TEXT8.rstrip()[:-2].split()
+    assert first <= len(texts["train"]) <= first + len("three ") + 1, "the cut is moved to the next word"
+
+
+def test_a_long_line_of_text8_is_read_block_by_block(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = LONGEST_LINE // 5
+    size = 10 * words
+    know_text8(monkeypatch, pack_text8(nowhere / "data/text8/text8.zip", "wikipedia " * words), (size - 99, size - 50, size))
+    splits = locate("text8")
+    reader = SplitReader(splits["train"], sentences=True)
+    assert reader.total_bytes() == size - 99
+    lengths = [len(block) for block in reader]
+    assert sum(lengths) == size - 90 + 1
+    assert max(lengths) <= reading.BLOCK + 10
+
+
+def test_text8_is_split_as_documented() -> None:
+    spans = {split: of[0].span for split, of in text8_splits(Path("text8")).items()}
+    assert spans == {"train": (0, 98_000_000), "valid": (98_000_000, 99_000_000), "test": (99_000_000, 100_000_000)}
+    assert not known_texts("text8"), "its splits are no files"
 
 
 def test_the_default_text_is_there_without_network(nowhere: Path) -> None:

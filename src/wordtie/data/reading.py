@@ -1,19 +1,21 @@
 """Read text files block by block, in constant memory, and say which line cannot be read.
 
 A block is a string of whole lines of about a megabyte: large enough that splitting it costs no more than the words
-in it. What is accepted: UTF-8, with or without a byte-order mark, Unix or Windows line ends, plain or `.gz`. What is
-refused with the file, the line and the fix: other encodings, NUL bytes, old Mac line ends, and lines too long to hold.
+in it. What is accepted: UTF-8, with or without a byte-order mark, Unix or Windows line ends, plain, `.gz`, or alone in
+a `.zip`. What is refused with the file, the line and the fix: other encodings, NUL bytes, old Mac line ends, and lines
+too long to hold.
 """
 
 from __future__ import annotations
 
 import gzip
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import IO, Any, BinaryIO, Protocol, cast
 
 from wordtie.errors import DataError
 
@@ -44,11 +46,18 @@ class Source:
     """Makes a line into the text in it, which may be several lines; blank ones are then left out."""
     documents: bool = False
     """Each line is a document, rather than the whole file."""
+    whole_words: bool = False
+    """A line may be of any length, and each end of the span moves on to where a word begins."""
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether the file's size is not that of its text."""
+        return self.path.suffix in (".gz", ".zip")
 
 
 @contextmanager
 def opened(source: Source) -> Iterator[BinaryIO]:
-    """Open a plain or `.gz` file for its bytes; errors while it is open become a `DataError` that names it."""
+    """Open a plain, `.gz` or `.zip` file for its bytes; errors while it is open become a `DataError` that names it."""
     path = source.path
     if source.handle is not None:
         try:
@@ -57,14 +66,38 @@ def opened(source: Source) -> Iterator[BinaryIO]:
             raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
         return
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as handle:
+        with _OPEN.get(path.suffix, _plain)(path) as handle:
             yield cast(BinaryIO, handle)
     except FileNotFoundError as error:
         raise DataError(f"{path}: there is no such file; check the path") from error
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"{path}: a damaged gzip file ({error}): fetch it again") from error
+    except (gzip.BadGzipFile, zipfile.BadZipFile, EOFError, zlib.error) as error:
+        kind = "zip" if path.suffix == ".zip" else "gzip"
+        raise DataError(f"{path}: a damaged {kind} file ({error}): fetch it again") from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _plain(path: Path) -> IO[bytes]:
+    return path.open("rb")
+
+
+@contextmanager
+def _zipped(path: Path) -> Iterator[IO[bytes]]:
+    """The only file of an archive. Raises `DataError` where there are several, or it cannot be unpacked."""
+    with zipfile.ZipFile(path) as archive:
+        names = [each.filename for each in archive.infolist() if not each.is_dir()]
+        if len(names) != 1:
+            raise DataError(f"{path}: has {len(names)} files in it, not one text: unpack it, and give a file's path")
+        try:
+            handle = archive.open(names[0])
+        except RuntimeError as error:  # a password, or a method of compression that Python lacks
+            raise DataError(f"{path}: cannot be unpacked ({error}): unpack it with the program that made it") from error
+        with handle:
+            yield handle
+
+
+_OPEN: dict[str, Callable[[Path], AbstractContextManager[Any]]] = {".gz": gzip.open, ".zip": _zipped}
+"""By how a file's name ends."""
 
 
 def refuse_old_mac(beginning: bytes, name: str) -> None:
@@ -82,8 +115,50 @@ def skip(handle: BinaryIO, count: int) -> int:
     return lines
 
 
+class Readable(Protocol):
+    """What bytes are read from."""
+
+    def read(self, count: int, /) -> bytes:
+        """So many, or fewer; none at the end."""
+
+
+class WordSpan:
+    """The words of an open file that begin within a span of its bytes.
+
+    A cut at byte N is moved on to the place after the first white space from byte N - 1 on: both parts beside it agree.
+    """
+
+    def __init__(self, handle: BinaryIO, start: int, end: int) -> None:
+        self.handle = handle
+        self.lines = skip(handle, start - 1)
+        """Line ends before the span."""
+        before = self._rest_of_word() if start else b""
+        self.lines += before.count(b"\n")
+        self._left = end - 1 - max(start - 1, 0) - len(before)
+        self._over = self._left < 0
+
+    def read(self, count: int, /) -> bytes:
+        """So many bytes, or fewer; at the end the rest of a word, however long."""
+        if self._over:
+            return b""
+        if data := self.handle.read(min(count, self._left)):
+            self._left -= len(data)
+            return data
+        self._over = True
+        return self._rest_of_word()
+
+    def _rest_of_word(self) -> bytes:
+        """What is left of a word, and the white space after it."""
+        data = b""
+        while byte := self.handle.read(1):
+            data += byte
+            if byte.isspace():
+                break
+        return data
+
+
 def byte_blocks(
-    handle: BinaryIO,
+    handle: Readable,
     name: str,
     *,
     length: int | None = None,
