@@ -28,10 +28,11 @@ TABLE_4 = {
     "large": (0.16, 0.45, 0.77),
 }
 """Spearman's rho between the similarities of all pairs of words: input-output, input-tied, output-tied."""
+OF_TEXT = {"ptb": "table-6/", "text8": "table-7/text8-"}
+"""How the names of the small models of a text begin."""
 ON_IMDB = "text8 is not in the catalogue; measured on IMDB instead: docs/word-vectors.md"
 NOT_RUN = {
     "table-2/": ON_IMDB,
-    "table-3/text8-": "not built yet: the corpus text8 is not in the catalogue",
     "table-4/word2vec-": ON_IMDB,
     "table-4/large-": "needs the large models of table 5, and so a GPU",
 }
@@ -39,8 +40,8 @@ NOT_RUN = {
 
 
 def drawn(name: str, label: str, published: Published, source: str, *shows: str) -> Row:
-    """A row whose numbers are measured of a model of Table 6."""
-    source = f"{PAPER}/table-6/{source}"
+    """A row whose numbers are measured of another row's model."""
+    source = f"{PAPER}/{source}"
     return Row(f"{PAPER}/{name}", label, published, kind="drawn", drawn_from=(source,), shows=("measures", *shows))
 
 
@@ -57,9 +58,9 @@ def similarity() -> list[Row]:
         for name, numbers in columns.items():
             published = Published(values=dict(zip(BENCHMARKS, numbers, strict=True)))
             label = f"{'skip-gram, text8' if table == 2 else 'small language model'}, {name}"
-            side = name.removeprefix("ptb-")
-            if name.startswith("ptb-"):
-                source = "wt" if side == "tied" else "small"
+            corpus, _, side = name.rpartition("-")
+            if corpus:
+                source = f"{OF_TEXT[corpus]}{'wt' if side == 'tied' else 'small'}"
                 rows.append(drawn(f"table-{table}/{name}", label, published, source, "similarity", side))
             else:
                 rows.append(apart(f"table-{table}/{name}", label, published))
@@ -74,9 +75,9 @@ def agreement() -> list[Row]:
             name, label = f"table-4/{model}-{pair}", f"{model}, {pair}"
             published = Published(values={"rho": rho}, better="neither")
             if (model, pair) == ("small", "input-output"):
-                rows.append(drawn(name, label, published, "small", "agreement"))
+                rows.append(drawn(name, label, published, "table-6/small", "agreement"))
             elif model == "small":
-                rows.append(drawn(name, label, published, "wt", "agreement_with_small", pair.replace("-", "~")))
+                rows.append(drawn(name, label, published, "table-6/wt", "agreement_with_small", pair.replace("-", "~")))
             else:
                 rows.append(apart(name, label, published))
     return rows

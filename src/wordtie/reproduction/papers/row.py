@@ -59,11 +59,18 @@ class Row:
     shows: tuple[str, ...] = ()
     """Where the numbers that it shows in place of perplexities stand in the entry, its own or that of the row that it
     is drawn from, as ("measures", "similarity", "input"): those named in `published.values`, or all where none is."""
-    training_corpus: bool = False
-    """Its text is not the paper's, which is not to be had: the published numbers are shown, and nothing is compared
-    with them."""
+    with_perplexities: bool = False
+    """Its perplexities are shown, too, beside those numbers."""
+    stands_in: bool = False
+    """Its text is not the paper's, which is not to be had, or its size is not: the published numbers are shown, and
+    nothing is compared with them."""
     note: str = ""
     """What a reader should know of the settings: which of them the paper leaves open, and what was taken."""
+
+    @property
+    def shows_perplexities(self) -> bool:
+        """Whether the perplexities of its model are its numbers, or some of them."""
+        return self.with_perplexities or not self.shows
 
     @property
     def stages(self) -> tuple[Changes, ...]:

@@ -29,7 +29,7 @@ def orders(states: Sequence[RowState]) -> Iterator[str]:
     groups: dict[tuple[str, int], list[Place]] = {}
     for state in states:
         published, ours = state.row.published.test, state.ours("test")
-        if published is None or ours is None or state.row.training_corpus or state.row.kind != "train":
+        if published is None or ours is None or state.row.stands_in or state.row.kind != "train":
             continue
         settings = state.row.settings()
         place = Place(state.row.short_name, published, ours)
