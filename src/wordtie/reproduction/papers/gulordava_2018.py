@@ -115,8 +115,9 @@ NON_TIED_RHO = {"input": (0.33, 0.52, 0.55), "output": (0.34, 0.50, 0.60)}
 AS_MEASURED = ("SimLex-999", "Rare-Word", "MEN")
 """The same benchmarks, by the names that our measurements have."""
 OF_TABLE_2 = """\
-scaled down: WikiText-2's 2M words in place of 100M of Wikipedia, {} units in place of 600, dropout {}, 20 epochs, which \
-are as many steps as 45 on PTB; published are the numbers of the row {} of table 2, and nothing is compared with them"""
+scaled down: WikiText-2's 2M words in place of 100M of Wikipedia, {} units in place of 600, dropout {}, 20 epochs, \
+which are as many steps as 45 on PTB; published are the numbers of the row {} of table 2, and nothing is compared with \
+them"""
 
 
 def scaled_down() -> list[Row]:

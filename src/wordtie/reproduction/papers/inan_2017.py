@@ -257,4 +257,9 @@ def figures() -> list[Row]:
     ]
 
 
-ROWS: dict[str, Row] = {**table_of(*table_1(), *table_2()), **table_3(), **table_of(*scaled_down(), *figures()), **FIGURE_1}
+ROWS: dict[str, Row] = {
+    **table_of(*table_1(), *table_2()),
+    **table_3(),
+    **table_of(*scaled_down(), *figures()),
+    **FIGURE_1,
+}

@@ -89,9 +89,9 @@ TEXT8: Changes = {"data.corpus": "text8", "data.sentences": False, "data.min_cou
 """The paper names the split and the vocabulary of Mikolov et al. (2014). The code of those,
 github.com/facebookarchive/SCRNNs, keeps the words that come more than 10 times in training."""
 TEXT8_SPLIT = """\
-text8's vocabulary and test text, the last million characters, are those of the code of Mikolov et al. (2014), whom the \
-paper names; they have no validation text, so ours is the million before it, which training lacks, and their text is \
-without `<eos>`, where ours has one at the end of each split"""
+text8's vocabulary and test text, the last million characters, are those of the code of Mikolov et al. (2014), whom \
+the paper names; they have no validation text, so ours is the million before it, which training lacks, and their text \
+is without `<eos>`, where ours has one at the end of each split"""
 OWN_SPLIT = """\
 the paper's split and vocabulary are not to be had: ours are the catalogue's split and the 10,000 words most frequent \
 in training"""
