@@ -59,7 +59,8 @@ def test_without_the_archive_the_error_says_where_to_put_it(
     row: Row, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     know_text8(monkeypatch, b"", (1, 2, 3), url="http://127.0.0.1:9/text8.zip")
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "127.0.0.1")
     with pytest.raises(
         DataError, match=r"text8: cannot be downloaded from http://127\.0\.0\.1:9/.*\$WORDTIE_DATA/text8"
     ):
