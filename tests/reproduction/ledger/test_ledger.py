@@ -208,8 +208,8 @@ def test_tables(row: Row, place: Place) -> None:
     for seed, test in ((1, 19.0), (2, 20.0)):
         write_entry(place.results, made_up(row, seed, test=test))
     found = states(read_all(place.results), None, [row])
-    line = "| small | small, with &lt;unk> | 20.0 / 20.0 | 20.00 ± 0.00 / 19.50 ± 0.71 | -2.5 % | – / 2.65M | reached |"
-    assert line in markdown(found)
+    line = "| small | small, with &lt;unk> | 20.0 / 20.0 | 20.00 ± 0.00 / 19.50 ± 0.71 | -2.5 % | – / 2.65M | reached"
+    assert f"{line}; 2 seeds |" in markdown(found)
     assert "seed 2, 3 epochs (best 2), 0.1 h on a CPU" in markdown(found)
     assert "reached (-2.5 %)" in listing(found)
 
@@ -355,9 +355,7 @@ def test_published_and_ours_are_of_one_text(row: Row, place: Place) -> None:
     write_entry(place.results, made_up(row, valid=30.0, test=20.0))
     (state,) = states(read_all(place.results), None, [replace(row, published=Published(31.0, 21.0))])
     assert (state.as_json()["published"], state.as_json()["ours"], state.status) == (21.0, 20.0, "reached")
-    (state,) = states(
-        read_all(place.results), None, [replace(row, published=Published(31.0, 21.0), training_corpus=True)]
-    )
+    (state,) = states(read_all(place.results), None, [replace(row, published=Published(31.0, 21.0), stands_in=True)])
     assert (state.difference, state.status) == (None, "run")
     assert "| 31.0 / 21.0 | 30.00 / 20.00 | – |" in markdown([state])
 

@@ -116,6 +116,51 @@ def test_how_many_stages_a_row_may_have() -> None:
     assert several == {f"{small}-al": 2, f"{small}-re": 2, f"{small}-real": 3}
 
 
+def test_small_rhns_differ_in_the_reused_embedding_alone() -> None:
+    base, re = (to_dict(ROWS[f"inan-2017/scaled-down/{name}"].settings()) for name in ("rhn", "rhn-re"))
+    assert (base["model"].pop("head"), re["model"].pop("head")) == ("untied", "tied")
+    assert base == re
+
+
+def test_the_rows_of_text8_that_train_a_language_model_have_no_excuse_but_their_size() -> None:
+    table_7 = [f"press-wolf-2017/table-7/text8-{model}" for model in ("small", "wt", "pr", "wt-pr")]
+    assert [(ROWS[name].kind, ROWS[name].needs, ROWS[name].stands_in) for name in table_7] == [
+        ("train", "gpu", False)
+    ] * 4
+    drawn = {side: ROWS[f"press-wolf-2017/table-3/text8-{side}"] for side in ("input", "output", "tied")}
+    assert {side: row.drawn_from for side, row in drawn.items()} == {
+        "input": (table_7[0],),
+        "output": (table_7[0],),
+        "tied": (table_7[1],),
+    }
+    for side, row in drawn.items():
+        assert row.shows == ("measures", "similarity", side)
+        assert "similarity" in ROWS[row.drawn_from[0]].measures
+
+
+def test_scaled_down_vectors_stand_beside_table_2_as_printed() -> None:
+    """Hidden 600, embedding 300 and 600; for non-tied models both matrices are printed."""
+    printed = {
+        "200-200-non-tied": (40.8, 40.0, (0.33, 0.52, 0.55)),
+        "200-200-non-tied-output": (None, None, (0.34, 0.50, 0.60)),
+        "200-200-tied": (40.5, 39.7, (0.39, 0.55, 0.64)),
+        "200-200-tied-l": (38.6, 37.9, (0.42, 0.59, 0.70)),
+        "400-200-non-tied": (40.0, 39.2, (0.33, 0.52, 0.55)),
+        "400-200-non-tied-output": (None, None, (0.34, 0.50, 0.60)),
+        "400-200-tied-l": (39.3, 38.5, (0.42, 0.61, 0.68)),
+    }
+    group = "gulordava-2018/scaled-down/wikitext-2-"
+    rows = {row.name.removeprefix(group): row for row in select([group])}
+    assert {
+        name: (row.published.valid, row.published.test, tuple(row.published.values.values()))
+        for name, row in rows.items()
+    } == printed
+    for name, row in rows.items():
+        assert row.stands_in
+        assert "similarity" in (row if row.kind == "train" else ROWS[row.drawn_from[0]]).measures
+        assert row.shows_perplexities == (not name.endswith("-output"))
+
+
 def test_a_group_is_what_begins_so_and_a_name_in_full_is_one_row() -> None:
     assert [row.name for row in select(["inan-2017/table-1/ptb-small"])] == NAMED[:4]
     assert [row.name for row in select(["press-wolf-2017/table-6/wt"])] == ["press-wolf-2017/table-6/wt"]

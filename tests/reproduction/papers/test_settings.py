@@ -53,6 +53,23 @@ PRINTED: dict[str, dict[str, Any]] = {
         "training": {"lr": 0.5714, "clip": 8.75, "schedule": "plateau", "decay": 0.25, "steps": 35, "streams": 20,
                      "epochs": 40},
     },
+    "gulordava-2018/scaled-down/wikitext-2-400-200-tied-l": {  # the settings of table 1, on another text
+        "data": {"corpus": "wikitext-2", "min_count": 1, "vocabulary_size": None},
+        "model": {"head": "tied_linear", "hidden": 400, "embedding": 200, "core_init": 0.05, "dropout": "zaremba"},
+        "training": {"lr": 0.5714, "clip": 8.75, "schedule": "plateau", "decay": 0.25, "epochs": 20},
+    },
+    "press-wolf-2017/table-7/text8-wt-pr": {  # the script of Mikolov et al. (2014) keeps what comes more than 10 times
+        "data": {"corpus": "text8", "min_count": 11, "vocabulary_size": None, "vocabulary_from": "train",
+                 "sentences": False, "lowercase": False},
+        "model": {"head": "tied_linear", "hidden": 200, "layers": 2, "projection_penalty": 0.15},
+        "training": {"lr": 1.0, "decay": 0.5, "decay_after": 5, "steps": 20, "streams": 20, "epochs": 13,
+                     "patience": 0, "keep": "last"},
+    },
+    "inan-2017/scaled-down/rhn-re": {
+        "data": {"corpus": "ptb"},
+        "model": {"head": "tied", "core": "rhn", "depth": 3, "hidden": 200, "layers": 1, "dropout": "gal"},
+        "loss": {"kind": "cross_entropy"},
+    },
     "kong-2019/table-2/wikitext-2-1024-vs-kn": {
         "model": {"head": "tied", "hidden": 1024, "layers": 2, "candidate_dropout": 0.2, "hidden_dropout": 0.0,
                   "input_dropout": 0.0},

@@ -63,6 +63,37 @@ def test_distances_stand_where_perplexities_mean_nothing(place: Place) -> None:
     assert ["inan-2017/figure-1/a-beta-1.0", "–                  –  not reached (distance 0.41 of 0.06)"] in lines
 
 
+def test_perplexity_and_similarity_stand_beside_those_of_a_larger_model(place: Place) -> None:
+    name = "gulordava-2018/scaled-down/wikitext-2-200-200-non-tied"
+    measured = {side: {"SimLex-999": rho, "Verb-143": 0.5, "Rare-Word": rho, "MEN": rho}
+                for side, rho in (("input", 0.11), ("output", 0.22))}  # fmt: skip
+    write_entry(place.results, {**made_up(ROWS[name], valid=130.0, test=120.0), "measures": {"similarity": measured}})
+    text = markdown(states(read_all(place.results)))
+    label = "200/200 non-tied"
+    assert (
+        f"| wikitext-2-200-200-non-tied | {label}, input vectors | 40.8 / 40.0 | 130.00 / 120.00 | – | 0.33 / 0.11 | "
+        "0.52 / 0.11 | 0.55 / 0.11 | 66M / 2.65M | run |"
+    ) in text
+    assert (
+        f"| wikitext-2-200-200-non-tied-output | {label}, output vectors | – | – | – | 0.34 / 0.22 | 0.50 / 0.22 | "
+        "0.60 / 0.22 | – / 2.65M | run |"
+    ) in text
+    assert "| wikitext-2-200-200-tied | 200/200 tied | 40.5 / 39.7 | – | – | 0.39 / – |" in text
+
+
+def test_a_mean_says_of_how_many_seeds_it_is(place: Place) -> None:
+    row = ROWS["inan-2017/figure-1/a-beta-1.0"]
+    distances = [0.40, 0.41, 0.42, 0.43]
+    for seed, distance in enumerate(distances, start=1):
+        measures = {"subspace": {"distance": distance}}
+        write_entry(place.results, {**made_up(row, seed), "measures": measures})
+        text = markdown(states(read_all(place.results)))
+        assert f"not reached; {seed} seeds |" in text if seed > 1 else "not reached |" in text
+    label = "subspace distance, beta 1.0, tau 10"
+    assert f"| a-beta-1.0 | {label} | 0.06 / 0.41 ± 0.01 | – / 2.65M | not reached; 4 seeds |" in text
+    assert "not reached (distance 0.41 ± 0.01 of 0.06), 4 seeds" in listing(states(read_all(place.results)))
+
+
 def test_published_numbers_lose_no_zero_that_counts() -> None:
     assert [number(each) for each in (92.6, 163.19, 100.0, 1e10)] == ["92.6", "163.19", "100.0", "1e+10"]
 

@@ -120,6 +120,27 @@ def test_a_later_stage_is_marked_explained_and_in_view(place: Place) -> None:
     assert twice.digest != once.digest
 
 
+def test_a_point_of_several_seeds_is_their_mean_with_its_spread(place: Place) -> None:
+    def measured(beta: str, seed: int, distance: float) -> None:
+        row = ROWS[f"inan-2017/figure-1/a-beta-{beta}"]
+        write_entry(place.results, {**made_up(row, seed), "measures": {"subspace": {"distance": distance}}})
+
+    measured("0.0", 1, 0.9)
+    measured("1.0", 1, 0.4)
+    once = drawn(place.results)["inan-2017-figure-1a"]
+    assert not once.spreads
+    assert "Bars" not in once.title
+    for seed, distance in ((2, 0.5), (3, 0.6)):
+        measured("1.0", seed, distance)
+    thrice = drawn(place.results)["inan-2017-figure-1a"]
+    assert thrice.lines["ours"][1] == pytest.approx([0.9, 0.5])
+    assert thrice.spreads["ours"] == pytest.approx([0.0, 0.1])
+    assert thrice.title.endswith(". Bars: standard deviation over seeds (3 at β = 1)")
+    assert thrice.short_title == once.short_title
+    assert thrice.digest != once.digest
+    assert plots.svg(thrice).count("<path") > plots.svg(once).count("<path"), "the bars are drawn"
+
+
 @pytest.mark.parametrize("models", [("real",), ("al", "real"), ("base", "re", "real")])
 def test_a_model_has_its_colour_whichever_others_are_there(place: Place, models: tuple[str, ...]) -> None:
     for model in models:

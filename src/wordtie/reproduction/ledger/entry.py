@@ -9,11 +9,10 @@ import json
 from pathlib import Path
 from typing import Protocol
 
-from wordtie.config import AnySettings
 from wordtie.errors import RunFolderError
 from wordtie.reproduction.ledger import ledger
 from wordtie.reproduction.ledger.record import About, Curve, Stage
-from wordtie.reproduction.papers.row import Row
+from wordtie.reproduction.papers.row import Row, RowSettings, VectorSettings
 from wordtie.runs.layout import INVOCATIONS, METRICS
 from wordtie.runs.metrics import finished_epochs
 from wordtie.runs.provenance import invocations
@@ -32,18 +31,19 @@ class Texts(Protocol):
         """SHA-256 of the text of each split."""
 
 
-def about(row: Row, settings: AnySettings, data: Texts) -> About:
+def about(row: Row, settings: RowSettings, data: Texts) -> About:
     """What an entry says of its run."""
+    seed = settings.word2vec.seed if isinstance(settings, VectorSettings) else settings.training.seed
     return {
         "row": row.name,
-        "seed": settings.training.seed,
+        "seed": seed,
         "label": row.label,
         "configuration": ledger.configuration(settings),
         "data": texts(settings, data),
     }
 
 
-def texts(settings: AnySettings, data: Texts) -> dict[str, str]:
+def texts(settings: RowSettings, data: Texts) -> dict[str, str]:
     """The corpus, and the SHA-256 of each split's text."""
     return {"corpus": settings.data.corpus, **data.texts}
 

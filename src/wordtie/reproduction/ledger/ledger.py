@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
-from wordtie.config import RUNTIME_ONLY, AnySettings, resolved, settings_from_dict
-from wordtie.errors import DataError, SettingsError
+from wordtie.config import RUNTIME_ONLY, resolved, settings_from_dict
+from wordtie.errors import DataError, SettingsError, require
 from wordtie.reproduction.ledger.earlier import with_earlier
-from wordtie.reproduction.ledger.record import STAGES, Entry, score_of
-from wordtie.reproduction.papers.row import Row, settings_of
+from wordtie.reproduction.ledger.record import STAGES, About, Entry, VectorEntry, has_scores, score_of
+from wordtie.reproduction.papers.row import Row, RowSettings, VectorSettings, settings_of
 from wordtie.storage.atomic import write_text
 from wordtie.storage.strict_json import conform, parse
 
@@ -86,7 +86,7 @@ def write_entry(results: Path, entry: Entry) -> Path:
 
 def _after_another(path: Path, entry: Entry) -> Entry:
     """The entry with what it replaces; one that was counted has no weights to replace, a damaged one says nothing."""
-    if "weights_sha256" not in entry or not path.exists():
+    if "weights_sha256" not in entry or not has_scores(entry) or not path.exists():
         return entry
     try:
         before = read_entry(path)
@@ -99,7 +99,7 @@ def read_entry(path: Path) -> Entry:
     """An entry that is what the program wrote. Raises `LedgerError` where it is not."""
     content = read_sealed(path, HINT)
     try:
-        version, entry = conform(content, _Versioned)["version"], conform(content, Entry)
+        version, entry = conform(content, _Versioned)["version"], _conforming(content)
     except ValueError as error:
         raise LedgerError(f"{path}: not a result of `wordtie reproduce`, or damaged ({error}): {HINT}") from error
     row, seed = entry["row"], entry["seed"]
@@ -111,7 +111,16 @@ def read_entry(path: Path) -> Entry:
     return entry
 
 
+def _conforming(content: dict[str, Any]) -> Entry:
+    """The content as an entry; what trained word vectors may lack perplexities. Raises `ValueError`."""
+    if "word2vec" in conform(content, About)["configuration"]:
+        return cast(Entry, conform(content, VectorEntry))
+    return conform(content, Entry)
+
+
 def _check_scores(path: Path, entry: Entry) -> None:
+    if not has_scores(entry):
+        return
     nats_and_tokens = {
         "valid": (entry["valid_nats"], entry["valid_tokens"]),
         "test": (entry["test_nats"], entry["test_tokens"]),
@@ -162,25 +171,38 @@ def ever(entry: Entry, name: str) -> Iterator[Any]:
         yield from part.get(f"{name}s", [part[name]] if name in part else [])
 
 
-def configuration(settings: AnySettings) -> dict[str, Any]:
+def configuration(settings: RowSettings) -> dict[str, Any]:
     """What decides the numbers of a run, as plain values."""
+    if isinstance(settings, VectorSettings):
+        found = settings.resolved()
+        del found["word2vec"]["workers"]
+        return found
     values = resolved(settings)
     for name in RUNTIME_ONLY:
         values["training"].pop(name, None)
     return values
 
 
-def same_configuration(entry: Entry, settings: AnySettings) -> bool:
+def same_configuration(entry: Entry, settings: RowSettings) -> bool:
     """Whether an entry's run had these settings; one that its version did not know had what is its default now.
 
     What was counted rather than trained has settings of its text alone.
     """
     try:
-        before = configuration(settings_from_dict(entry["configuration"], type(settings)))
+        before = configuration(_settings_of(entry, settings))
         now = configuration(settings)
     except SettingsError:
         return False
     return bool(before["data"] == now["data"] if set(entry["configuration"]) == {"data"} else before == now)
+
+
+def _settings_of(entry: Entry, like: RowSettings) -> RowSettings:
+    """Those that an entry was computed with. Raises `SettingsError` where they are not of that kind."""
+    values = entry["configuration"]
+    if isinstance(like, VectorSettings):
+        require("word2vec" in values, "not the settings of word vectors")
+        return VectorSettings.from_dict(values)
+    return settings_from_dict(values, type(like))
 
 
 def is_stale(entry: Entry, row: Row) -> bool:

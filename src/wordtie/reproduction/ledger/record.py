@@ -50,8 +50,8 @@ class Scores(TypedDict):
     test_tokens: int
 
 
-class Stage(Scores, total=False):
-    """The numbers of one training, and what computed it."""
+class Training(TypedDict, total=False):
+    """How a training went, and what computed it."""
 
     code_version: str
     torch: str
@@ -72,6 +72,10 @@ class Stage(Scores, total=False):
     """SHA-256 of the weights of the stage before."""
     changed: dict[str, Any]
     """The settings that differ from the row's."""
+
+
+class Stage(Scores, Training):
+    """The numbers of one training, and what computed it."""
 
 
 class _Run(TypedDict):
@@ -101,6 +105,18 @@ class Entry(About, Stage, _More):
 
     An entry of an earlier version may lack what is not needed to read its scores.
     """
+
+
+class VectorEntry(About, Training, _More):
+    """The result of a row that trains word vectors: as an `Entry`, without perplexities."""
+
+    losses: list[float]
+    """Nats a prediction, each epoch."""
+
+
+def has_scores(entry: Entry) -> bool:
+    """Whether an entry has perplexities; one of word vectors has none."""
+    return "word2vec" not in entry["configuration"]
 
 
 def stages_of(entry: Entry) -> Sequence[Stage]:

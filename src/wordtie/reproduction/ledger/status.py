@@ -65,7 +65,7 @@ class RowState:
 
     def ours(self, name: str) -> Mean | None:
         """`valid` or `test` perplexity over the seeds; None for a row of other numbers."""
-        if self.row.shows:
+        if not self.row.shows_perplexities:
             return None
         values = [score_of(entry, name) for entry in self.entries]
         return Mean.from_values(values) if values else None
@@ -78,7 +78,7 @@ class RowState:
     def difference(self) -> float | None:
         """Ours less the published one on the test text, as a share of it; None where they are not of one text."""
         published, ours = self.row.published.test, self.ours("test")
-        return None if published is None or ours is None or self.row.training_corpus else ours.mean / published - 1
+        return None if published is None or ours is None or self.row.stands_in else ours.mean / published - 1
 
     def as_json(self) -> dict[str, Any]:
         """What `wordtie reproduce list --json` prints."""
@@ -172,6 +172,8 @@ def _is_measured(row: Row, entry: Entry) -> bool:
 
 
 def _verdict(row: Row, entries: Sequence[Entry]) -> Status:
+    if row.stands_in:
+        return "run"
     if row.shows and row.published.values:
         ours = shown_values(row, entries)
         near = all(_near(row.published, name, value.mean) for name, value in ours.items())

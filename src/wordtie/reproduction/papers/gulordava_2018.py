@@ -107,6 +107,58 @@ def tables_2_and_3() -> list[Row]:
     return rows
 
 
+SCALED: dict[tuple[int, int], tuple[int, int]] = {(200, 200): (600, 600), (400, 200): (600, 300)}
+"""Our hidden and embedding size, and those of the rows of Table 2 that stand beside ours."""
+SCALED_DROPOUT = {200: 0.2, 400: 0.3}
+NON_TIED_RHO = {"input": (0.33, 0.52, 0.55), "output": (0.34, 0.50, 0.60)}
+"""Of both of the paper's sizes."""
+AS_MEASURED = ("SimLex-999", "Rare-Word", "MEN")
+"""The same benchmarks, by the names that our measurements have."""
+OF_TABLE_2 = """\
+scaled down: WikiText-2's 2M words in place of 100M of Wikipedia, {} units in place of 600, dropout {}, 20 epochs, \
+which are as many steps as 45 on PTB; published are the numbers of the row {} of table 2, and nothing is compared with \
+them"""
+
+
+def scaled_down() -> list[Row]:
+    """Table 2 at a size that a CPU bears: perplexity, and word similarity of both matrices."""
+    return [
+        row
+        for (hidden, embedding), beside in SCALED.items()
+        for model in TABLE_2[beside]
+        for row in scaled_down_rows(hidden, embedding, model)
+    ]
+
+
+def scaled_down_rows(hidden: int, embedding: int, model: str) -> list[Row]:
+    """The row that trains a model, with its tied or its input vectors, and one with its output vectors."""
+    beside, dropped = SCALED[hidden, embedding], SCALED_DROPOUT[hidden]
+    changes: Changes = {
+        **settings(hidden, embedding, model),
+        "data.corpus": "wikitext-2",
+        "model.input_dropout": dropped,
+        "model.hidden_dropout": dropped,
+        "training.epochs": 20,
+    }
+    valid, test, parameters = TABLE_2[beside][model]
+    of_side = NON_TIED_RHO if model == "non-tied" else {"tied": TABLE_2_RHO[beside][model]}
+    trained = f"{PAPER}/scaled-down/wikitext-2-{hidden}-{embedding}-{model}"
+    rows = []
+    for side, rhos in of_side.items():
+        values = dict(zip(AS_MEASURED, rhos, strict=True))
+        label = f"{hidden}/{embedding} {model}" + (f", {side} vectors" if model == "non-tied" else "")
+        shows = ("measures", "similarity", side)
+        if side == "output":
+            rows.append(Row(f"{trained}-output", label, Published(values=values), kind="drawn", drawn_from=(trained,),
+                            shows=shows, stands_in=True))  # fmt: skip
+        else:
+            note = OF_TABLE_2.format(hidden, dropped, f"{'-'.join(map(str, beside))}-{model}")
+            published = Published(valid, test, parameters=parameters, values=values)
+            rows.append(Row(trained, label, published, changes, measures=("similarity",), shows=shows,
+                            with_perplexities=True, stands_in=True, note=note))  # fmt: skip
+    return rows
+
+
 ROWS: dict[str, Row] = {
     **table_of(*table_1()),
     **cited(
@@ -117,5 +169,5 @@ ROWS: dict[str, Row] = {
             "tied 1500 (Press & Wolf)": Published(77.7, 74.3, parameters=51e6),
         },
     ),
-    **table_of(*tables_2_and_3()),
+    **table_of(*tables_2_and_3(), *scaled_down()),
 }

@@ -7,15 +7,54 @@ A row's settings are written as changes to the defaults of `wordtie.config`, by 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
-from wordtie.config import AnySettings, Settings, TranslationSettings, from_dict, settings_from_dict, to_dict
+from wordtie.config import (
+    AnySettings,
+    DataSettings,
+    Settings,
+    TranslationSettings,
+    from_dict,
+    plain_values,
+    settings_from_dict,
+    to_dict,
+)
+from wordtie.errors import require
+from wordtie.word2vec.settings import Word2VecSettings
 
 Changes: TypeAlias = Mapping[str, Any]
-Kind: TypeAlias = Literal["train", "translation", "kneser_ney", "drawn", "other"]
-"""`train`: a language model. `translation`: a translation model. `kneser_ney`: n-grams. `drawn`: a figure or table made
-from other rows' results. `other`: not made by training a model from settings; such a row says why it is not run."""
+Kind: TypeAlias = Literal["train", "translation", "word2vec", "kneser_ney", "drawn", "other"]
+"""`train`: a language model. `translation`: a translation model. `word2vec`: word vectors. `kneser_ney`: n-grams.
+`drawn`: a figure or table made from other rows' results. `other`: not made by training a model from settings; such a
+row says why it is not run."""
+RUN: tuple[Kind, ...] = ("train", "translation", "word2vec", "kneser_ney")
+"""Kinds of rows that `wordtie reproduce run` runs."""
+
+
+@dataclass(frozen=True)
+class VectorSettings:
+    """The configuration of a row that trains word vectors."""
+
+    data: DataSettings
+    word2vec: Word2VecSettings
+
+    def resolved(self) -> dict[str, dict[str, Any]]:
+        """Plain values, with defaults that depend on other settings filled in."""
+        word2vec = self.word2vec
+        filled_in = {"alpha": word2vec.rate, "cbow_mean": word2vec.mean}
+        return {"data": plain_values(self.data), "word2vec": plain_values(word2vec) | filled_in}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Mapping[str, Any]]) -> VectorSettings:
+        """The inverse of `resolved`. Raises `SettingsError` for a setting that is not known."""
+        unknown = set(values["word2vec"]) - {each.name for each in fields(Word2VecSettings)}
+        require(not unknown, f"unknown setting word2vec.{min(unknown, default='')}: from a newer version?")
+        data = from_dict({"data": dict(values["data"])}).data
+        return cls(data, Word2VecSettings(**{"workers": 1, **values["word2vec"]}))
+
+
+RowSettings: TypeAlias = AnySettings | VectorSettings
 
 
 @dataclass(frozen=True)
@@ -59,11 +98,18 @@ class Row:
     shows: tuple[str, ...] = ()
     """Where the numbers that it shows in place of perplexities stand in the entry, its own or that of the row that it
     is drawn from, as ("measures", "similarity", "input"): those named in `published.values`, or all where none is."""
-    training_corpus: bool = False
-    """Its text is not the paper's, which is not to be had: the published numbers are shown, and nothing is compared
-    with them."""
+    with_perplexities: bool = False
+    """Its perplexities are shown, too, beside those numbers."""
+    stands_in: bool = False
+    """Its text is not the paper's, which is not to be had, or its size is not: the published numbers are shown, and
+    nothing is compared with them."""
     note: str = ""
     """What a reader should know of the settings: which of them the paper leaves open, and what was taken."""
+
+    @property
+    def shows_perplexities(self) -> bool:
+        """Whether the perplexities of its model are its numbers, or some of them."""
+        return self.with_perplexities or not self.shows
 
     @property
     def stages(self) -> tuple[Changes, ...]:
@@ -95,9 +141,20 @@ class Row:
         return from_dict(values)
 
 
-def settings_of(row: Row, seed: int = 1) -> AnySettings:
+def settings_of(row: Row, seed: int = 1) -> RowSettings:
     """The whole configuration of a row of any kind. Raises `SettingsError` for a setting that is not known."""
+    if row.kind == "word2vec":
+        return vector_settings(row, seed)
     return translation_settings(row, seed) if row.kind == "translation" else row.settings(seed)
+
+
+def vector_settings(row: Row, seed: int = 1) -> VectorSettings:
+    """The configuration of a row that trains word vectors, in one thread: a seed gives the same bits each time."""
+    values: dict[str, dict[str, Any]] = {"data": {}, "word2vec": {}}
+    for name, value in {**row.changes, "word2vec.seed": seed}.items():
+        section, _, setting = name.partition(".")
+        values.setdefault(section, {})[setting] = value
+    return VectorSettings.from_dict(values)
 
 
 def translation_settings(row: Row, seed: int = 1) -> TranslationSettings:

@@ -35,6 +35,8 @@ TABLES = {
     "kong-2019/figure-1": "Figure 1: validation perplexity by γ, PTB",
     "press-wolf-2017/section-3": "Section 3: probability that the current word comes again",
     "kong-2019/section-5.4": "Section 5.4: validation perplexity of twenty samples at test time",
+    "gulordava-2018/scaled-down": "Table 2, scaled down to WikiText-2: perplexity and word similarity (Spearman's ρ)",
+    "inan-2017/scaled-down": "Table 3, scaled down: recurrent highway networks of 200 units on PTB",
     "kong-2019/scaled-down": "Scaled down: the same methods at 200 units on PTB, which are not the paper's rows",
 }
 """By paper/table, as the rows' names begin."""

@@ -58,12 +58,18 @@ def _label(state: RowState) -> str:
 
 def _status(state: RowState) -> str:
     said = f"{state.status}: {state.why}" if state.why else state.status
-    return "; ".join([said, *earlier(state)])
+    return "; ".join([said, *seeds(state), *earlier(state)])
+
+
+def seeds(state: RowState) -> Iterator[str]:
+    """`10 seeds`: how many a mean is of; nothing of one."""
+    if len(state.entries) > 1:
+        yield f"{len(state.entries)} seeds"
 
 
 def earlier(state: RowState) -> Iterator[str]:
     """`before: 98.36 / 95.49` for each seed of perplexities that was trained again, oldest first."""
-    for entry in () if state.row.shows else state.entries:
+    for entry in state.entries if state.row.shows_perplexities else ():
         if replaced := entry.get(EARLIER):
             both = [(each["valid_perplexity"], each["test_perplexity"]) for each in replaced]
             pairs = ", ".join(" / ".join(map(format_perplexity, each)) for each in both)

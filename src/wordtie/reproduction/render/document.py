@@ -102,15 +102,17 @@ def check(documents: Sequence[Path], results: Path) -> list[str]:
 
 def _beside_another(entries: Sequence[Entry]) -> list[str]:
     """Agreements with vectors that the ledger no longer has, by neither reading of `small`."""
+    beside = {"small": ("small", "small-zaremba"), "untied": ("input",)}
     weights = {(entry["row"], entry["seed"]): entry.get("weights_sha256") for entry in entries}
     problems = []
     for entry in entries:
-        measured = entry.get("measures", {}).get("agreement_with_small") or {}
         table = entry["row"].rpartition("/")[0]
-        small = {weights.get((f"{table}/{name}", entry["seed"])) for name in ("small", "small-zaremba")} - {None}
-        if measured and small and measured["small_weights_sha256"] not in small:
-            name = f"{entry['row']}.seed-{entry['seed']}"
-            problems.append(f"{name}: was measured beside another `small` than the ledger has: run it again")
+        for other, names in beside.items():
+            measured = entry.get("measures", {}).get(f"agreement_with_{other}") or {}
+            there = {weights.get((f"{table}/{name}", entry["seed"])) for name in names} - {None}
+            if measured and there and measured[f"{other}_weights_sha256"] not in there:
+                name = f"{entry['row']}.seed-{entry['seed']}"
+                problems.append(f"{name}: was measured beside another `{names[0]}` than the ledger has: run it again")
     return problems
 
 

@@ -37,11 +37,16 @@ class Figure:
     """Label to the number of points before each stage but the first."""
     top: float | None = None
     """Where the y axis ends; None: where the highest point is."""
+    spreads: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Label to the standard deviation of each point, which is then a mean."""
 
     @property
     def digest(self) -> str:
         """SHA-256 of all that is drawn."""
-        return digest(asdict(self))
+        drawn = asdict(self)
+        if not self.spreads:  # figures without them are older than them
+            del drawn["spreads"]
+        return digest(drawn)
 
     @property
     def short_title(self) -> str:

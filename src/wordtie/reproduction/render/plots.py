@@ -81,14 +81,20 @@ def validation_curves(rows: Sequence[RowState], size: str, prefix: str, title: s
 
 
 def subspace_curve(rows: Sequence[RowState], name: str, prefix: str, x: str, title: str) -> Figure:
-    """The final distance of each setting, the mean over its seeds; beside it the paper's."""
+    """The final distance of each setting, the mean over its seeds with their spread; beside it the paper's."""
     of_panel = [state for state in rows if state.row.name.startswith(prefix)]
-    found = [(_setting(state, prefix), mean.mean) for state in of_panel for mean in state.values().values()]
-    lines = _line("ours", found)
+    found = [(_setting(state, prefix), mean) for state in of_panel for mean in state.values().values()]
+    means = sorted(found, key=lambda each: each[0])
+    lines = _line("ours", [(x, mean.mean) for x, mean in means])
+    spreads = {}
+    if lines and any(mean.spread is not None for _, mean in means):
+        spreads["ours"] = [mean.spread or 0.0 for _, mean in means]
+        of_seeds = ", ".join(f"{mean.seeds} at {x} = {value:g}" for value, mean in means if mean.seeds > 1)
+        title += f". Bars: standard deviation over seeds ({of_seeds})"
     if lines:
         told = [(_setting(state, prefix), y) for state in of_panel for y in state.row.published.values.values()]
         lines |= _line(PUBLISHED, told, fewest=1)
-    return Figure(f"inan-2017-{name}", "inan-2017/figure-1", title, x, DISTANCE, lines)
+    return Figure(f"inan-2017-{name}", "inan-2017/figure-1", title, x, DISTANCE, lines, spreads=spreads)
 
 
 def _setting(state: RowState, prefix: str) -> float:
@@ -155,6 +161,8 @@ def _draw_line(axes: Any, figure: Figure, label: str) -> None:
     if label in (PUBLISHED, WITHOUT_NOISE):
         axes.plot(x, y, "D" if label == PUBLISHED else "o", label=label, color=colour, fillstyle="none", markersize=7)
         return
+    if spread := figure.spreads.get(label):
+        axes.errorbar(x, y, yerr=spread, fmt="none", ecolor=colour, capsize=3, elinewidth=1)
     later = figure.later_stages.get(label, [])
     marker = "o" if len(x) < 20 else ""
     for begin, end in pairwise([0, *later, len(x)]):

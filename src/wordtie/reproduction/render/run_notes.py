@@ -43,7 +43,8 @@ def _run(row: Row, entry: Entry) -> Run:
     epochs = " + ".join(str(stage["epochs"]) for stage in stages)
     # spaces are compared after the last epoch, whatever is exported
     of_spaces = "subspace" in (*row.measures, *row.shows)
-    keeps_last = of_spaces or entry["configuration"].get("training", {}).get("keep") == "last"
+    of_vectors = "best_epoch" not in entry
+    keeps_last = of_spaces or of_vectors or entry["configuration"].get("training", {}).get("keep") == "last"
     best = "" if keeps_last else f" (best {entry['best_epoch']})"
     if len(stages) > 1:
         best = f" in {len(stages)} stages"

@@ -9,7 +9,7 @@ from typing import get_args
 
 from wordtie.reproduction.ledger.status import Mean, RowState, Status
 from wordtie.reproduction.render.captions import paper_title, table_title
-from wordtie.reproduction.render.columns import columns, pair
+from wordtie.reproduction.render.columns import columns, pair, seeds
 from wordtie.reproduction.render.formats import percent
 from wordtie.reproduction.render.orders import orders
 from wordtie.reproduction.render.run_notes import notes, runs_in_a_line
@@ -43,7 +43,8 @@ def listing(states: Sequence[RowState]) -> str:
         elif printed:
             more = f" (published: {', '.join(f'{name} {value:g}' for name, value in printed.items())})"
         why = f": {state.why}" if state.why else ""
-        lines.append(f"{state.row.name:{width}}  {published:>15}  {ours:>17}  {state.status}{more}{why}")
+        of_seeds = "".join(f", {each}" for each in seeds(state))
+        lines.append(f"{state.row.name:{width}}  {published:>15}  {ours:>17}  {state.status}{more}{of_seeds}{why}")
     head = f"{'row':{width}}  {'published':>15}  {'ours':>17}  status"
     return "\n".join([head, *lines, "", f"{summary(states)} (perplexities: validation / test)"])
 

@@ -13,7 +13,7 @@ from wordtie.jobs.queue import Job, run_jobs
 from wordtie.reproduction.ledger.ledger import read_sound
 from wordtie.reproduction.ledger.record import Entry
 from wordtie.reproduction.ledger.status import states, why_not
-from wordtie.reproduction.papers.row import Row
+from wordtie.reproduction.papers.row import RUN, Row
 from wordtie.reproduction.running.run_row import Place
 from wordtie.runs.layout import SETTINGS
 from wordtie.runs.run_progress import RunProgress
@@ -37,7 +37,7 @@ def runnable(rows: Sequence[Row], named_in_full: Sequence[str], results: Path) -
     here, reasons = [], []
     entries = read_sound(results)[0] if any(row.kind == "drawn" for row in rows) else []
     for row in rows:
-        impossible = row.not_run or row.kind not in ("train", "translation", "kneser_ney")
+        impossible = row.not_run or row.kind not in RUN
         too_large = row.needs == "gpu" and not torch.cuda.is_available() and row.name not in named_in_full
         if impossible or too_large:
             reasons.append(f"{row.name}: {_why_left_out(row, entries)}")

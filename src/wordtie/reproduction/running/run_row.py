@@ -29,6 +29,7 @@ from wordtie.reproduction.running.measures import MEASURES, is_measured
 from wordtie.reproduction.running.place import Outcome as Outcome
 from wordtie.reproduction.running.place import Place as Place
 from wordtie.reproduction.running.translation_row import run_translation_row
+from wordtie.reproduction.running.word2vec_row import run_word2vec_row
 from wordtie.runs import checkpoint
 from wordtie.runs.compatibility import recorded_settings
 from wordtie.runs.layout import CHECKPOINT, MANIFEST, SETTINGS
@@ -45,6 +46,8 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
     """
     if row.kind == "translation":
         return run_translation_row(row, seed, place)
+    if row.kind == "word2vec":
+        return run_word2vec_row(row, seed, place)
     started = time.monotonic()
     seed = 1 if row.kind == "kneser_ney" else seed  # nothing is drawn where words are counted
     settings = row.settings(seed)
