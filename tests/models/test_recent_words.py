@@ -146,18 +146,21 @@ def in_sections(words: int, seed: int) -> np.ndarray:
 
 def test_words_are_remembered_where_they_return() -> None:
     uniform = np.full(3000, -math.log(WORDS))
-    recent = fit_recent_words([], in_sections(3000, 1), uniform)
+    recent, log_p_N = fit_recent_words([], in_sections(3000, 1), uniform)
     assert recent is not None
+    np.testing.assert_allclose(log_p_N, log_p(recent, in_sections(3000, 1)), rtol=1e-12)
     assert recent.half_life == min(recent_words.HALF_LIVES)  # sections are short
     assert recent.weight > 0.8
     assert log_p(recent, in_sections(3000, 1)).sum() > uniform.sum()
-    assert fit_recent_words([], np.random.default_rng(2).integers(0, WORDS, 3000), uniform) is None
+    none, log_p_N = fit_recent_words([], np.random.default_rng(2).integers(0, WORDS, 3000), uniform)
+    assert none is None
+    np.testing.assert_array_equal(log_p_N, uniform)
 
 
 def test_the_weight_is_the_likeliest() -> None:
     mixed, uniform = in_sections(10_000, 1), np.full(10_000, -math.log(WORDS))
     mixed[::2] = np.random.default_rng(3).integers(0, WORDS, 5000)
-    recent = fit_recent_words([], mixed, uniform)
+    recent, _ = fit_recent_words([], mixed, uniform)
     assert recent is not None
     grid = {
         (weight, half_life): log_p(RecentWords(weight, half_life), mixed).sum()

@@ -17,7 +17,7 @@ from wordtie.inference.loading import load
 from wordtie.inference.training_corpus import training_corpus
 from wordtie.models.mixture import best_mixture, log_p_of_tokens, log_probabilities
 from wordtie.models.next_word import Nats
-from wordtie.models.recent_words import best_adaptive_mixture, recent_words_of, with_recent_words
+from wordtie.models.recent_words import best_adaptive_mixture, recent_words_of
 from wordtie.runs import layout, run_folder
 from wordtie.runs.mixture_run import MIXED, write_mixture
 from wordtie.runs.ready import run_path
@@ -71,9 +71,10 @@ def mix(
         with waiting("fitting the weights"):
             log_p_NP, class_N = log_probabilities(parts, [ids_N])
             if recent_words:
-                mixture = best_adaptive_mixture(parts, ids_N, log_p_NP, class_N)
+                mixture, log_p_N = best_adaptive_mixture(parts, ids_N, log_p_NP, class_N)
             else:
                 mixture = best_mixture(parts, log_p_NP, class_N)
+                log_p_N = log_p_of_tokens(log_p_NP, class_N, mixture.weights_RP)
         write_mixture(folder, folders, mixture, tokenizer)
         if mode == "overwrite":
             run_folder.clear(folder, but=(*layout.MODEL_FILES, layout.PARTS))
@@ -83,8 +84,8 @@ def mix(
             parts=[str(each) for each in folders],
             weights=mixture.weights_RP.tolist(),
             valid_tokens=len(ids_N),
-            valid_perplexity=_perplexity(with_recent_words(mixture, ids_N, log_m_N)),
-            part_perplexities=[_perplexity(log_p_N) for log_p_N in log_p_NP.T],
+            valid_perplexity=_perplexity(log_p_N),
+            part_perplexities=[_perplexity(of_part_N) for of_part_N in log_p_NP.T],
             without_recent_perplexity=_perplexity(log_m_N) if recent_words_of(mixture) else None,
         )
         result.save()

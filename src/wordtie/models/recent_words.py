@@ -240,11 +240,14 @@ def recent_words_of(mixture: Mixture) -> RecentWords | None:
     return mixture.recent if isinstance(mixture, AdaptiveMixture) else None
 
 
-def best_adaptive_mixture(parts: Sequence[NextWordModel[Any]], ids_N: Ids, log_p_NP: Nats, class_N: Classes) -> Mixture:
-    """`best_mixture` for a text, and recent words if many return in it."""
+def best_adaptive_mixture(
+    parts: Sequence[NextWordModel[Any]], ids_N: Ids, log_p_NP: Nats, class_N: Classes
+) -> tuple[Mixture, Nats]:
+    """(`best_mixture` for a text, with recent words if many return in it; log p of each of its tokens)."""
     weights_RP = best_mixture(parts, log_p_NP, class_N).weights_RP
     log_m_N = log_p_of_tokens(log_p_NP, class_N, weights_RP)
-    return mixture_of(parts, weights_RP, fit_recent_words(parts, ids_N, log_m_N))
+    recent, log_p_N = fit_recent_words(parts, ids_N, log_m_N)
+    return mixture_of(parts, weights_RP, recent), log_p_N
 
 
 def tokens_to_choose(valid: int) -> int:
@@ -252,27 +255,31 @@ def tokens_to_choose(valid: int) -> int:
     return (1 + len(SHARPNESSES) + len(HALF_LIVES)) * min(STRETCH, valid)
 
 
-def fit_recent_words(parts: Sequence[NextWordModel[Any]], ids_N: Ids, log_m_N: Nats) -> RecentWords | None:
-    """The recent words with which a validation text is most likely, from log m of each token; None if few return."""
+def fit_recent_words(parts: Sequence[NextWordModel[Any]], ids_N: Ids, log_m_N: Nats) -> tuple[RecentWords | None, Nats]:
+    """(The recent words with which a validation text is most likely, or None if few return; log p of each token).
+
+    `log_m_N`: log p of each token without them.
+    """
     first = max(0, (len(ids_N) - STRETCH) // 2)
     stretch = slice(first, first + STRETCH)
 
     def best(candidates: Sequence[RecentWords]) -> RecentWords:
         found = [_weighted(parts, each, ids_N[stretch], log_m_N[stretch]) for each in candidates]
-        return max(found, key=lambda each: each[1])[0]
+        return max(found, key=lambda each: float(each[1].sum()))[0]
 
     found = RecentWords(0.0, FIRST_HALF_LIFE)
     if norm := _mean_square(parts, ids_N[stretch]):
         found = best([found, *(replace(found, sharpness=each / norm) for each in SHARPNESSES)])
     found = best([replace(found, half_life=half_life) for half_life in HALF_LIVES])
-    found, log_p = _weighted(parts, found, ids_N, log_m_N)
-    return found if log_p > float(log_m_N.sum()) + SMALLEST_GAIN * len(ids_N) else None
+    found, log_p_N = _weighted(parts, found, ids_N, log_m_N)
+    gain = float(log_p_N.sum()) - float(log_m_N.sum())
+    return (found, log_p_N) if gain > SMALLEST_GAIN * len(ids_N) else (None, log_m_N)
 
 
 def _weighted(
     parts: Sequence[NextWordModel[Any]], recent: RecentWords, ids_N: Ids, log_m_N: Nats
-) -> tuple[RecentWords, float]:
-    """(With the likeliest weight; log p of the text with it).
+) -> tuple[RecentWords, Nats]:
+    """(With the likeliest weight; log p of each token with it).
 
     s r + (1 - s) m, with s = weight f, is weight (f r + (1 - f) m) + (1 - weight) m: a mixture of two models of which
     one has a weight to fit.
@@ -281,7 +288,7 @@ def _weighted(
     log_all_N = log_with_recent(log_m_N, share_N, of_ids_N)
     weights = expectation_maximisation(np.stack([log_m_N, log_all_N], 1), np.array([1 - PRIOR, PRIOR]))
     weight = min(float(weights[1]), ALMOST_ALL)
-    return replace(recent, weight=weight), float(log_with_recent(log_m_N, share_N * weight, of_ids_N * weight).sum())
+    return replace(recent, weight=weight), log_with_recent(log_m_N, share_N * weight, of_ids_N * weight)
 
 
 def _mean_square(parts: Sequence[NextWordModel[Any]], ids_N: Ids) -> float:

@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ from wordtie.runs.ngram_run import SavedNgrams, write_ngrams
 from wordtie.runs.result import TrainingResult
 from wordtie.training.language_modelling import LanguageModelling
 from wordtie.training.rehearsal import EarlierText, Texts
+
+EMPTY: Mapping[str, Nats] = MappingProxyType({})
 
 
 def mix_with_ngrams(
@@ -59,7 +62,7 @@ def mix_with_ngrams(
         for split, ids in (("valid", task.valid), ("test", task.test))
     }
     valid = read["valid"]
-    mixture = best_adaptive_mixture(parts, valid.ids_N, valid.log_p_NP, valid.class_N)
+    mixture, log_p_N = best_adaptive_mixture(parts, valid.ids_N, valid.log_p_NP, valid.class_N)
     write_mixture(folder / MIXTURE_FOLDER, [folder, folder / NGRAMS], mixture, tokenizer, link=True)
     ngram = {
         "order": settings.order,
@@ -71,7 +74,7 @@ def mix_with_ngrams(
     result = replace(
         result,
         ngram=ngram | _figures(read, alone_RP),
-        mixture=_of_mixture(read, mixture),
+        mixture=_of_mixture(read, mixture, {"valid": log_p_N}),
         earlier=[each.figures | _of_earlier(each, parts[0], mixture) for each in texts.earlier] or None,
     )
     result.save()
@@ -100,22 +103,28 @@ class _Read:
         return cls(ids, np.hstack([torch.cat(list(network)).double().numpy()[:, None], log_p_N1]), class_N)
 
 
-def _of_mixture(texts: Mapping[str, _Read], mixture: Mixture) -> dict[str, Any]:
-    """Its weights and figures; if it has recent words, these, and the figures of what it would be without."""
+def _of_mixture(texts: Mapping[str, _Read], mixture: Mixture, known: Mapping[str, Nats]) -> dict[str, Any]:
+    """Its weights and figures; if it has recent words, these, and the figures of what it would be without.
+
+    `known`: log p of each token of a split, where it has been computed.
+    """
     weights_RP, recent = mixture.weights_RP, recent_words_of(mixture)
     found: dict[str, Any] = {"weights": weights_RP.tolist()}
     if recent:
         found |= {"recent": asdict(recent), "without_recent": _figures(texts, weights_RP)}
-    return found | _figures(texts, weights_RP, mixture)
+    return found | _figures(texts, weights_RP, mixture, known)
 
 
-def _figures(texts: Mapping[str, _Read], weights_RP: Nats, mixture: Mixture | None = None) -> dict[str, float]:
+def _figures(
+    texts: Mapping[str, _Read], weights_RP: Nats, mixture: Mixture | None = None, known: Mapping[str, Nats] = EMPTY
+) -> dict[str, float]:
     """Perplexity, nats and tokens of each split under these weights; with recent words if they are the mixture's."""
     found: dict[str, float] = {}
     for split, read in texts.items():
-        log_p_N = log_p_of_tokens(read.log_p_NP, read.class_N, weights_RP)
-        if mixture:
-            log_p_N = with_recent_words(mixture, read.ids_N, log_p_N)
+        log_p_N = known.get(split)
+        if log_p_N is None:
+            log_p_N = log_p_of_tokens(read.log_p_NP, read.class_N, weights_RP)
+            log_p_N = with_recent_words(mixture, read.ids_N, log_p_N) if mixture else log_p_N
         nats, tokens = -float(log_p_N.sum()), len(read.class_N)
         found |= {
             f"{split}_perplexity": math.exp(min(nats / tokens, 700.0)),

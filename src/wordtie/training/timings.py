@@ -11,7 +11,7 @@ import torch
 from wordtie.config import Settings
 from wordtie.data.token_file import PreparedData
 from wordtie.models.network import Network
-from wordtie.models.recent_words import FIRST_HALF_LIFE, RecentWords, text_shares, tokens_to_choose
+from wordtie.models.recent_words import HALF_LIVES, RecentWords, text_shares, tokens_to_choose
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
 from wordtie.training.language_modelling import LanguageModelling
 from wordtie.training.optim import build_optimiser, parameter_groups
@@ -27,8 +27,8 @@ MOST_WORDS_OF_FULL = 50_000
 """Over more words, a full step takes so long that it is not even timed."""
 FULL_STEPS = 3
 """Full steps that are timed."""
-TOKENS_TO_REMEMBER = 1000
-"""Read to estimate how long recent words take."""
+TOKENS_TO_REMEMBER = 4096
+"""Read to estimate how long recent words take: more than are remembered."""
 NGRAM_SAMPLE = 50_000
 """Tokens counted to estimate how long counting all takes."""
 WRITTEN, BYTES_PER_SECOND = 5, 200e6
@@ -117,7 +117,7 @@ def seconds_to_remember(task: LanguageModelling) -> float:
     """How long recent words take for one token of a text that is measured, by the time a few words take."""
     sample = task.valid[:TOKENS_TO_REMEMBER]
     started = time.monotonic()
-    text_shares([Network(task.model, task.data.vocabulary)], RecentWords(0.1, FIRST_HALF_LIFE, 1.0), sample)
+    text_shares([Network(task.model, task.data.vocabulary)], RecentWords(0.1, HALF_LIVES[-1], 1.0), sample)
     return (time.monotonic() - started) / len(sample)
 
 
