@@ -1,4 +1,4 @@
-"""Table and figure of docs/performance.md, from the rows."""
+"""Tables and figure of docs/performance.md, and the short table of the README, from the rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import page
+from benchmarks.page import PAGE
 from benchmarks.quality.choices import trials, with_chosen_settings
 from benchmarks.quality.contenders import CONTENDERS
 from benchmarks.quality.goals import WHAT, is_late, value, verdicts
@@ -17,7 +17,8 @@ from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.reproduction.render import generated_blocks
 from wordtie.reproduction.render.tables import table_line
 
-PAGE, FIGURE = page.PAGE, page.PAGE.with_name("figures") / "quality-in-minutes.svg"
+FIGURE = PAGE.with_name("figures") / "quality-in-minutes.svg"
+README = PAGE.parents[1] / "README.md"
 BEGIN, END = "<!-- quality in minutes: begin -->", "<!-- quality in minutes: end -->"
 COLOURS = ("#d55e00", "#4c566a", "#0072b2", "#009e73", "#cc79a7", "#e69f00")
 """In the order of the contenders."""
@@ -25,19 +26,33 @@ HEAD_LINES = 2
 """Of a table: one that has no more is empty."""
 
 
-def write(rows: Sequence[Row], to: Path = PAGE, figure: Path = FIGURE) -> list[str]:
-    """Write both; the figure needs two times of a text. Only measurements by the wall clock are shown.
+def write(rows: Sequence[Row], to: Path = PAGE, figure: Path = FIGURE, short: Path = README) -> list[str]:
+    """Write them all; the figure needs two times of a text. Only measurements by the wall clock are shown.
 
-    Raises `DataError` if the page has lost its markers.
+    Raises `DataError` if a page has lost its markers.
     """
     measured = [row for row in with_chosen_settings(rows) if row["clock"] == "wall" and row["threads"] == 2]
     drawn = draw(measured, figure)
     tables = [list(goals_table(measured)), list(results_table(measured)), list(trials_table(rows))]
     content = ["![Test perplexity against minutes](figures/quality-in-minutes.svg)"] if drawn else []
     content += ["\n".join(lines) for lines in tables if len(lines) > HEAD_LINES]
-    if not generated_blocks.replace(to, BEGIN, END, "\n\n".join(content) + "\n"):
-        raise DataError(f"{to}: the lines `{BEGIN}` and `{END}` are missing; put them where the table belongs")
-    return [str(to), *([str(figure)] if drawn else [])]
+    for page, text in ((to, "\n\n".join(content)), (short, "\n".join(short_table(measured)))):
+        if not generated_blocks.replace(page, BEGIN, END, f"{text}\n"):
+            raise DataError(f"{page}: the lines `{BEGIN}` and `{END}` are missing; put them where the table belongs")
+    return [str(to), str(short), *([str(figure)] if drawn else [])]
+
+
+def short_table(rows: Sequence[Row]) -> Iterator[str]:
+    """Test perplexities of each text and time that ours was measured in: ours, with counts, and the others alone."""
+    others = [name for name in CONTENDERS if name not in ("ours", "former-default")]
+    yield from _head("text", "minutes", "wordtie", "with counts", *(CONTENDERS[name].what for name in others))
+    for text in TEXTS:
+        for minutes in sorted({row["minutes"] for row in rows if row["text"] == text}):
+            ours = [value(rows, "ours", text, minutes, each) for each in ("test", "own_mixture_test")]
+            if None not in ours:
+                cells = [*ours, *(value(rows, name, text, minutes, "test") for name in others)]
+                shown = ["-" if each is None else format_perplexity(each) for each in cells]
+                yield table_line([text, f"{minutes:g}", *shown])
 
 
 def goals_table(rows: Sequence[Row]) -> Iterator[str]:

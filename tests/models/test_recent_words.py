@@ -104,7 +104,7 @@ def test_equals_the_definition(weights: np.ndarray, recent: RecentWords, monkeyp
         state = model.advance(ids[[position], None], state)
         of_mixture = alone.advance(ids[[position], None], of_mixture)
     for end in (after, also_after, third_after):
-        np.testing.assert_allclose(model.next(end), model.next(state), rtol=1e-12)
+        np.testing.assert_allclose(model.next(end), model.next(state), rtol=1e-7)
 
 
 @pytest.mark.parametrize("recent", [RECENT, SHARP], ids=["alike", "by context"])
@@ -122,12 +122,12 @@ def test_unequal_lengths_and_selection(recent: RecentWords) -> None:
     for stream, ids in enumerate((long, short)):
         alone, entropy_alone, _ = model.score(ids[:, None], model.initial_state(1), entropy=True)
         assert entropy_alone is not None
-        np.testing.assert_allclose(log_p[: len(ids), stream], alone[:, 0], rtol=1e-12)
+        np.testing.assert_allclose(log_p[: len(ids), stream], alone[:, 0], rtol=1e-7)
         np.testing.assert_allclose(without_entropy[: len(ids), stream], alone[:, 0], rtol=1e-6)
-        np.testing.assert_allclose(entropy[: len(ids), stream], entropy_alone[:, 0], rtol=1e-12)
+        np.testing.assert_allclose(entropy[: len(ids), stream], entropy_alone[:, 0], rtol=1e-7)
     after = model.advance(short[:, None], model.initial_state(1))
     both = model.advance(np.stack([long[:4], short], 1), model.initial_state(2))
-    np.testing.assert_allclose(model.next(model.select(both, [1, 0, 1]))[[0, 2]], model.next(after)[[0, 0]], rtol=1e-12)
+    np.testing.assert_allclose(model.next(model.select(both, [1, 0, 1]))[[0, 2]], model.next(after)[[0, 0]], rtol=1e-7)
     empty = np.zeros((0, 1), np.int64)
     assert model.score(empty, after)[0].shape == (0, 1)
     np.testing.assert_array_equal(model.next(model.advance(empty, after)), model.next(after))
@@ -148,7 +148,7 @@ def test_words_are_remembered_where_they_return() -> None:
     uniform = np.full(3000, -math.log(WORDS))
     recent, log_p_N = fit_recent_words([], in_sections(3000, 1), uniform)
     assert recent is not None
-    np.testing.assert_allclose(log_p_N, log_p(recent, in_sections(3000, 1)), rtol=1e-12)
+    np.testing.assert_allclose(log_p_N, log_p(recent, in_sections(3000, 1)), rtol=1e-7)
     assert recent.half_life == min(recent_words.HALF_LIVES)  # sections are short
     assert recent.weight > 0.8
     assert log_p(recent, in_sections(3000, 1)).sum() > uniform.sum()
