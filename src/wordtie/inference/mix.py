@@ -70,15 +70,13 @@ def mix(
         parts = [model.model for model in models]
         with waiting("fitting the weights"):
             log_p_NP, class_N = log_probabilities(parts, [ids_N])
+            mixture = best_mixture(parts, log_p_NP, class_N)
+            log_p_N = log_m_N = log_p_of_tokens(log_p_NP, class_N, mixture.weights_RP)
             if recent_words:
                 mixture, log_p_N = best_adaptive_mixture(parts, ids_N, log_p_NP, class_N)
-            else:
-                mixture = best_mixture(parts, log_p_NP, class_N)
-                log_p_N = log_p_of_tokens(log_p_NP, class_N, mixture.weights_RP)
         write_mixture(folder, folders, mixture, tokenizer)
         if mode == "overwrite":
             run_folder.clear(folder, but=(*layout.MODEL_FILES, layout.PARTS))
-        log_m_N = log_p_of_tokens(log_p_NP, class_N, mixture.weights_RP)
         result = MixtureResult(
             folder=folder,
             parts=[str(each) for each in folders],
