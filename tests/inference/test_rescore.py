@@ -18,6 +18,7 @@ from tests.inference.test_rescore_tuning import made_up
 from tests.models.test_prefix_sharing import mixture
 from tests.tiny_run import TINY, write_text
 from wordtie.cli import main
+from wordtie.commands.rescore import doubts
 from wordtie.config import Settings
 from wordtie.data.nbest import Hypothesis, NBestList
 from wordtie.data.nbest_files import open_nbest
@@ -207,12 +208,20 @@ def test_tune(run: Path, tmp_path: Path, capsys: Capture) -> None:
     report = json.loads(output(["rescore", str(run), *tune, "--json"], capsys))
     assert report["metric"] == "wer"
     assert report["after"] <= report["before"]
-    shown = output(["rescore", str(run), *tune], capsys)
+    assert main(["rescore", str(run), *tune]) == 0
+    printed = capsys.readouterr()
+    shown = printed.out
     assert shown.startswith("--lm-weight ")
+    assert "fitted to 12 lists" in printed.err
     best = output(["rescore", str(run), dev, "--scores", am, *tune, "--best"], capsys).splitlines()
     assert [line.split()[0] for line in best] == [f"u{number}" for number in range(12)]
     weights = shown.partition(":")[0].split()
     assert output(["rescore", str(run), dev, "--scores", am, *weights, "--best"], capsys).splitlines() == best
+
+
+def test_few_lists_are_doubted() -> None:
+    assert "99 lists" in doubts({"lists": 99})[0]
+    assert not doubts({"lists": 100})
 
 
 def test_a_malformed_line_is_named(run: Path, nbest: Path, capsys: Capture) -> None:

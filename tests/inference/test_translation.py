@@ -58,6 +58,37 @@ def test_stdin_is_answered_line_by_line(run: Path) -> None:
     assert process.returncode == 0
 
 
+NOT_TEXT = b"a b\n\xff\nc\0d\r\ne\xe2\x80\xa8f\n"
+
+
+def test_a_line_that_is_no_text_costs_no_other(
+    run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in").write_bytes(NOT_TEXT)
+    assert main(["translate", str(run), str(tmp_path / "in")]) == 0
+    printed = capfd.readouterr()
+    lines = printed.out.split("\n")
+    assert (lines[0], lines[2], len(lines)) == ("b a", "d c", 5)
+    assert f"{tmp_path / 'in'}, line 2: not UTF-8" in printed.err
+    assert "line 3: a NUL byte" in printed.err
+    piped = subprocess.run(
+        [sys.executable, "-m", "wordtie", "translate", str(run)], input=NOT_TEXT, capture_output=True, check=True
+    )
+    assert piped.stdout.decode() == printed.out
+
+
+def test_utf_16_is_refused(run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").write_text("a b\n", encoding="utf-16")
+    assert main(["translate", str(run), str(tmp_path / "in")]) == 3
+    assert "line 1: UTF-16" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("power", ["nan", "inf", "-1", "400"])
+def test_a_power_of_the_length_is_small(run: Path, power: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["translate", str(run), os.devnull, "--length-power", power]) == 2
+    assert "must be in [0, 10]" in capfd.readouterr().err
+
+
 def test_n_best_lists_as_moses_writes_them(run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "in").write_text("a b c\nd\n")
     assert main(["translate", str(run), str(tmp_path / "in"), "--n-best", "3"]) == 0
@@ -82,15 +113,16 @@ def test_json_has_scores_and_attention(run: Path, tmp_path: Path, capfd: pytest.
     assert [len(row) for row in found["attention"]] == [4] * 4
 
 
-def test_unknown_words_are_taken_from_the_source(model: TranslationModel) -> None:
+@pytest.mark.parametrize("word", ["a", "Zebra", "\x1c"])  # the last is white space to Python, not to `tokenizers`
+def test_unknown_words_are_taken_from_the_source(model: TranslationModel, word: str) -> None:
     model.network.head.bias.data[model.tokenizer.target.vocabulary.unk_id] = 100  # type: ignore[union-attr]
     try:
         (plain,), (replaced,) = (
-            model.n_best(["a"], 1, Search(1, max_length=2), replace_unknown=each)[0] for each in (False, True)
+            model.n_best([word], 1, Search(1, max_length=2), replace_unknown=each)[0] for each in (False, True)
         )
     finally:
         model.network.head.bias.data[model.tokenizer.target.vocabulary.unk_id] = 0  # type: ignore[union-attr]
-    assert (plain.text, replaced.text) == ("<unk>", "a")
+    assert (plain.text, replaced.text) == ("<unk>", word)
     assert replaced.units == ("<unk>", "<eos>")
 
 

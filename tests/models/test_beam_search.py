@@ -11,8 +11,10 @@ import torch
 from tests.reference import translation as literal
 from wordtie.config.translation import Seq2SeqSettings
 from wordtie.errors import SettingsError
+from wordtie.models import beam_search
 from wordtie.models.beam_search import Search, translate_ids
 from wordtie.models.seq2seq import Seq2Seq
+from wordtie.nn.conditional_gru import Source
 
 EOS, WORDS = 1, 4
 SOURCES = [[2, 3, 0], [3], [], [0, 0, 2, 3, 3]]
@@ -40,6 +42,59 @@ def test_a_wide_beam_finds_what_exhaustive_search_finds(model: Seq2Seq, power: f
         best = max(every, key=lambda target: every[target] / (len(target) + 1) ** power)
         assert tuple(found[0].ids) == best
         assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
+
+
+def literal_beam(model: Seq2Seq, source: list[int], beam: int, power: float, longest: int) -> list[tuple[int, ...]]:
+    """The finished translations, best first: a list of extensions a step, sorted."""
+    alive: list[tuple[list[int], float]] = [([], 0.0)]
+    finished: list[tuple[list[int], float]] = []
+    for length in range(1, longest + 1):
+        options = []
+        for target, total in alive:
+            log_p = literal.log_distributions([*source, EOS], [EOS, *target], dict(model.named_parameters()))[-1]
+            words = [EOS] if length == longest else range(WORDS)
+            options += [([*target, word], total + float(log_p[word])) for word in words]
+        options = sorted(options, key=lambda each: -each[1])[: 2 * beam]
+        finished += [each for each in options[:beam] if each[0][-1] == EOS]
+        alive = [each for each in options if each[0][-1] != EOS][:beam]
+        if len(finished) >= beam:
+            break
+    finished = sorted(finished[:beam], key=lambda each: -each[1] / len(each[0]) ** power)
+    return [tuple(target[:-1]) for target, _ in finished]
+
+
+@pytest.mark.parametrize("power", [0.0, 1.0])
+@pytest.mark.parametrize("beam", [2, 3, 5])
+def test_a_narrow_beam_finds_what_a_list_of_extensions_finds(model: Seq2Seq, beam: int, power: float) -> None:
+    longest = 7
+    for source, found in zip(
+        SOURCES, translate_ids(model, SOURCES, EOS, EOS, Search(beam, power, longest)), strict=True
+    ):
+        if source:
+            assert [tuple(each.ids) for each in found] == literal_beam(model, source, beam, power, longest)
+
+
+def test_long_lines_are_translated_by_themselves(model: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many sentences are encoded together is bounded by the longest, and the translations are the same."""
+    together = []
+    encode = Seq2Seq.encode
+
+    def counted(self: Seq2Seq, source_SB: torch.Tensor, lengths_B: torch.Tensor) -> Source:
+        together.append(tuple(source_SB.shape))
+        return encode(self, source_SB, lengths_B)
+
+    monkeypatch.setattr(Seq2Seq, "encode", counted)
+    expected = translate_ids(model, SOURCES, EOS, EOS, Search(2))
+    monkeypatch.setattr(beam_search, "POSITIONS", 12)
+    found = translate_ids(model, SOURCES, EOS, EOS, Search(2))
+    assert together == [(6, 3), (6, 1), (4, 2)]
+    assert [[each.ids for each in some] for some in found] == [[each.ids for each in some] for some in expected]
+
+
+def test_a_model_without_finite_scores_translates_to_nothing(model: Seq2Seq) -> None:
+    model.readout.weight.fill_(float("nan"))
+    ((found,),) = translate_ids(model, [[2, 3]], EOS, EOS, Search(1))
+    assert (found.ids, found.score) == ([], -np.inf)
 
 
 def test_a_beam_of_one_takes_the_likeliest_word_each_time(model: Seq2Seq) -> None:

@@ -28,13 +28,15 @@ from wordtie.config.translation import (
     TranslationTrainingSettings,
 )
 from wordtie.config.unused_settings import unused_translation_settings
-from wordtie.data.bitext import Bitext, read_bitext
+from wordtie.data.bitext import Bitext, Split, read_bitext
+from wordtie.data.subwords import SubwordPair
 from wordtie.errors import DataError, RunFolderError, SettingsError
-from wordtie.evaluation.bleu import bleu
+from wordtie.evaluation.bleu import Bleu, bleu
 from wordtie.inference.translation import load_translation
 from wordtie.runs.metrics import finished_epochs
 from wordtie.runs.result import read_result
-from wordtie.training.translation import Translation, build_pair_noise, train_translation
+from wordtie.training.optim import parameter_groups
+from wordtie.training.translation import Translation, build_pair_noise, notes, train_translation
 
 pytest.importorskip("sacrebleu")
 CPU = torch.device("cpu")
@@ -135,6 +137,73 @@ def test_every_pair_is_read_once_an_epoch(data: Bitext) -> None:
         assert made.tokens_before(4, epoch) == sum(batch.words for batch in batches[:4])
     orders = [torch.cat([b.targets.flatten() for b in made.batches(0, epoch)]).tolist() for epoch in (1, 2)]
     assert orders[0] != orders[1]
+
+
+@pytest.mark.parametrize("tying", ["none", "three_way"])
+def test_the_loss_of_the_settings_is_trained(data: Bitext, tying: str) -> None:
+    """Label smoothing, and the augmented loss of 2016, against what the definitions say of a batch's scores."""
+    joint = dataclasses.replace(data, tokenizer=SubwordPair(data.tokenizer.target, data.tokenizer.target))
+    model = dataclasses.replace(tiny(Path("text")).model, tying=tying)
+    share, gamma = 0.1, 0.3
+
+    def made(**loss: object) -> tuple[Translation, float, torch.Tensor, torch.Tensor]:
+        torch.manual_seed(1)
+        settings = dataclasses.replace(
+            tiny(Path("text")),
+            data=BitextSettings(corpus="text"),
+            model=model,
+            loss=TranslationLossSettings(**loss),  # type: ignore[arg-type]
+        )
+        found = Translation(settings, joint, CPU, torch.float32)
+        found.prepare_for_training()
+        batch = next(found.batches(0))
+        total, _ = found.objective.forward(batch, ())
+        scoring = found.model(batch.inputs)
+        scores_NV = scoring.query_NE @ scoring.output_VE.T + scoring.bias_V
+        return found, float(total.total.detach()), scores_NV.log_softmax(1), scoring.targets_N
+
+    _, total, log_p_NV, targets_N = made(label_smoothing=share)
+    hit_NV = torch.nn.functional.one_hot(targets_N, log_p_NV.shape[1])
+    wanted_NV = (1 - share) * hit_NV + share / log_p_NV.shape[1]
+    assert total == pytest.approx(-(wanted_NV * log_p_NV).sum().item(), rel=1e-5)
+
+    task, total, log_p_NV, targets_N = made(kind="augmented_2016", gamma=gamma)
+    vectors_VE = task.model.embedding.weight
+    similar_NV = (vectors_VE[targets_N] @ vectors_VE.T).softmax(1)
+    divergence = (similar_NV * (similar_NV.log() - log_p_NV)).sum()
+    cross_entropy = torch.nn.functional.nll_loss(log_p_NV, targets_N, reduction="sum")
+    assert total == pytest.approx((cross_entropy + gamma * divergence).item(), rel=1e-5)
+
+
+def test_the_epoch_with_the_best_bleu_is_kept(
+    data: Bitext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Perplexity falls from epoch to epoch here; the first translations are said to be the best."""
+    said = iter([50.0, 10.0, 20.0])
+    real = Translation.bleu
+
+    def first_is_best(self: Translation, split: Split, beam: int, interval: bool = False) -> Bleu:
+        found = real(self, split, beam, interval)
+        return found if interval else dataclasses.replace(found, bleu=next(said))
+
+    monkeypatch.setattr(Translation, "bleu", first_is_best)
+    result = train_translation(tiny(tmp_path / "text", epochs=3), tmp_path / "run")
+    assert result.best_epoch == 1
+    perplexities = [each["valid_perplexity"] for each in finished_epochs(tmp_path / "run")]
+    assert perplexities == sorted(perplexities, reverse=True)
+
+
+def test_the_three_word_matrices_have_a_rate_of_their_own(data: Bitext) -> None:
+    words, _ = parameter_groups(task(data).model, word_rate=3.0)
+    assert isinstance(words, dict)
+    assert [tuple(each.shape) for each in words["params"]] == [(8, 24)] * 2
+
+
+def test_pairs_that_are_trained_on_are_not_measured_in_silence(data: Bitext) -> None:
+    known = set(zip(data.train.source_lines, data.train.target_lines, strict=True))
+    count = sum(pair in known for pair in zip(data.test.source_lines, data.test.target_lines, strict=True))
+    assert count > 0
+    assert f"{count} of 40 test pairs are training pairs, too" in " ".join(notes(data))
 
 
 @pytest.mark.parametrize("side", ["source", "target", "both"])

@@ -29,6 +29,8 @@ examples:
   wordtie rescore runs/novel text --scores am.scores --costs --case lower
 """
 FORMATS = ("kaldi", "nemo", "moses", "espnet", "jsonl")
+FEW = 100
+"""Lists; three weights that are fitted to fewer say little about other lists."""
 
 
 def main(argv: list[str]) -> None:
@@ -67,8 +69,9 @@ def main(argv: list[str]) -> None:
         weights, report = tuned(loaded, arguments, reading, weights)
         if arguments.nbest is None:
             print_json(report) if arguments.json else print(summary(report))
+            say(doubts(report))
             return
-        say([summary(report)])
+        say([summary(report), *doubts(report)])
     ranks = bool(arguments.tune or arguments.rerank or arguments.best or set(given.values()) != {None})
     rescored(loaded, arguments, reading, weights if ranks else None)
 
@@ -149,6 +152,15 @@ def summary(report: dict[str, object]) -> str:
         f"--lm-weight {weights['lm']:.6g} --word-weight {weights['word']:.6g} --unk-weight {weights['unknown']:.6g}"
         f": {name} {report['after']:.2f}, {report['before']:.2f} before, {report['lists']:,} lists"
     )
+
+
+def doubts(report: dict[str, object]) -> list[str]:
+    """A note if the weights were fitted to few lists."""
+    lists = report["lists"]
+    assert isinstance(lists, int)
+    if lists >= FEW:
+        return []
+    return [f"the weights are fitted to {lists:,} lists, and may do worse on others: take {FEW} or more"]
 
 
 def rescored(loaded: LoadedModel, arguments: Namespace, reading: Reading, weights: Weights | None) -> None:

@@ -13,7 +13,9 @@ from wordtie.commands._settings import add_run_options, as_yaml, default_folder,
 from wordtie.commands._shared import Parser, print_json, stdin, text_name, whole_number
 from wordtie.config import TRANSLATION_SECTIONS, BitextSettings, TranslationSettings, to_dict
 from wordtie.config.options import SettingsParser
+from wordtie.config.paths import path_of
 from wordtie.console import say
+from wordtie.errors import DataError
 
 if TYPE_CHECKING:
     from wordtie.runs.result import TrainingResult
@@ -201,16 +203,39 @@ def translate(argv: list[str]) -> None:
 
 def batches(file: str) -> Iterator[Sequence[str]]:
     """Lines of a file, some hundred at a time; of stdin, those that are there. Raises `DataError`."""
-    from wordtie.commands._shared import read_lines
-    from wordtie.data.reading import decoded
-    from wordtie.inference.translation import arriving, in_batches
+    from wordtie.inference.translation import in_batches
 
-    if file != "-":
-        yield from in_batches(read_lines(file))
-        return
     number = 1
-    descriptor = stdin().fileno()
-    for block in arriving(lambda: os.read(descriptor, 1 << 16)):
-        lines = decoded(block, text_name(file), number, begins=number == 1).removesuffix("\n").split("\n")
+    for block in blocks(file):
+        lines = block.removesuffix(b"\n").split(b"\n")
+        yield from in_batches(as_text(line, text_name(file), number + place) for place, line in enumerate(lines))
         number += len(lines)
-        yield from in_batches(lines)
+
+
+def blocks(file: str) -> Iterator[bytes]:
+    """Whole lines of a file; of stdin, those that are there."""
+    from wordtie.data.reading import Source, byte_blocks, opened
+    from wordtie.inference.translation import arriving
+
+    if file == "-":
+        descriptor = stdin().fileno()
+        yield from arriving(lambda: os.read(descriptor, 1 << 16))
+        return
+    with opened(Source(path_of(file))) as handle:
+        yield from (block for _, block in byte_blocks(handle, file, hint="cut it into shorter lines"))
+
+
+def as_text(line: bytes, name: str, number: int) -> str:
+    """A line of a file or of stdin. What is no text in it is replaced, with a note: a line is translated all the same.
+
+    Raises `DataError` for UTF-16.
+    """
+    from wordtie.data.reading import UTF_16, decoded
+
+    try:
+        return decoded(line, name, number, begins=number == 1)
+    except DataError as error:
+        if number == 1 and line.startswith(UTF_16):
+            raise
+        say([f"{error}; replaced here"])
+        return line.replace(b"\0", b" ").decode("utf-8", errors="replace")

@@ -12,7 +12,7 @@ from wordtie.config.noise import NoiseSettings
 from wordtie.config.training import TrainingSettings
 from wordtie.errors import require
 
-NOT_USED = ("steps", "sparse_updates", "reset_state", "start_from")
+NOT_USED = ("steps", "sparse_updates", "reset_state", "start_from", "new_words", "rehearsal", "measured_tokens")
 """Settings of training that only a language model has."""
 DROPPED = ("word_dropout", "encoder_dropout", "output_dropout")
 

@@ -69,8 +69,18 @@ def pad_pairs(
     return PaddedPairs(source_SB, source_lengths_B, inputs_TB, targets_TB, target_lengths_B)
 
 
-def by_length(sentences: Sequence[Sequence[int]], size: int) -> Iterator[list[int]]:
-    """Numbers of the sentences, in batches of like length: longest first, so that memory is known at once."""
+def by_length(sentences: Sequence[Sequence[int]], size: int, positions: int | None = None) -> Iterator[list[int]]:
+    """Numbers of the sentences, in batches of like length: longest first, so that memory is known at once.
+
+    A batch has `size` sentences, and at most so many `positions`, padding included, unless one sentence has more.
+
+    >>> list(by_length([[1], [1, 2], [1, 2, 3]], 2)), list(by_length([[1], [1, 2], [1, 2, 3]], 2, positions=4))
+    ([[2, 1], [0]], [[2], [1, 0]])
+    """
     order = sorted(range(len(sentences)), key=lambda number: (-len(sentences[number]), number))
-    for first in range(0, len(order), size):
-        yield order[first : first + size]
+    first = 0
+    while first < len(order):
+        longest = max(len(sentences[order[first]]), 1)
+        count = size if positions is None else max(1, min(size, positions // longest))
+        yield order[first : first + count]
+        first += count

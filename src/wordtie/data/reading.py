@@ -26,6 +26,8 @@ PIECE = 1 << 16
 LONGEST_LINE = 10_000_000
 """Bytes in a line; longer ones are refused, since a line is held in memory whole."""
 
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""What a text in UTF-16 begins with, in either order of bytes."""
 NOT_UTF8 = "not UTF-8; convert it with `iconv -f windows-1252 -t utf-8` (or whatever it is in)"
 SHORTER_LINES = "put one sentence on a line, or set data.sentences to false"
 """What to do about longer ones in a text to train on."""
@@ -201,7 +203,7 @@ def decoded(data: bytes, name: str, line: int, begins: bool) -> str:
 
     Raises `DataError` with the line that is no UTF-8 text.
     """
-    if begins and data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if begins and data.startswith(UTF_16):
         raise DataError(f"{name}, line 1: UTF-16; convert it with `iconv -f utf-16 -t utf-8`")
     where = data.find(b"\0")
     if where >= 0:

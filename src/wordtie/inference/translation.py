@@ -16,7 +16,7 @@ from typing import Any
 
 from wordtie.config import TranslationSettings
 from wordtie.config.paths import path_of
-from wordtie.data.subwords import SubwordPair
+from wordtie.data.subwords import SubwordPair, Subwords
 from wordtie.data.vocabulary import EOS, UNK
 from wordtie.errors import require
 from wordtie.models.beam_search import Hypothesis, Search, translate_ids
@@ -98,7 +98,7 @@ class TranslationModel:
         pieces = self.tokenizer.target.pieces(found.ids)
         weights = found.attention_TS
         if replace_unknown and weights is not None:
-            words = line.split()
+            words = words_as_written(self.tokenizer.source, line)
             for place, piece in enumerate(pieces):
                 if piece == UNK:
                     pieces[place] = words[int(weights[place, : len(words)].argmax())]
@@ -114,6 +114,12 @@ class TranslationModel:
         """Translations line by line, a batch at a time, in the memory of one batch."""
         for lines in batches:
             yield from self.n_best(lines, n, search, replace_unknown)
+
+
+def words_as_written(tokenizer: Subwords, line: str) -> list[str]:
+    """What the units of a line stand for in the line itself, one each: their case is kept."""
+    encoded = tokenizer.tokenizer.encode(line, add_special_tokens=False)
+    return [line[begin:end] for begin, end in encoded.offsets]
 
 
 def load_translation(run: str | Path) -> TranslationModel:

@@ -10,6 +10,7 @@ Shapes: n sentences, k beam, S source positions, T words so far, V words.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,9 @@ from wordtie.nn.conditional_gru import Source
 
 ROWS = 160
 """Translations that are extended in one step: sentences times beam."""
+POSITIONS = 256 * ROWS
+"""Of the sources that these attend to, which bounds the memory that long lines take."""
+LARGEST_POWER = 10.0
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,10 @@ class Search:
 
     def __post_init__(self) -> None:
         require(self.beam >= 1, f"the beam must be at least 1, got {self.beam}")
+        require(
+            0 <= self.power <= LARGEST_POWER,
+            f"the power of the length must be in [0, {LARGEST_POWER:g}], got {self.power:g}",
+        )
         require(self.max_length is None or self.max_length >= 1, f"max_length must be >= 1, got {self.max_length}")
 
     def longest(self, source: int) -> int:
@@ -63,6 +71,10 @@ class Hypothesis:
     """How much each word, `<eos>` last, came from each source position, `<eos>` last."""
 
 
+NONE = Hypothesis([], -math.inf, -math.inf)
+"""Of a model that has diverged: no word of its has a finite score."""
+
+
 def translate_ids(
     model: Seq2Seq, sentences: Sequence[Sequence[int]], source_eos: int, target_eos: int, search: Search
 ) -> list[list[Hypothesis]]:
@@ -77,7 +89,8 @@ def translate_ids(
     model.eval()
     try:
         with torch.no_grad(), in_fp32(model.device):
-            for batch in by_length([sentences[number] for number in there], max(1, ROWS // search.beam)):
+            given = [sentences[number] for number in there]
+            for batch in by_length(given, max(1, ROWS // search.beam), POSITIONS // search.beam):
                 numbers = [there[place] for place in batch]
                 ids_SB, lengths_B = pad([[*sentences[number], source_eos] for number in numbers], source_eos)
                 lengths = torch.from_numpy(lengths_B).to(model.device)
@@ -86,7 +99,7 @@ def translate_ids(
                 for number, finished in zip(
                     numbers, _Beams(model, source, longest, target_eos, search).run(), strict=True
                 ):
-                    found[number] = sorted(finished, key=lambda each: -each.score)[: search.beam]
+                    found[number] = sorted(finished, key=lambda each: -each.score)[: search.beam] or [NONE]
     finally:
         model.train(was_training)
     return found

@@ -16,6 +16,9 @@ from wordtie.config import TrainingSettings
 from wordtie.models.language_model import WORD_MATRICES
 from wordtie.training.row_adam import RowAdam
 
+OF_WORDS = (*WORD_MATRICES, "source_embedding.weight")
+"""Parameters with a row a word, of a translation model, too."""
+
 Parameters: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]]
 """As torch's optimisers take them: tensors, or groups of them."""
 
@@ -24,8 +27,8 @@ def parameter_groups(model: nn.Module, word_rate: float) -> Parameters:
     """The model's parameters; where word matrices have a rate of their own, in two groups, the first of them theirs."""
     if word_rate == 1:
         return model.parameters()
-    words = [parameter for name, parameter in model.named_parameters() if name in WORD_MATRICES]
-    others = [parameter for name, parameter in model.named_parameters() if name not in WORD_MATRICES]
+    words = [parameter for name, parameter in model.named_parameters() if name in OF_WORDS]
+    others = [parameter for name, parameter in model.named_parameters() if name not in OF_WORDS]
     groups: list[dict[str, Any]] = [{"params": words, "rate": word_rate}, {"params": others}]
     return groups
 

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from wordtie.config import TranslationSettings
+from wordtie.config import LossSettings, TranslationSettings
 from wordtie.config.keywords import translation_settings_from
 from wordtie.config.unused_settings import unused_translation_settings
 from wordtie.console import say
@@ -26,7 +26,7 @@ from wordtie.evaluation.bleu import Bleu, bleu, require_sacrebleu
 from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.evaluation.perplexity import Score
 from wordtie.losses.build import build_loss
-from wordtie.losses.loss import CrossEntropy, Loss, LossSum
+from wordtie.losses.loss import Loss, LossSum
 from wordtie.models.beam_search import Search, translate_ids
 from wordtie.models.fp32 import in_fp32
 from wordtie.models.memory import check_fits
@@ -219,10 +219,10 @@ class Translation:
     def score(self, split: Split) -> Score:
         """Nats of all target words, `<eos>` included."""
         self.model.eval()
-        nats = 0.0
+        nats, loss = 0.0, build_loss(LossSettings(), self.settings.training.fused, torch.float32)
         with torch.no_grad(), in_fp32(self.model.device):
             for numbers in by_length(split.target, MEASURED_TOGETHER):
-                nats += float(CrossEntropy().forward(self.model(self._padded(split, numbers))).cross_entropy)
+                nats += float(loss.forward(self.model(self._padded(split, numbers))).cross_entropy)
         return Score(nats, split.target_tokens)
 
     def translate(self, source: Sequence[Sequence[int]], beam: int) -> list[str]:
@@ -282,9 +282,22 @@ def train_translation(
 
 
 def notes(data: Bitext) -> list[str]:
-    """What was left out of the training pairs."""
+    """What was left out of the training pairs, and how many of them are measured on."""
     lost = {"are too long or have an empty side": data.too_long, "have a sentence of another part": data.repeated}
-    return [f"{count:,} training pairs {why}, and are left out" for why, count in lost.items() if count]
+    return [
+        *(f"{count:,} training pairs {why}, and are left out" for why, count in lost.items() if count),
+        *(
+            f"{count:,} of {len(part):,} {name} pairs are training pairs, too: what is measured on them is too good"
+            for name, part in (("validation", data.valid), ("test", data.test))
+            if (count := also_trained_on(data, part))
+        ),
+    ]
+
+
+def also_trained_on(data: Bitext, part: Split) -> int:
+    """Pairs of a part whose two sentences are a training pair."""
+    trained = set(zip(data.train.source_lines, data.train.target_lines, strict=True))
+    return sum(pair in trained for pair in zip(part.source_lines, part.target_lines, strict=True))
 
 
 def check_memory(settings: TranslationSettings, data: Bitext, device: torch.device) -> None:
