@@ -257,8 +257,8 @@ def test_a_line_of_50_mb(run: Path, tmp_path: Path, capsys: Capture) -> None:
 
 
 def test_what_translate_writes_is_read() -> None:
-    found = Translated("ein ||| hund", -1.5, -0.5, ("ein", "|||", "hund", "<eos>"), ("a", "dog", "<eos>"))
+    found = Translated("ein ||||| hund", -1.5, -0.5, ("ein", "|||||", "hund", "<eos>"), ("a", "dog", "<eos>"))
     name, _, lists = open_nbest([moses_line(0, found)], "lists", None)
     (nbest,) = lists
     assert (name, nbest.id) == ("moses", "0")
-    assert (nbest.hypotheses[0].text, nbest.hypotheses[0].score) == ("ein | | | hund", -0.5)
+    assert (nbest.hypotheses[0].text, nbest.hypotheses[0].score) == ("ein | | | | | hund", -0.5)

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 import wordtie
 from tests.parallel_text import tiny, write_pairs
@@ -61,9 +62,7 @@ def test_stdin_is_answered_line_by_line(run: Path) -> None:
 NOT_TEXT = b"a b\n\xff\nc\0d\r\ne\xe2\x80\xa8f\n"
 
 
-def test_a_line_that_is_no_text_costs_no_other(
-    run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_line_that_is_no_text_costs_no_other(run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "in").write_bytes(NOT_TEXT)
     assert main(["translate", str(run), str(tmp_path / "in")]) == 0
     printed = capfd.readouterr()
@@ -124,6 +123,25 @@ def test_unknown_words_are_taken_from_the_source(model: TranslationModel, word: 
         model.network.head.bias.data[model.tokenizer.target.vocabulary.unk_id] = 0  # type: ignore[union-attr]
     assert (plain.text, replaced.text) == ("<unk>", word)
     assert replaced.units == ("<unk>", "<eos>")
+
+
+def test_an_unknown_word_is_the_one_attended_to(model: TranslationModel) -> None:
+    """Each `<unk>` becomes the source word that has most of its own row of the attention."""
+    bias = model.network.head.bias
+    assert bias is not None
+    unk, eos = model.tokenizer.target.vocabulary.unk_id, model.tokenizer.target.vocabulary.eos_id
+    before = bias.data.clone()
+    bias.data[:] = -100.0
+    bias.data[[unk, eos]] = torch.tensor([0.0, -30.0])
+    try:
+        ((found,),) = model.n_best(["a b c"], 1, Search(1, max_length=4), replace_unknown=True)
+    finally:
+        bias.data[:] = before
+    assert found.units == ("<unk>", "<unk>", "<unk>", "<eos>")
+    assert found.attention is not None
+    attended = [row.index(max(row[:3])) for row in found.attention[:3]]
+    assert len(set(attended)) > 1
+    assert found.text == " ".join("abc"[place] for place in attended)
 
 
 def test_more_translations_than_the_beam_are_refused(model: TranslationModel) -> None:

@@ -14,7 +14,7 @@ import torch
 import wordtie
 from tests.commands import Capture
 from wordtie import cli
-from wordtie.config import LossSettings, Settings, TrainingSettings
+from wordtie.config import LossSettings, NoiseSettings, Settings, TrainingSettings
 from wordtie.training import plan as planning
 from wordtie.training import timings as timing
 from wordtie.training.plan import Lengths, choose, make_plan, measuring_seconds, with_fewer_threads
@@ -50,6 +50,17 @@ def test_more_time_gives_a_larger_model_and_more_dropout() -> None:
     assert [each.model.hidden for each in plans] == sorted({each.model.hidden for each in plans})
     assert [each.model.hidden_dropout for each in plans] == sorted(each.model.hidden_dropout for each in plans)
     assert plans[0].model.hidden_dropout == 0.0
+
+
+def test_a_text_that_is_read_often_is_read_with_noise() -> None:
+    def noise(words: int, *given: str) -> NoiseSettings:
+        return choose(Settings(), given, Lengths(words, 100_000, 100_000), 100, 10, FAST).noise
+
+    assert noise(2_000_000) == NoiseSettings()
+    some, much = noise(150_000), noise(20_000)
+    assert {(each.kind, each.scheme) for each in (some, much)} == {("kneser_ney", "data_noising")}
+    assert 0 < some.gamma < much.gamma
+    assert noise(20_000, "noise.gamma") == NoiseSettings(), "whoever chooses the noise chooses it whole"
 
 
 @pytest.mark.parametrize(("times", "share"), [(1.5, 0.2), (1.75, 0.2), (2.5, 0.1), (16.0, 0.01), (None, 0.0)])

@@ -44,7 +44,10 @@ RECOMMENDED: dict[str, Any] = {
 }
 """`section.name` to value; without a time, training stops when validation no longer improves."""
 
-BUDGET = ("training.tokens", "training.validations", "training.measured_tokens", "training.threads")
+BUDGET = (
+    "training.tokens", "training.validations", "training.measured_tokens", "training.threads",
+    "noise.kind", "noise.scheme", "noise.gamma",
+)  # fmt: skip
 """What a plan for a time sets beside them."""
 _TOGETHER: dict[str, Collection[str]] = {
     "training.optimiser": _ADAM,

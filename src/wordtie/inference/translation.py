@@ -162,5 +162,5 @@ def moses_line(number: int, found: Translated) -> str:
     >>> moses_line(0, Translated("ein hund", -1.5, -0.5, ("ein", "hund", "<eos>"), ("a", "dog", "<eos>")))
     '0 ||| ein hund ||| LogP= -1.500000 Length= 3 ||| -0.500000'
     """
-    text = re.sub(r"\|\|\|", "| | |", found.text)
+    text = re.sub(r"\|(?=\|)", "| ", found.text)
     return f"{number} ||| {text} ||| LogP= {found.log_p:.6f} Length= {len(found.units)} ||| {found.score:.6f}"

@@ -36,6 +36,8 @@ SIZES = ((0.25e6, 128), (0.5e6, 192), (4e6, REFERENCE), (9e6, 320), (25e6, 400),
 """Up to how many tokens that it could be trained on in the time which number of units is best."""
 DROPOUTS = ((1.2, 0.0), (2.5, 0.1), (5.0, 0.2), (9.0, 0.3), (16.0, 0.4), (math.inf, 0.5))
 """Up to how many epochs which dropout is best."""
+NOISES = ((9.0, 0.0), (16.0, 0.1), (math.inf, 0.3))
+"""Up to how many epochs which gamma of data noising with Kneser-Ney (`wordtie.noise`) is best."""
 STREAMS = ((6e6, 32), (math.inf, 64))
 """Up to how many tokens how many streams are best: with more time, steps may be fewer and less noisy."""
 MOST_EPOCHS = 40
@@ -177,6 +179,7 @@ def choose(
             "loss.full_at_end": full_at_end,
             "model.input_dropout": dropout,
             "model.hidden_dropout": dropout,
+            **noise_for(tokens / words, given),
             "training.schedule": "cosine",
             "training.warmup": min(50, max(1, tokens // window // 10)),
             "training.tokens": tokens,
@@ -234,6 +237,18 @@ def streams_for(words: int, tokens: float = 0) -> dict[str, Any]:
     return {"training.streams": max(1, min(_first(STREAMS, tokens), most))}
 
 
+def noise_for(epochs: float, given: Collection[str]) -> dict[str, Any]:
+    """Data noising, if the text is read often; nothing if a setting of the noise is given.
+
+    >>> noise_for(20, []), noise_for(2, []), noise_for(20, ["noise.kind"])
+    ({'noise.kind': 'kneser_ney', 'noise.scheme': 'data_noising', 'noise.gamma': 0.3}, {}, {})
+    """
+    gamma = _first(NOISES, epochs)
+    if not gamma or any(name.startswith("noise.") for name in given):
+        return {}
+    return {"noise.kind": "kneser_ney", "noise.scheme": "data_noising", "noise.gamma": gamma}
+
+
 def with_recipe(settings: Settings, given: Collection[str], choices: Mapping[str, Any]) -> Settings:
     """The recipe's values, and these choices instead of them, for what was not given.
 
@@ -260,11 +275,12 @@ def reasons(settings: Settings, data: PreparedData, seconds: float, timings: Tim
     at_end = settings.loss.full_at_end
     softmax = settings.loss.softmax + (f", over all words in the last {100 * at_end:.0f} %" if at_end else "")
     validations = "1 validation" if training.validations == 1 else f"{training.validations or 'some'} validations"
+    noise = f" and noise {settings.noise.gamma:g}" if settings.noise.kind != "none" else ""
     mixed = f"a {ngram}-gram model and recent words are mixed in" if ngram else "no n-gram model"
     return (
         f"plan: {tokens:,} tokens, {epochs:.2g} epochs{enough}: {seconds:.0f} s at {rate:,.0f} words/s on this machine",
-        f"plan: {model.layers} layer of {model.hidden} units for so many tokens, dropout {model.hidden_dropout:g} for "
-        f"so many epochs, over {len(data.vocabulary):,} words",
+        f"plan: {model.layers} layer of {model.hidden} units for so many tokens, dropout "
+        f"{model.hidden_dropout:g}{noise} for so many epochs, over {len(data.vocabulary):,} words",
         f"plan: {training.optimiser}, rate {training.lr:g}, {training.streams} streams of {training.steps} steps, "
         f"softmax {softmax}; {validations}; {mixed}",
     )

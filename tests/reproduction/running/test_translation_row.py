@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,26 @@ def test_a_row_is_trained_once_and_compared_with_its_baseline(tmp_path: Path) ->
     assert entry["parameters"] < read_entry(entry_path(place.results, baseline.name, 1))["parameters"]
     assert run_row(tied, 1, place) == "already"
     assert is_stale(entry, row(text, "twwt", **{"model.hidden": 9}))
+
+
+def test_a_row_is_not_compared_with_a_baseline_that_was_stopped(tmp_path: Path) -> None:
+    text = write_pairs(tmp_path / "text", train=100)
+    place = Place(runs=tmp_path / "runs", results=tmp_path / "results")
+    baseline = row(text, "baseline", **{"model.tying": "none"})
+    assert run_row(baseline, 1, replace(place, max_seconds=0.01)) == "stopped"
+    tied = row(text, "twwt")
+    assert run_row(tied, 1, place) == "done"
+    assert run_row(tied, 1, place) == "already"
+    assert "paired" not in read_entry(entry_path(place.results, tied.name, 1))["measures"]
+
+
+def test_a_row_whose_run_is_elsewhere_is_not_trained_for_the_comparison(tmp_path: Path) -> None:
+    text = write_pairs(tmp_path / "text", train=60)
+    place = Place(runs=tmp_path / "runs", results=tmp_path / "results")
+    tied, baseline = row(text, "twwt"), row(text, "baseline", **{"model.tying": "none"})
+    assert run_row(tied, 1, replace(place, runs=tmp_path / "elsewhere")) == "done"
+    assert run_row(baseline, 1, place) == "done"
+    assert run_row(tied, 1, place) == "already"
 
 
 def test_a_row_that_runs_out_of_time_resumes(tmp_path: Path) -> None:

@@ -52,7 +52,8 @@ def run_translation_row(row: Row, seed: int, place: Place) -> Outcome:
     path = ledger.entry_path(place.results, row.name, seed)
     if path.exists() and not place.again:
         entry = ledger.read_entry(path)
-        paired = "paired" in entry["measures"] or not _baseline_folder(row, seed, place)
+        comparable = _baseline_folder(row, seed, place) and _trained(folder, place)
+        paired = "paired" in entry["measures"] or not comparable
         if not ledger.is_stale(entry, row) and entry["data"] == texts(settings, data) and paired:
             return "already"
     result = _trained(folder, place)
@@ -93,7 +94,10 @@ def measures(row: Row, seed: int, place: Place, data: Bitext, result: TrainingRe
 def _baseline_folder(row: Row, seed: int, place: Place) -> Path | None:
     name = baseline_of(row.name)
     folder = place.runs / f"{name}.seed-{seed}"
-    return folder if name and (folder / MANIFEST).exists() and read_result(folder) is not None else None
+    if not name or not (folder / MANIFEST).exists():
+        return None
+    result = read_result(folder)
+    return None if result is None or result.stopped == "max_time" else folder
 
 
 def paired(folder: Path, baseline: Path, data: Bitext, beam: int) -> dict[str, Any]:
@@ -102,4 +106,6 @@ def paired(folder: Path, baseline: Path, data: Bitext, beam: int) -> dict[str, A
     first, second = (model.translate(data.test.source_lines, beam) for model in models)
     tokenised, lowercase = data.tokenisation == "space", models[0].settings.data.lowercase
     found = paired_bootstrap(first, second, data.test.target_lines, tokenised, lowercase)
-    return {**found, "code_version": versions()["code_version"]}
+    compared = read_result(baseline)
+    assert compared is not None
+    return {**found, "baseline_weights_sha256": compared.weights_sha256, "code_version": versions()["code_version"]}
