@@ -29,6 +29,7 @@ TEXTS = ("ptb", "wikitext-2")
 LENGTHS = (100_000, 300_000)
 GAMMAS = (0.0, 0.1, 0.3)
 TOKENS = 2_000_000
+TRAINING = TrainingSettings(tokens=TOKENS, validations=4, schedule="cosine", patience=0)
 NO_MATTER = Timings(window=0.05, validation=1e-5, measuring=3e-5)
 """The number of tokens is given, so that nothing depends on the speed."""
 PAGE = Path(__file__).parent.parent / "docs" / "how-to" / "your-own-text.md"
@@ -67,12 +68,14 @@ def measure(texts: Sequence[str], file: TextIO) -> None:
 
 def rows(folder: Path) -> Iterator[tuple[str, ...]]:
     """The rows of one text."""
+    train = (folder / "train.txt").read_text(encoding="utf-8")
+    words = sum(len(line.split()) + 1 for line in train.splitlines())  # <eos> is one
     for gamma in GAMMAS:
-        settings = planned(folder, gamma)
+        settings = planned(folder, words, gamma)
         result = wordtie.train(settings, folder / f"{gamma:g}", ngram=5)
         assert result.mixture is not None
         yield (
-            f"{(result.text or {})['train_length']}",
+            f"{words}",
             f"{result.epochs_trained:.1f}",
             f"{settings.model.hidden_dropout:g}",
             f"{gamma:g}",
@@ -81,13 +84,12 @@ def rows(folder: Path) -> Iterator[tuple[str, ...]]:
         )
 
 
-def planned(folder: Path, gamma: float) -> Settings:
+def planned(folder: Path, words: int, gamma: float) -> Settings:
     """What is planned for these tokens, with this noise."""
     data = DataSettings(corpus=str(folder))
-    words = sum(len(line.split()) + 1 for line in (folder / "train.txt").read_text(encoding="utf-8").splitlines())
     noise = NoiseSettings(kind="kneser_ney", scheme="data_noising", gamma=gamma) if gamma else NoiseSettings()
-    start = Settings(data=data, noise=noise, training=TrainingSettings(tokens=TOKENS, schedule="cosine"))
-    given = ("noise.kind", "training.tokens")
+    start = Settings(data=data, noise=noise, training=TRAINING)
+    given = ("noise.kind", "training.tokens", "training.validations", "training.patience")
     return choose(start, given, Lengths(words, 1, 1), 1.0, 0.1, NO_MATTER)
 
 
