@@ -36,7 +36,7 @@ SIZES = ((0.25e6, 128), (0.5e6, 192), (4e6, REFERENCE), (9e6, 320), (25e6, 400),
 """Up to how many tokens that it could be trained on in the time which number of units is best."""
 DROPOUTS = ((1.2, 0.0), (2.5, 0.1), (5.0, 0.2), (9.0, 0.3), (16.0, 0.4), (math.inf, 0.5))
 """Up to how many epochs which dropout is best."""
-NOISES = ((9.0, 0.0), (16.0, 0.1), (math.inf, 0.3))
+NOISES = ((6.0, 0.0), (16.0, 0.1), (math.inf, 0.3))
 """Up to how many epochs which gamma of data noising with Kneser-Ney (`wordtie.noise`) is best."""
 STREAMS = ((6e6, 32), (math.inf, 64))
 """Up to how many tokens how many streams are best: with more time, steps may be fewer and less noisy."""

@@ -10,9 +10,10 @@ import pytest
 from tests.parallel_text import write_pairs
 from wordtie.config import Settings
 from wordtie.reproduction.ledger.ledger import entry_path, is_stale, read_entry
-from wordtie.reproduction.ledger.status import states
+from wordtie.reproduction.ledger.status import RowState, states
 from wordtie.reproduction.papers.press_wolf_2017_translation import translation
 from wordtie.reproduction.papers.row import Published, Row, settings_of
+from wordtie.reproduction.render.run_notes import notes
 from wordtie.reproduction.running.place import Place
 from wordtie.reproduction.running.run_row import run_row
 
@@ -51,6 +52,10 @@ def test_a_row_is_trained_once_and_compared_with_its_baseline(tmp_path: Path) ->
     assert entry["measures"]["paired"]["bleu"] == pytest.approx(entry["measures"]["bleu"]["test BLEU"])
     assert entry["measures"]["subwords"] == {"source only": 0, "target only": 0, "both": 6}
     assert entry["parameters"] < read_entry(entry_path(place.results, baseline.name, 1))["parameters"]
+    (note,) = notes([RowState(tied, (entry,), "run")])
+    paired, scores = entry["measures"]["paired"], entry["measures"]["translation"]
+    assert f"twwt seed 1: {scores['test_low']:.2f} to {scores['test_high']:.2f}, p = {paired['p_value']:.3f}" in note
+    assert f"`{scores['signature']}`" in note
     assert run_row(tied, 1, place) == "already"
     assert is_stale(entry, row(text, "twwt", **{"model.hidden": 9}))
 

@@ -86,6 +86,26 @@ def notes(rows: Sequence[RowState]) -> Iterator[str]:
     ]
     if trained:
         yield f"Training perplexity of the last epoch, published / ours: {'; '.join(trained)}."
+    yield from _intervals_of_bleu(rows)
+
+
+def _intervals_of_bleu(rows: Sequence[RowState]) -> Iterator[str]:
+    """Of each translation model that a table of BLEU has, with the comparison with the baseline of its seed."""
+    told, signatures = [], dict[str, None]()
+    for state in rows:
+        for entry in state.entries if "bleu" in state.row.shows else ():
+            scores, paired = entry["measures"]["translation"], entry["measures"].get("paired")
+            signatures[scores["signature"]] = None
+            against = f", p = {paired['p_value']:.3f} against the baseline" if paired else ""
+            told.append(
+                f"{state.row.short_name} seed {entry['seed']}: {scores['test_low']:.2f} to {scores['test_high']:.2f}"
+                + against
+            )
+    if told:
+        yield (
+            f"95 % intervals of the test BLEU, and paired bootstrap resampling: {'; '.join(told)}. Signature: "
+            f"{', '.join(f'`{each}`' for each in signatures)}."
+        )
 
 
 def _beside_another(rows: Sequence[RowState]) -> list[str]:
