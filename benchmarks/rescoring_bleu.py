@@ -85,7 +85,7 @@ def bleu_row(
         for number in range(1 - half, len(scored), 2):
             best[number] = scored[number].ranked(weights).best_text
     first = [each.ranked(Weights(0.0)).best_text for each in scored]
-    found = paired_bootstrap(first, best, references, tokenised=True, lowercase=True)
+    found = paired_bootstrap(first, best, references, "none", lowercase=True)
     changed = sum(one != other for one, other in zip(first, best, strict=True))
     return ("moses", "" if way == "length" else name, way, f"{found['bleu']:.2f}", f"{found['baseline_bleu']:.2f}",
             f"{found['low']:.2f}", f"{found['high']:.2f}", f"{found['p_value']:.3f}", " ".join(fitted),

@@ -10,7 +10,7 @@ import pytest
 from tests.parallel_text import write_pairs
 from wordtie.config import BitextSettings
 from wordtie.config.paths import data_folders
-from wordtie.data.bitext import PARALLEL, read_bitext
+from wordtie.data.bitext import PARALLEL, columns_read, read_bitext
 from wordtie.data.pair_batches import batch_order, by_length, pad
 from wordtie.data.subword_overlap import overlap
 from wordtie.data.subwords import SubwordPair, Subwords
@@ -41,6 +41,32 @@ def test_no_sentence_of_another_part_is_trained_on(name: str, tmp_path: Path) ->
     assert not set(data.valid.source_lines) & set(data.test.source_lines)
     assert data.repeated > 0
     assert len(data.train) + len(data.valid) + len(data.test) + data.repeated == 1000
+
+
+def test_case_and_white_space_make_no_other_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    lines = [f"s {n}\tt  {n}\nS   {n} \t T {n}" for n in range(200)]
+    path.write_text("".join(f"{line}\n" for line in lines))
+    data = read_bitext(words(path, split=(0.6, 0.2, 0.2)))
+    assert data.repeated == 0
+    for part in (data.train, data.valid, data.test):
+        numbers = [line.split()[1] for line in part.source_lines]
+        assert numbers[::2] == numbers[1::2]
+
+
+def test_the_columns_that_are_read_are_named(tmp_path: Path) -> None:
+    data = read_bitext(words(tsv(tmp_path / "pairs.tsv"), source="nl", target="en", source_column=2, target_column=1))
+    assert columns_read(data) == ["column 2 is read as nl, column 1 is read as en"]
+    assert columns_read(read_bitext(words(write_pairs(tmp_path / "text")))) == []
+
+
+def test_compressed_files_of_a_folder(tmp_path: Path) -> None:
+    folder = write_pairs(tmp_path / "text")
+    plain = read_bitext(words(folder))
+    for name in ("train.en", "test.de"):
+        (folder / f"{name}.gz").write_bytes(gzip.compress((folder / name).read_bytes()))
+        (folder / name).unlink()
+    assert read_bitext(words(folder)).texts == plain.texts
 
 
 def test_columns_of_a_table(tmp_path: Path) -> None:

@@ -76,6 +76,15 @@ def test_a_line_that_is_no_text_costs_no_other(run: Path, tmp_path: Path, capfd:
     assert piped.stdout.decode() == printed.out
 
 
+def test_a_line_without_end(run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").write_text("a\n" + "b " * 3000 + "\nc\n")
+    assert main(["translate", str(run), str(tmp_path / "in"), "--beam", "1"]) == 0
+    printed = capfd.readouterr()
+    lines = printed.out.split("\n")
+    assert (lines[0], lines[2], len(lines)) == ("a", "c", 4)
+    assert "line 2: is longer than 1,000 subwords; the last 2,000 are not translated" in printed.err
+
+
 def test_utf_16_is_refused(run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "in").write_text("a b\n", encoding="utf-16")
     assert main(["translate", str(run), str(tmp_path / "in")]) == 3

@@ -11,11 +11,13 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.reference import translation as literal
+from tests.reference.naive_translation import NaiveTranslation
 from wordtie.config import LossSettings
 from wordtie.config.translation import Seq2SeqSettings
 from wordtie.data.pair_batches import pad_pairs
 from wordtie.losses.build import build_loss
 from wordtie.losses.loss import CrossEntropy
+from wordtie.models.beam_search import Search, translate_ids
 from wordtie.models.seq2seq import SentencePairs, Seq2Seq
 from wordtie.training.translation import as_tensors
 
@@ -73,6 +75,19 @@ def test_the_fast_twin_in_float32_is_the_readable_one() -> None:
     }
     for name, gradient in found[False].items():
         torch.testing.assert_close(found[True][name], gradient, atol=1e-5, rtol=1e-4, msg=name)
+
+
+def test_the_plain_model_of_the_benchmark_is_the_same_model() -> None:
+    """What `benchmarks.translation` compares with computes what ours does, and finds the same translations."""
+    model = made(replace(SETTINGS, tying="none", attention=None), torch.float32).eval()
+    plain, batch = NaiveTranslation.like(model), pairs()
+    targets = batch.targets_TB.masked_fill(~batch.present_TB, -100)
+    nats = plain.loss(batch.source_SB, batch.source_lengths_B, batch.inputs_TB, targets, -100)
+    torch.testing.assert_close(nats, CrossEntropy().forward(model(batch)).total)
+    for beam, longest in ((1, 7), (2, 7), (3, 4)):
+        found = translate_ids(model, SOURCE, EOS, EOS, Search(beam, max_length=longest))
+        for sentence, best in zip(SOURCE, found, strict=True):
+            assert plain.search(torch.tensor([*sentence, EOS]), beam, EOS, longest) == best[0].ids
 
 
 @pytest.mark.parametrize("fused", [False, True])

@@ -8,10 +8,14 @@ Shapes: B sentences, S source positions, T target positions, V words, K beam.
 
 from __future__ import annotations
 
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from wordtie.models.seq2seq import Seq2Seq
 
 
 class NaiveTranslation(nn.Module):
@@ -27,6 +31,34 @@ class NaiveTranslation(nn.Module):
         self.scorer = nn.Linear(hidden, 1, bias=False)
         self.deep, self.output = nn.Linear(3 * hidden + size, size), nn.Linear(size, words)
         self.dropout = nn.Dropout(dropout)
+
+    @classmethod
+    def like(cls, model: Seq2Seq) -> NaiveTranslation:
+        """With the parameters of an untied model of ours, and its word dropout everywhere."""
+        settings = model.settings
+        made = cls(model.words, settings.embedding, settings.hidden, settings.word_dropout)
+        ours = {name: parameter.detach() for name, parameter in model.named_parameters()}
+
+        def gru(prefix: str, end: str) -> dict[str, Tensor]:
+            bias = torch.cat([torch.zeros(2 * settings.hidden), ours[f"{prefix}.recurrent_bias"]])
+            parts = (ours[f"{prefix}.input_weight"], ours[f"{prefix}.recurrent_weight"], ours[f"{prefix}.bias"], bias)
+            names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+            return {f"{name}{end}": part for name, part in zip(names, parts, strict=True)}
+
+        made.encoder.load_state_dict(gru("forwards", "_l0") | gru("backwards", "_l0_reverse"))
+        made.first.load_state_dict(gru("decoder.first", ""))
+        made.second.load_state_dict(gru("decoder.second", ""))
+        rest = {
+            "source_words.weight": "source_embedding.weight", "target_words.weight": "embedding.weight",
+            "initial.weight": "initial.weight", "initial.bias": "initial.bias",
+            "key.weight": "decoder.attention.key_weight", "key.bias": "decoder.attention.key_bias",
+            "asked.weight": "decoder.attention.query_weight", "deep.weight": "readout.weight",
+            "deep.bias": "readout.bias", "output.weight": "head.weight", "output.bias": "head.bias",
+        }  # fmt: skip
+        state = {name: ours[our_name] for name, our_name in rest.items()}
+        state["scorer.weight"] = ours["decoder.attention.score"][None]
+        made.load_state_dict({**made.state_dict(), **state})
+        return made
 
     def encode(self, source_SB: Tensor, lengths_B: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """(annotations (S, B, D), keys (S, B, H), what is there (S, B), first state (B, H))."""
@@ -61,7 +93,7 @@ class NaiveTranslation(nn.Module):
 
     @torch.no_grad()
     def search(self, source_S: Tensor, beam: int, eos: int, longest: int) -> list[int]:
-        """The best translation of one sentence, by log p over its length."""
+        """The best translation of one sentence, by log p over its length; `source_S` ends with `<eos>`."""
         encoded = self.encode(source_S[:, None], torch.tensor([len(source_S)]))
         annotations, keys, there, hidden = (
             part.expand(-1, beam, *part.shape[2:]) if part.dim() > 1 and part.shape[0] == len(source_S) else part
@@ -74,13 +106,18 @@ class NaiveTranslation(nn.Module):
         for length in range(1, longest + 1):
             logits, hidden = self.step(words, hidden, annotations, keys, there)
             log_p_KV = logits.log_softmax(1)[: len(alive)] + torch.tensor([[score] for score, _ in alive])
+            if length == longest:
+                log_p_KV[:, :eos] = log_p_KV[:, eos + 1 :] = -torch.inf
             best, index = log_p_KV.flatten().topk(2 * beam)
             kept: list[tuple[float, list[int]]] = []
             rows: list[int] = []
-            for score, place in zip(best.tolist(), index.tolist(), strict=True):
+            for rank, (score, place) in enumerate(zip(best.tolist(), index.tolist(), strict=True)):
                 parent, word = divmod(place, log_p_KV.shape[1])
-                if word == eos or length == longest:
-                    finished.append((score / length, [*alive[parent][1], word]))
+                if score == -math.inf:
+                    break
+                if word == eos:
+                    if rank < beam and len(finished) < beam:
+                        finished.append((score / length, alive[parent][1]))
                 elif len(kept) < beam:
                     kept.append((score, [*alive[parent][1], word]))
                     rows.append(parent)

@@ -32,7 +32,7 @@ from wordtie.config.unused_settings import unused_translation_settings
 from wordtie.data.bitext import Bitext, Split, read_bitext
 from wordtie.data.subwords import SubwordPair
 from wordtie.errors import DataError, RunFolderError, SettingsError
-from wordtie.evaluation.bleu import Bleu, bleu
+from wordtie.evaluation.bleu import Bleu, bleu, tokenizer_of
 from wordtie.inference.translation import load_translation
 from wordtie.runs.metrics import finished_epochs
 from wordtie.runs.result import read_result
@@ -100,14 +100,24 @@ def test_bleu_is_what_sacrebleus_command_prints(tmp_path: Path) -> None:
     for tokenised, options in ((True, ["-tok", "none", "--force"]), (False, ["-lc"])):
         command = [sys.executable, "-m", "sacrebleu", str(tmp_path / "reference"), "-b", "-w", "6", *options]
         printed = subprocess.run(command, input="\n".join(ours) + "\n", capture_output=True, text=True, check=True)
-        assert float(printed.stdout) == pytest.approx(bleu(ours, theirs, tokenised, not tokenised).bleu, abs=1e-6)
+        assert float(printed.stdout) == pytest.approx(
+            bleu(ours, theirs, tokenizer_of("de", tokenised), not tokenised).bleu, abs=1e-6
+        )
+
+
+def test_bleu_of_a_language_without_spaces() -> None:
+    ours, theirs = ["狗在草地上跑。", "两个人在外面"], ["狗在草地上跑着。", "两个男人在外面"]
+    assert bleu(ours, theirs, tokenizer_of("de", False), lowercase=False).bleu == 0
+    found = bleu(ours, theirs, tokenizer_of("zh", False), lowercase=False)
+    assert found.bleu > 30
+    assert "tok:zh" in found.signature
 
 
 def test_an_interval_holds_the_score() -> None:
     draw = np.random.default_rng(1)
     theirs = [" ".join(draw.choice(list("abcdef"), 9)) for _ in range(60)]
     ours = [line if draw.random() < 0.5 else " ".join(draw.permutation(line.split())) for line in theirs]
-    found = bleu(ours, theirs, tokenised=True, lowercase=False, interval=True)
+    found = bleu(ours, theirs, "none", lowercase=False, interval=True)
     assert found.low is not None
     assert found.high is not None
     assert found.low < found.bleu < found.high

@@ -151,6 +151,7 @@ def summary(report: dict[str, object]) -> str:
     return (
         f"--lm-weight {weights['lm']:.6g} --word-weight {weights['word']:.6g} --unk-weight {weights['unknown']:.6g}"
         f": {name} {report['after']:.2f}, {report['before']:.2f} before, {report['lists']:,} lists"
+        + (f" ({report['signature']})" if report["signature"] else "")
     )
 
 

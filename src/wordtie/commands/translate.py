@@ -101,11 +101,12 @@ def prepare(argv: list[str]) -> None:
     parsed = parser.parse_args(argv)
     settings: BitextSettings = parser.made()["data"]
 
-    from wordtie.data.bitext import SPLITS, read_bitext
+    from wordtie.data.bitext import SPLITS, columns_read, read_bitext
     from wordtie.data.subword_overlap import overlap
 
     data = read_bitext(settings)
     shared = overlap(data)
+    say(columns_read(data))
     if parsed.out:
         data.tokenizer.save(Path(parsed.out))
     counts = {
@@ -186,13 +187,20 @@ def translate(argv: list[str]) -> None:
     parser.add_argument("--json", action="store_true", help="print a JSON object a translation, with attention")
     parsed = parser.parse_args(argv)
 
-    from wordtie.inference.translation import load_translation, moses_line
+    from wordtie.inference.translation import LONGEST_LINE, load_translation, moses_line
     from wordtie.models.beam_search import Search
 
     model = load_translation(parsed.run)
     n = parsed.n_best or 1
     search = Search(max(parsed.beam, n), parsed.length_power, attention=parsed.json or parsed.replace_unknown)
     for number, best in enumerate(model.stream(batches(parsed.file), n, search, parsed.replace_unknown)):
+        if left := best[0].not_read:
+            say(
+                [
+                    f"{text_name(parsed.file)}, line {number + 1}: is longer than {LONGEST_LINE:,} subwords; the last "
+                    f"{left:,} are not translated: cut it into sentences"
+                ]
+            )
         for found in best:
             if parsed.json:
                 print(json.dumps({"line": number, **found.as_json()}, ensure_ascii=False))

@@ -67,6 +67,9 @@ AT_THE_START: dict[str, tuple[Condition, str]] = dict.fromkeys(
 """The same for what shapes the parameters that a run starts with, and nothing later."""
 
 
+COLUMNS = ("source_column", "target_column")
+
+
 def unused(section: str, settings: object, why: Mapping[str, str]) -> list[str]:
     """A line for each setting of a section that differs from its default; `why` has those that are not used."""
     defaults = type(settings)()
@@ -90,6 +93,7 @@ def unused_settings(settings: Settings) -> list[str]:
 def unused_translation_settings(settings: TranslationSettings) -> list[str]:
     """The same, of a translation model."""
     loss, noise, training, data = settings.loss, settings.noise, settings.training, settings.data
+    path = path_of(data.corpus)
     reasons = {
         "loss": {
             name: f"loss.kind {loss.kind}"
@@ -103,7 +107,11 @@ def unused_translation_settings(settings: TranslationSettings) -> list[str]:
             if loss.kind not in kinds
         },
         "noise": dict.fromkeys(("gamma", "side"), "noise.kind none") if noise.kind == "none" else {},
-        "data": {} if data.units == "words" else {"min_count": f"data.units {data.units}"},
+        "data": {
+            **({} if data.units == "words" else {"min_count": f"data.units {data.units}"}),
+            **({"split": "a text whose parts are given"} if path.is_dir() else {}),
+            **({} if path.is_file() else dict.fromkeys(COLUMNS, "a corpus that is no TSV file of yours")),
+        },
         "training": {
             **({} if training.schedule == "epoch" else {"decay_after": f"training.schedule {training.schedule}"}),
             **({"decay": "training.schedule cosine"} if training.schedule == "cosine" else {}),

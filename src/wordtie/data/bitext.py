@@ -98,11 +98,13 @@ class Bitext:
     """Training pairs that were left out for their length, or because a side is empty."""
     repeated: int
     """Training pairs that were left out because a sentence of theirs is in another part."""
+    columns: Mapping[str, int] = field(default_factory=dict)
+    """Of a TSV file: language to column, from 1."""
 
 
 def read_bitext(settings: BitextSettings) -> Bitext:
     """Read, split, learn subwords and encode. Raises `DataError` for pairs that cannot be used."""
-    pairs, repeated = _pairs(settings)
+    pairs, repeated, columns = _pairs(settings)
     texts = {split: _sha256(*lines) for split, lines in pairs.items()}
     sample = "\n".join(pairs["train"][1][:SAMPLE])
     kind = looks_like(sample) if settings.tokenisation == "auto" else settings.tokenisation
@@ -115,7 +117,7 @@ def read_bitext(settings: BitextSettings) -> Bitext:
     if not len(kept):
         raise DataError(f"{settings.corpus}: no training pair has at most {settings.max_length} subwords a side")
     too_long = len(splits["train"]) - len(kept)
-    return Bitext(kept, splits["valid"], splits["test"], tokenizer, kind, texts, too_long, repeated)
+    return Bitext(kept, splits["valid"], splits["test"], tokenizer, kind, texts, too_long, repeated, columns)
 
 
 def _learnt(settings: BitextSettings, source: Lines, target: Lines, kind: Kind) -> SubwordPair:
@@ -142,24 +144,28 @@ def _sha256(source: Lines, target: Lines) -> str:
     return digest.hexdigest()
 
 
-def _pairs(settings: BitextSettings) -> tuple[dict[str, tuple[Lines, Lines]], int]:
-    """The lines of each split, and how many training pairs were left out for what is in another part."""
+def _pairs(settings: BitextSettings) -> tuple[dict[str, tuple[Lines, Lines]], int, Mapping[str, int]]:
+    """The lines of each split, how many training pairs were left out for what is in another part, and the columns of a
+    TSV file."""
     name, path = settings.corpus, path_of(settings.corpus)
-    columns = (settings.source_column, settings.target_column)
+    columns: Mapping[str, int] = {
+        settings.source: settings.source_column,
+        settings.target: settings.target_column,
+    }
     if name in PARALLEL and not path.exists():
         entry, folder = PARALLEL[name], locate_parallel(name)
         if not entry.columns:
-            return {split: _files(folder, split, settings) for split in SPLITS}, 0
+            return {split: _files(folder, split, settings) for split in SPLITS}, 0, {}
         for language in (settings.source, settings.target):
             if language not in entry.columns:
                 raise DataError(f"{name}: has no language {language}: give {' or '.join(entry.columns)}")
         path = folder / entry.files[0].name
-        columns = (entry.columns[settings.source], entry.columns[settings.target])
+        columns = {language: entry.columns[language] for language in columns}
     if path.is_dir():
-        return {split: _files(path, split, settings) for split in SPLITS}, 0
+        return {split: _files(path, split, settings) for split in SPLITS}, 0, {}
     if not path.is_file():
         raise DataError(f"{name}: no such file or folder, nor a parallel corpus by name ({', '.join(PARALLEL)})")
-    return _split(_tsv(path, columns), settings, path)
+    return *_split(_tsv(path, (columns[settings.source], columns[settings.target])), settings, path), columns
 
 
 def locate_parallel(name: str) -> Path:
@@ -176,7 +182,7 @@ def locate_parallel(name: str) -> Path:
 
 def _files(folder: Path, split: str, settings: BitextSettings) -> tuple[Lines, Lines]:
     for name in NAMES[split]:
-        paths = [folder / f"{name}.{language}" for language in (settings.source, settings.target)]
+        paths = [_plain_or_gz(folder / f"{name}.{language}") for language in (settings.source, settings.target)]
         if all(path.is_file() for path in paths):
             source, target = ([line for _, line in numbered_lines(path)] for path in paths)
             if len(source) != len(target):
@@ -189,6 +195,11 @@ def _files(folder: Path, split: str, settings: BitextSettings) -> tuple[Lines, L
             return source, target
     wanted = " or ".join(f"{name}.{settings.source}" for name in NAMES[split])
     raise DataError(f"{folder}: has no {wanted} with its .{settings.target} beside it")
+
+
+def _plain_or_gz(path: Path) -> Path:
+    packed = path.with_name(f"{path.name}.gz")
+    return packed if packed.is_file() and not path.is_file() else path
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -215,18 +226,31 @@ def _tsv(path: Path, columns: tuple[int, int]) -> tuple[Lines, Lines]:
 def _split(
     lines: tuple[Lines, Lines], settings: BitextSettings, path: Path
 ) -> tuple[dict[str, tuple[Lines, Lines]], int]:
-    """By a hash of the source sentence, so that all its translations are in one part, on every machine the same."""
+    """By a hash of the source sentence, so that all its translations are in one part, on every machine the same.
+
+    Sentences that differ in case or white space alone are the same one here.
+    """
     found: dict[str, tuple[Lines, Lines]] = {split: ([], []) for split in SPLITS}
     for source, target in zip(*lines, strict=True):
-        share = int.from_bytes(hashlib.sha256(source.encode()).digest()[:6], "big") / 2**48
+        share = int.from_bytes(hashlib.sha256(_folded(source).encode()).digest()[:6], "big") / 2**48
         split = "train" if share < settings.split[0] else "valid" if share < sum(settings.split[:2]) else "test"
         found[split][0].append(source)
         found[split][1].append(target)
-    elsewhere = {*found["valid"][1], *found["test"][1]}
-    kept = [pair for pair in zip(*found["train"], strict=True) if pair[1] not in elsewhere]
+    elsewhere = {_folded(target) for split in ("valid", "test") for target in found[split][1]}
+    kept = [pair for pair in zip(*found["train"], strict=True) if _folded(pair[1]) not in elsewhere]
     repeated = len(found["train"][0]) - len(kept)
     found["train"] = ([source for source, _ in kept], [target for _, target in kept])
     for split, (left, _) in found.items():
         if not left:
             raise DataError(f"{path}: has too few pairs for a {split} part: give more, or change data.split")
     return found, repeated
+
+
+def _folded(sentence: str) -> str:
+    return " ".join(sentence.split()).casefold()
+
+
+def columns_read(data: Bitext) -> list[str]:
+    """A line on which languages the columns of a TSV file were taken for; none for other text."""
+    found = [f"column {column} is read as {language}" for language, column in data.columns.items()]
+    return [", ".join(found)] if found else []

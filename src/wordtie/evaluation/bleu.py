@@ -6,14 +6,30 @@ sacrebleu is optional: `pip install "wordtie[translate]"`.
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, cast
 
 from wordtie.errors import WordtieError
 
 RESAMPLED = 1000
 """Test sets that are drawn for an interval."""
+
+
+WITHOUT_SPACES = {"zh": "zh", "ja": "char", "ko": "char", "th": "char", "lo": "char", "km": "char", "my": "char"}
+"""Tokenizers of sacrebleu for languages whose raw text 13a does not split into words. Those of its own for Japanese and
+Korean need another package each; by character is what it recommends without them."""
+
+
+def tokenizer_of(language: str, tokenised: bool) -> str:
+    """The tokenizer of sacrebleu for a language: `none` for text that is tokenised already.
+
+    >>> tokenizer_of("de", tokenised=False), tokenizer_of("zh-TW", tokenised=False), tokenizer_of("ja", tokenised=True)
+    ('13a', 'zh', 'none')
+    """
+    return "none" if tokenised else WITHOUT_SPACES.get(re.split("[-_]", language)[0].lower(), "13a")
 
 
 @dataclass(frozen=True)
@@ -38,17 +54,17 @@ def require_sacrebleu() -> None:
 
 
 def bleu(
-    translations: Sequence[str], references: Sequence[str], tokenised: bool, lowercase: bool, interval: bool = False
+    translations: Sequence[str], references: Sequence[str], tokenizer: str, lowercase: bool, interval: bool = False
 ) -> Bleu:
     """Corpus BLEU against one reference each. Raises `WordtieError` if sacrebleu is missing.
 
-    `tokenised`: white space separates the tokens of both; otherwise they are split as sacrebleu does by default (13a).
+    `tokenizer` is one of sacrebleu's, as `tokenizer_of` chooses.
     """
     require_sacrebleu()
     from sacrebleu.metrics.bleu import BLEU
 
     # `force`: text that is tokenised already is what `none` is for
-    metric = BLEU(tokenize="none" if tokenised else "13a", lowercase=lowercase, force=True)
+    metric = BLEU(tokenize=tokenizer, lowercase=lowercase, force=True)
     found = metric.corpus_score(list(translations), [list(references)], n_bootstrap=RESAMPLED if interval else 1)
     signature = str(metric.get_signature())
     if not interval:
@@ -61,27 +77,34 @@ def bleu(
 class BleuSums:
     """BLEU from sums over sentences, for choosing among translations of each."""
 
+    tokenizer: str = "13a"
     lowercase: bool = False
-    tokenised: bool = False
 
     def statistics(self, translations: Sequence[str], references: Sequence[str]) -> list[list[int]]:
         """Of each translation; the BLEU of a text is that of their sums. Raises `WordtieError` without sacrebleu."""
-        found: list[list[int]] = self._metric()._extract_corpus_statistics(list(translations), [list(references)])
+        found: list[list[int]] = self._metric._extract_corpus_statistics(list(translations), [list(references)])
         return found
 
     def bleu(self, sums: Sequence[float]) -> float:
         """0 to 100, as sacrebleu computes it by default."""
-        return float(self._metric()._compute_score_from_stats([int(each) for each in sums]).score)
+        return float(self._metric._compute_score_from_stats([int(each) for each in sums]).score)
 
+    @cached_property
+    def signature(self) -> str:
+        """How BLEU is computed, as sacrebleu writes it, for one reference a sentence."""
+        self.bleu(self.statistics([""], [""])[0])
+        return str(self._metric.get_signature())
+
+    @cached_property
     def _metric(self) -> Any:
         require_sacrebleu()
         from sacrebleu.metrics.bleu import BLEU
 
-        return BLEU(tokenize="none" if self.tokenised else "13a", lowercase=self.lowercase, force=True)
+        return BLEU(tokenize=self.tokenizer, lowercase=self.lowercase, force=True)
 
 
 def paired_bootstrap(
-    baseline: Sequence[str], system: Sequence[str], references: Sequence[str], tokenised: bool, lowercase: bool
+    baseline: Sequence[str], system: Sequence[str], references: Sequence[str], tokenizer: str, lowercase: bool
 ) -> dict[str, float]:
     """Whether a system's BLEU differs from a baseline's: paired bootstrap resampling (Koehn 2004) by sacrebleu.
 
@@ -90,9 +113,7 @@ def paired_bootstrap(
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.significance import PairedTest
 
-    metric = BLEU(
-        tokenize="none" if tokenised else "13a", lowercase=lowercase, force=True, references=[list(references)]
-    )
+    metric = BLEU(tokenize=tokenizer, lowercase=lowercase, force=True, references=[list(references)])
     systems: list[tuple[str, Sequence[str]]] = [("baseline", list(baseline)), ("system", list(system))]
     _, scores = PairedTest(systems, {"BLEU": metric}, references=None, test_type="bs", n_samples=RESAMPLED)()
     first, second = (cast(Any, each) for each in scores["BLEU"])

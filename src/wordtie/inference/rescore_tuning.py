@@ -17,8 +17,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from wordtie.data.tokenisation import looks_like
 from wordtie.errors import require
-from wordtie.evaluation.bleu import BleuSums
+from wordtie.evaluation.bleu import BleuSums, tokenizer_of
 from wordtie.evaluation.word_errors import word_errors
 from wordtie.inference.rescore import Reading, ScoredList, Weights
 from wordtie.models.next_word import Nats
@@ -44,6 +45,8 @@ class Tuned:
     """Of the best hypotheses by the scores in the lists: percent of word errors, or BLEU."""
     after: float
     lists: int
+    signature: str | None = None
+    """How BLEU was computed, as sacrebleu writes it."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,8 @@ def tune(lists: Sequence[ScoredList], references: Sequence[str], metric: Metric,
     if after <= before:
         best, after = Weights(0.0), before
     sign = -1.0 if metric == "wer" else 1.0
-    return Tuned(best, metric, float(sign * before), float(sign * after), len(pairs))
+    signature = sums_of([text for _, text in pairs], reading).signature if metric == "bleu" else None
+    return Tuned(best, metric, float(sign * before), float(sign * after), len(pairs), signature)
 
 
 def word_error_statistics(pairs: Sequence[tuple[ScoredList, str]], reading: Reading) -> Development:
@@ -98,9 +102,14 @@ def word_error_statistics(pairs: Sequence[tuple[ScoredList, str]], reading: Read
     )
 
 
+def sums_of(references: Sequence[str], reading: Reading) -> BleuSums:
+    """The BLEU for these references: of tokenised text as it is; case is folded if it is for the model."""
+    return BleuSums(tokenizer_of("", looks_like("\n".join(references)) == "space"), lowercase=reading.case != "keep")
+
+
 def bleu_statistics(pairs: Sequence[tuple[ScoredList, str]], reading: Reading) -> Development:
-    """What sacrebleu counts of each hypothesis; case is folded if it is for the model."""
-    sums = BleuSums(lowercase=reading.case != "keep")
+    """What sacrebleu counts of each hypothesis."""
+    sums = sums_of([reference for _, reference in pairs], reading)
     statistics = [
         np.array(
             sums.statistics(

@@ -23,6 +23,8 @@ from wordtie.models.beam_search import Hypothesis, Search, translate_ids
 from wordtie.models.seq2seq import Seq2Seq
 from wordtie.runs.translation_run import build, read_translation
 
+LONGEST_LINE = 1000
+"""Units of a line that are read: ten times what a training sentence has at most, by default."""
 LINES_AT_ONCE = 512
 """Lines that are read before the first of them is translated, where they are all there."""
 
@@ -42,6 +44,8 @@ class Translated:
     """Of the line, `<eos>` last."""
     attention: tuple[tuple[float, ...], ...] | None = None
     """For each unit of the translation, how much it came from each unit of the line."""
+    not_read: int = 0
+    """Units at the end of the line that were left out, because it has more than `LONGEST_LINE`."""
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -72,7 +76,8 @@ class TranslationModel:
     def n_best(
         self, lines: Iterable[str], n: int, search: Search | None = None, replace_unknown: bool = False
     ) -> list[list[Translated]]:
-        """Up to `n` translations of each line, best first. A blank line has an empty one.
+        """Up to `n` translations of each line, best first. A blank line has an empty one. Of a line that is longer than
+        `LONGEST_LINE` units only the beginning is read.
 
         `search` is a beam of `n`, at least 5, unless given. `replace_unknown` puts the source word that had most of the
         attention in the place of `<unk>` (Jean et al. 2015), for models of whole words. Raises `SettingsError` if `n`
@@ -88,7 +93,8 @@ class TranslationModel:
             search = Search(search.beam, search.power, search.max_length, attention=True)
         lines = [line.replace("\n", " ") for line in lines]
         source = self.tokenizer.source.encode(lines)
-        found = translate_ids(self.network, source, *self.tokenizer.eos_ids, search)
+        read = [ids[:LONGEST_LINE] for ids in source]
+        found = translate_ids(self.network, read, *self.tokenizer.eos_ids, search)
         return [
             [self._translated(line, ids, each, replace_unknown) for each in hypotheses[:n]]
             for line, ids, hypotheses in zip(lines, source, found, strict=True)
@@ -103,10 +109,11 @@ class TranslationModel:
                 if piece == UNK:
                     pieces[place] = words[int(weights[place, : len(words)].argmax())]
         units = (*self.tokenizer.target.pieces(found.ids), EOS)
-        source_units = (*self.tokenizer.source.pieces(ids), EOS)
+        source_units = (*self.tokenizer.source.pieces(ids[:LONGEST_LINE]), EOS)
         attention = None if weights is None else tuple(tuple(map(float, row)) for row in weights)
         text = self.tokenizer.target.join(pieces)
-        return Translated(text, found.log_p, found.score, units, source_units, attention)
+        not_read = max(0, len(ids) - LONGEST_LINE)
+        return Translated(text, found.log_p, found.score, units, source_units, attention, not_read)
 
     def stream(
         self, batches: Iterable[Sequence[str]], n: int, search: Search, replace_unknown: bool = False

@@ -20,9 +20,9 @@ from wordtie.config import LossSettings, TranslationSettings
 from wordtie.config.keywords import translation_settings_from
 from wordtie.config.unused_settings import unused_translation_settings
 from wordtie.console import say
-from wordtie.data.bitext import Bitext, Split, read_bitext
+from wordtie.data.bitext import Bitext, Split, columns_read, read_bitext
 from wordtie.data.pair_batches import PaddedPairs, batch_order, by_length, pad_pairs
-from wordtie.evaluation.bleu import Bleu, bleu, require_sacrebleu
+from wordtie.evaluation.bleu import Bleu, bleu, require_sacrebleu, tokenizer_of
 from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.evaluation.perplexity import Score
 from wordtie.losses.build import build_loss
@@ -236,8 +236,9 @@ class Translation:
 
     def bleu(self, split: Split, beam: int, interval: bool = False) -> Bleu:
         """Of the split's translations, against its lines as they were read."""
-        tokenised, lowercase = self.data.tokenisation == "space", self.settings.data.lowercase
-        return bleu(self.translate(split.source, beam), split.target_lines, tokenised, lowercase, interval)
+        tokenizer = tokenizer_of(self.settings.data.target, self.data.tokenisation == "space")
+        lowercase = self.settings.data.lowercase
+        return bleu(self.translate(split.source, beam), split.target_lines, tokenizer, lowercase, interval)
 
 
 def as_tensors(pairs: PaddedPairs, device: torch.device) -> SentencePairs:
@@ -285,9 +286,10 @@ def train_translation(
 
 
 def notes(data: Bitext) -> list[str]:
-    """What was left out of the training pairs, and how many of them are measured on."""
+    """Which columns were read, what was left out of the training pairs, and how many of them are measured on."""
     lost = {"are too long or have an empty side": data.too_long, "have a sentence of another part": data.repeated}
     return [
+        *columns_read(data),
         *(f"{count:,} training pairs {why}, and are left out" for why, count in lost.items() if count),
         *(
             f"{count:,} of {len(part):,} {name} pairs are training pairs, too: what is measured on them is too good"

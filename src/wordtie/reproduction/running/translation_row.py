@@ -16,7 +16,7 @@ from typing import Any
 from wordtie.data.bitext import Bitext, read_bitext
 from wordtie.data.subword_overlap import overlap
 from wordtie.errors import RunFolderError
-from wordtie.evaluation.bleu import paired_bootstrap
+from wordtie.evaluation.bleu import paired_bootstrap, tokenizer_of
 from wordtie.inference.translation import load_translation
 from wordtie.reproduction.ledger import ledger
 from wordtie.reproduction.ledger.entry import about, stage_entry, texts
@@ -104,8 +104,9 @@ def paired(folder: Path, baseline: Path, data: Bitext, beam: int) -> dict[str, A
     """The paired bootstrap test of a model against the baseline, on the test sentences."""
     models = [load_translation(each) for each in (baseline, folder)]
     first, second = (model.translate(data.test.source_lines, beam) for model in models)
-    tokenised, lowercase = data.tokenisation == "space", models[0].settings.data.lowercase
-    found = paired_bootstrap(first, second, data.test.target_lines, tokenised, lowercase)
+    settings = models[0].settings.data
+    tokenizer = tokenizer_of(settings.target, data.tokenisation == "space")
+    found = paired_bootstrap(first, second, data.test.target_lines, tokenizer, settings.lowercase)
     compared = read_result(baseline)
     assert compared is not None
     return {**found, "baseline_weights_sha256": compared.weights_sha256, "code_version": versions()["code_version"]}
