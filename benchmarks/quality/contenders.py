@@ -46,11 +46,18 @@ class Contender:
             shared = ("recipe", "training", "budget", "worker")
             return digest_of([HERE / f"{name}.py" for name in (*shared, *self.files)])
         places = [Path(wordtie.__file__).parent / each for each in self.files]
-        return digest_of([file for place in places for file in (sorted(place.rglob("*.py")) or [place])])
+        found = [file for place in places for file in (sorted(place.rglob("*.py")) or [place])]
+        return digest_of([file for file in found if file.stem not in OTHER_TASKS])
 
 
 TRAINS = ("cli.py", "commands/train.py", "config", "data", "evaluation", "heads", "kernels", "losses", "models",
           "ngrams", "nn", "noise", "training")  # fmt: skip
+OTHER_TASKS = {
+    "translation", "subwords", "bitext", "subword_overlap", "pair_batches", "bleu", "seq2seq", "beam_search",
+    "conditional_gru", "attention", "attention_numba", "attention_torch", "decoder", "nbest", "nbest_files",
+    "nbest_json", "word_errors", "table", "linear", "draws", "negative_sampling", "arpa", "backoff",
+}  # fmt: skip
+"""Files in these folders that no training of a language model uses: of translation, word2vec, rescoring, export."""
 CONTENDERS: Mapping[str, Contender] = {
     "ours": Contender("`wordtie train TEXT --time`", "command", files=TRAINS),
     "kneser-ney": Contender(
