@@ -129,6 +129,8 @@ def draw(rows: Sequence[Row], path: Path = FIGURE) -> bool:
         for axes, text in zip(panels[0], texts, strict=True):
             _draw_text(axes, rows, text, times[text])
         panels[0][0].set_ylabel("test perplexity")
+        for dashes, face, what in (("o-", "black", "with the 5-gram"), ("o:", "white", "alone")):
+            panels[0][0].plot([], [], dashes, color="black", markersize=5, markerfacecolor=face, label=what)
         drawing.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
         path.parent.mkdir(parents=True, exist_ok=True)
         drawing.savefig(path, format="svg", metadata={"Date": None})
@@ -137,13 +139,14 @@ def draw(rows: Sequence[Row], path: Path = FIGURE) -> bool:
 
 
 def _draw_text(axes: Any, rows: Sequence[Row], text: str, times: Sequence[float]) -> None:
-    """A line a contender with the 5-gram, and a dashed one without."""
+    """A line a contender with the 5-gram, and a dotted one with hollow marks without."""
     for (name, contender), colour in zip(CONTENDERS.items(), COLOURS, strict=True):
         what = contender.what.replace("`", "")
-        for measured, dashes, label in (("mixed_test", "o-", what), ("test", "o:", "_")):
+        for measured, dashes, face, label in (("mixed_test", "o-", colour, what), ("test", "o:", "white", "_")):
             points = [(time, each) for time in times if (each := value(rows, name, text, time, measured))]
-            if points:
-                axes.plot(*zip(*points, strict=True), dashes, color=colour, label=label, markersize=4)
+            if points and not (name == "kneser-ney" and measured == "test"):  # the same, mixed with itself
+                axes.plot(*zip(*points, strict=True), dashes, color=colour, label=label, markersize=5,
+                          markerfacecolor=face)  # fmt: skip
     axes.set(xscale="log", yscale="log", xlabel="minutes", title=text)
     axes.set_xticks(times, [f"{time:g}" for time in times])
     axes.xaxis.minorticks_off()
