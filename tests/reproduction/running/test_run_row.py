@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import yaml
@@ -17,6 +18,7 @@ import yaml
 from tests.tiny_run import AS_IN_PAPERS
 from wordtie import cli
 from wordtie.errors import DivergedError, RunFolderError
+from wordtie.inference.loading import load
 from wordtie.reproduction.ledger.ledger import LedgerError, is_stale, read_entry
 from wordtie.reproduction.ledger.record import DIVERGED, Entry
 from wordtie.reproduction.ledger.status import states
@@ -437,3 +439,26 @@ def test_kneser_ney_is_counted(row: Row, place: Place) -> None:
     words = {word for each in sentences for word in each[1:]} | {"<unk>"}
     assert entry["parameters"] == len(words) + len(ngrams)
     assert run_row.run_row(counted, 1, place) == "already"
+
+
+def test_what_is_given_in_vain_is_the_mean_over_the_test_text(row: Row, place: Place) -> None:
+    """Word by word through `wordtie.load`; in this text all words are frequent."""
+    measured = dataclasses.replace(row, measures=("repetition", "mass"))
+    run_row.run_row(measured, 1, place)
+    found = entry_of(row, place)["measures"]
+    loaded = load(place.folder(row, 1))
+    vocabulary = loaded.tokenizer.vocabulary
+    words = (Path(str(row.changes["data.corpus"])) / "test.txt").read_text().replace("\n", " <eos> ").split()
+    ids = [int(number) for number in vocabulary.encode(words)]
+    frequent = [number for number in range(len(vocabulary)) if number not in (vocabulary.unk_id, vocabulary.eos_id)]
+    state, vain = loaded.model.initial_state(1), {"unk": [], "frequent": []}  # type: ignore[var-annotated]
+    for number in ids:
+        p_V = np.exp(loaded.model.next(state)[0])
+        state = loaded.model.advance(np.array([[number]]), state)
+        if number != vocabulary.unk_id:
+            vain["unk"].append(p_V[vocabulary.unk_id])
+        if number not in frequent[:50]:
+            vain["frequent"].append(p_V[frequent[:50]].sum())
+    for name, values in vain.items():
+        assert found["mass"][name] == pytest.approx(100 * np.mean(values), rel=1e-3)
+    assert set(found["repetition"]) == {"repeated", "repeated elsewhere", "found"}

@@ -13,7 +13,7 @@ import torch
 from wordtie.data.prepare import prepare
 from wordtie.errors import DataError, RunFolderError
 from wordtie.evaluation.sampled import evaluate_sampled
-from wordtie.evaluation.word_mass import text_mass
+from wordtie.evaluation.word_mass import TextMass, text_mass
 from wordtie.inference.loading import load
 from wordtie.models.language_model import LanguageModel
 from wordtie.noise.noisy_forward import build_noise
@@ -106,15 +106,32 @@ def repetition(folder: Path) -> dict[str, float]:
 
     `elsewhere` is where another word came, `found` how often the same one did. Nothing where the text is not here.
     """
+    found = _test_mass(folder, "repetition")
+    if found is None:
+        return {}
+    kinds = {"repeated": found.predicted, "repeated elsewhere": found.elsewhere, "found": found.found}
+    return {name: round(100 * (each.repeat or 0.0), 4) for name, each in kinds.items()}
+
+
+def mass(folder: Path) -> dict[str, float]:
+    """Mean probability of `<unk>` and of the 50 most frequent words together, before each token of the test text where
+    something else came, in % (inan-2017, section 6.4). Nothing where the text is not here.
+    """
+    found = _test_mass(folder, "the mass of frequent words")
+    if found is None:
+        return {}
+    return {name: round(100 * getattr(found.elsewhere, name), 4) for name in ("unk", "frequent")}
+
+
+def _test_mass(folder: Path, what: str) -> TextMass | None:
+    """Of the network of a run; None where the text is not here, with a line that says so."""
     settings = read_language_model(folder).settings
     try:
         data = prepare(settings.data)
     except DataError as error:
-        print(f"repetition is not measured: {error}", file=sys.stderr)
-        return {}
-    found = text_mass(load(folder, part="network").network, data.vocabulary, data.test)
-    kinds = {"repeated": found.predicted, "repeated elsewhere": found.elsewhere, "found": found.found}
-    return {name: round(100 * (each.repeat or 0.0), 4) for name, each in kinds.items()}
+        print(f"{what} is not measured: {error}", file=sys.stderr)
+        return None
+    return text_mass(load(folder, part="network").network, data.vocabulary, data.test)
 
 
 def sampling(folder: Path) -> dict[str, float]:
@@ -146,6 +163,7 @@ MEASURES: dict[str, Callable[[Path], Any]] = {
     "agreement_with_small": agreement_with_small,
     "sampling": sampling,
     "repetition": repetition,
+    "mass": mass,
 }
 """By the names that rows use; what they return goes into the ledger as it is, so it must be plain JSON."""
 
