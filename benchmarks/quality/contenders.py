@@ -54,8 +54,9 @@ TRAINS = ("cli.py", "commands/train.py", "config", "data", "evaluation", "heads"
           "ngrams", "nn", "noise", "training")  # fmt: skip
 OTHER_TASKS = {
     "translation", "subwords", "bitext", "subword_overlap", "pair_batches", "bleu", "seq2seq", "beam_search",
-    "conditional_gru", "attention", "attention_numba", "attention_torch", "decoder", "nbest", "nbest_files",
-    "nbest_json", "word_errors", "table", "linear", "draws", "negative_sampling", "arpa", "backoff",
+    "conditional_gru", "attention", "attention_numba", "attention_torch", "decoder", "best_words", "best_words_numba",
+    "nbest", "nbest_files", "nbest_json", "word_errors", "table", "linear", "draws", "negative_sampling", "arpa",
+    "backoff",
 }  # fmt: skip
 """Files in these folders that no training of a language model uses: of translation, word2vec, rescoring, export."""
 CONTENDERS: Mapping[str, Contender] = {

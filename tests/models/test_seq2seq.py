@@ -90,6 +90,20 @@ def test_the_plain_model_of_the_benchmark_is_the_same_model() -> None:
             assert plain.search(torch.tensor([*sentence, EOS]), beam, EOS, longest) == best[0].ids
 
 
+def test_a_step_of_the_fast_twin_is_the_readable_one() -> None:
+    """In both dtypes, with two states of each sentence; where gradients are asked for, the readable form serves."""
+    for dtype, tolerance in ((torch.float64, 1e-12), (torch.float32, 1e-5)):
+        model, batch = made(VARIANTS["decoder"], dtype), pairs()
+        source = model.encode(batch.source_SB, batch.source_lengths_B)
+        words, hidden = torch.tensor([3, 4, 5, 6, 7, 8]), torch.randn(6, 4, dtype=dtype)
+        wanted = model.use(False).step(words, hidden, source)
+        with torch.no_grad():
+            found = model.use(True).step(words, hidden, source)
+        for one, other in zip(found, wanted, strict=True):
+            torch.testing.assert_close(one, other, atol=tolerance, rtol=0)
+        assert model.step(words, hidden, source)[0].requires_grad
+
+
 @pytest.mark.parametrize("fused", [False, True])
 def test_padding_and_neighbours_change_no_score(fused: bool) -> None:
     model = made(VARIANTS["three_way"]).use(fused)

@@ -29,10 +29,11 @@ def _tanh(x: Any) -> Any:
 
 @compiled
 def _scores(keys: Any, query: Any, score: Any, out: Any, begin: Any, end: Any) -> None:
+    states = query.shape[0] // keys.shape[0]
     for b in range(begin, end):
-        asked = query[b]
+        asked, sentence = query[b], keys[b // states]
         for s in range(keys.shape[1]):
-            row = keys[b, s]
+            row = sentence[s]
             total = np.float32(0)
             for a in range(row.shape[0]):
                 total += score[a] * _tanh(row[a] + asked[a])
@@ -56,8 +57,8 @@ def _backward(
 
 
 def scores(keys_BSA: Tensor, query_BA: Tensor, score_A: Tensor) -> Tensor:
-    """tanh(keys + query) . score, (B, S)."""
-    out = keys_BSA.new_empty(keys_BSA.shape[:2])
+    """tanh(keys + query) . score, (B, S). Of fewer keys, each serves as many queries, which follow each other."""
+    out = keys_BSA.new_empty(len(query_BA), keys_BSA.shape[1])
     arrays = [each.detach().numpy() for each in (keys_BSA, query_BA, score_A, out)]
     in_parts(lambda begin, end: _scores(*arrays, begin, end), len(out))
     return out

@@ -9,8 +9,9 @@ from torch import Tensor
 
 
 def scores(keys_BSA: Tensor, query_BA: Tensor, score_A: Tensor) -> Tensor:
-    """tanh(keys + query) . score, (B, S)."""
-    return (keys_BSA + query_BA[:, None]).tanh_() @ score_A
+    """tanh(keys + query) . score, (B, S). Of fewer keys, each serves as many queries, which follow each other."""
+    query_BkA = query_BA.view(len(keys_BSA), -1, len(score_A))
+    return ((keys_BSA[:, None] + query_BkA[:, :, None]).tanh_() @ score_A).flatten(0, 1)
 
 
 def backward(

@@ -1,4 +1,5 @@
-"""The fast twin of the conditional GRU (`wordtie.nn.conditional_gru.ConditionalGRU.forward`): one autograd node.
+"""The fast twins of the conditional GRU (`wordtie.nn.conditional_gru.ConditionalGRU`): `forward` as one autograd node,
+and `step`, of which there is no gradient.
 
 The words of the target are known while training, so only what depends on the decoder's state is inside the loop over
 time: the recurrent products, attention, and the second update's product with the context. Every weight's gradient is
@@ -107,3 +108,25 @@ def run_decoder(decoder: ConditionalGRU, vectors_TBE: Tensor, source: Source) ->
         second.recurrent_weight, second.recurrent_bias,
     )  # fmt: skip
     return hidden_TBH, contexts_TBD
+
+
+def decoder_step(
+    decoder: ConditionalGRU, vectors_BE: Tensor, hidden_BH: Tensor, source: Source
+) -> tuple[Tensor, Tensor, Tensor]:
+    """One word: (state (B, H), context (B, D), weights (B, S)). Of a source with fewer sentences, each has as many
+    states, which follow each other. Only without gradients."""
+    first, second, attention = decoder.first, decoder.second, decoder.attention
+    linear = torch.nn.functional.linear
+    inner_BH, searching_BH, after_BH = (torch.empty_like(hidden_BH) for _ in range(3))
+    rows_BG = linear(vectors_BE, first.input_weight, first.bias)
+    recurrent_BG = linear(hidden_BH, first.recurrent_weight)
+    step_forward(rows_BG, recurrent_BG, first.recurrent_bias, inner_BH, hidden_BH, searching_BH)
+    query_BA = linear(searching_BH, attention.query_weight)
+    scores_BS = _attention_for(query_BA).scores(source.keys_BSA, query_BA, attention.score)
+    scores_BkS = scores_BS.view(len(source.keys_BSA), -1, scores_BS.shape[1])
+    weights_BkS = scores_BkS.masked_fill_(~source.present_BS[:, None], -torch.inf).softmax(2)
+    context_BD = torch.bmm(weights_BkS, source.annotations_BSD).flatten(0, 1)
+    rows_BG = linear(context_BD, second.input_weight, second.bias)
+    recurrent_BG = linear(searching_BH, second.recurrent_weight)
+    step_forward(rows_BG, recurrent_BG, second.recurrent_bias, inner_BH, searching_BH, after_BH)
+    return after_BH, context_BD, weights_BkS.flatten(0, 1)

@@ -21,11 +21,12 @@ from torch import Tensor
 
 from wordtie.data.pair_batches import by_length, pad
 from wordtie.errors import require
+from wordtie.kernels.best_words import best_words
 from wordtie.models.fp32 import in_fp32
 from wordtie.models.seq2seq import Seq2Seq
 from wordtie.nn.conditional_gru import Source
 
-ROWS = 160
+ROWS = 320
 """Translations that are extended in one step: sentences times beam."""
 POSITIONS = 256 * ROWS
 """Of the sources that these attend to, which bounds the memory that long lines take."""
@@ -109,17 +110,17 @@ class _Beams:
     """The unfinished translations of the sentences that are left, and the finished ones of all."""
 
     def __init__(self, model: Seq2Seq, source: Source, longest: list[int], eos_id: int, search: Search) -> None:
-        count, beam, device = len(longest), search.beam, model.device
+        count, device = len(longest), model.device
         self.model, self.search, self.eos_id, self.longest = model, search, eos_id, longest
         self.finished: list[list[Hypothesis]] = [[] for _ in longest]
         self.lengths = source.present_BS.sum(1).tolist()
         self.left = list(range(count))
-        """Which sentence each group of `beam` rows is of."""
+        """Which sentence each group of rows is of."""
         self.source = source
-        self.hidden = source.initial_BH.repeat_interleave(beam, 0)
-        self.log_p = torch.full((count, beam), -torch.inf, device=device)
-        self.log_p[:, 0] = 0.0
-        self.words = torch.full((count, beam, 0), eos_id, dtype=torch.int64, device=device)
+        self.hidden = source.initial_BH
+        self.log_p = source.initial_BH.new_zeros(count, 1)
+        """Of the unfinished translations: one of each sentence, without words; after a step, the `beam` best."""
+        self.words = torch.full((count, 1, 0), eos_id, dtype=torch.int64, device=device)
         self.weights: list[Tensor] = []
         self.scores = self.hidden.new_empty(0, model.words)
 
@@ -134,24 +135,24 @@ class _Beams:
 
     def extend(self, last: Tensor) -> None:
         """One more word for each translation."""
-        count, beam = self.log_p.shape
+        (count, going), beam = self.log_p.shape, self.search.beam
         query_BE, weights_BS, hidden = self.model.step(last, self.hidden, self.source)
         length = self.words.shape[2] + 1
-        ends_B = torch.tensor([length >= self.longest[number] for number in self.left]).repeat_interleave(beam)
+        ends_B = torch.tensor([length >= self.longest[number] for number in self.left]).repeat_interleave(going)
         extended_BK, chosen_BK = self.extensions(query_BE, ends_B.to(query_BE.device))
-        total_nkK = extended_BK.view(count, beam, -1) + self.log_p[:, :, None]
+        total_nkK = extended_BK.view(count, going, -1) + self.log_p[:, :, None]
         best, index = total_nkK.flatten(1).topk(min(2 * beam, total_nkK[0].numel()), dim=1)
         parents, chosen = index // extended_BK.shape[1], chosen_BK.view(count, -1).gather(1, index)
-        attended = [*self.weights, weights_BS.view(count, beam, -1)] if self.search.attention else []
+        attended = [*self.weights, weights_BS.view(count, going, -1)] if self.search.attention else []
         self.finish(best, parents, chosen, attended)
         best = best.masked_fill(chosen == self.eos_id, -torch.inf)
-        self.log_p, kept = best.topk(beam, dim=1)
+        self.log_p, kept = best.topk(min(beam, best.shape[1]), dim=1)
         parents, chosen = parents.gather(1, kept), chosen.gather(1, kept)
-        rows = (torch.arange(count, device=parents.device)[:, None] * beam + parents).flatten()
+        rows = (torch.arange(count, device=parents.device)[:, None] * going + parents).flatten()
         self.hidden = hidden[rows]
         before = self.words.gather(1, parents[:, :, None].expand(-1, -1, length - 1))
         self.words = torch.cat([before, chosen[:, :, None]], 2)
-        self.weights = [each.flatten(0, 1)[rows].view(count, beam, -1) for each in attended]
+        self.weights = [each.flatten(0, 1)[rows].view(count, kept.shape[1], -1) for each in attended]
 
     def extensions(self, query_BE: Tensor, ends_B: Tensor) -> tuple[Tensor, Tensor]:
         """(log p, words) of the best next words of each translation, (B, 2 k): no more of them are among the 2 k best
@@ -161,16 +162,14 @@ class _Beams:
         """
         if len(query_BE) > len(self.scores):
             self.scores = query_BE.new_empty(len(query_BE), self.model.words)
+        bias_V = self.model.head.bias
         logits_BV = torch.mm(query_BE, self.model.output_matrix.T, out=self.scores[: len(query_BE)])
-        if self.model.head.bias is not None:
-            logits_BV += self.model.head.bias
-        extended_BK, chosen_BK = logits_BV.topk(min(2 * self.search.beam, self.model.words), dim=1)
-        highest_B1 = extended_BK[:, :1].clone()
+        eos_B = logits_BV[:, self.eos_id] + (0 if bias_V is None else bias_V[self.eos_id])
+        extended_BK, chosen_BK, normaliser_B1 = best_words(logits_BV, bias_V, 2 * self.search.beam)
         if ends_B.any():
             extended_BK[ends_B] = -torch.inf
-            extended_BK[ends_B, 0], chosen_BK[ends_B, 0] = logits_BV[ends_B, self.eos_id], self.eos_id
-        normaliser_B1 = logits_BV.sub_(highest_B1).exp_().sum(1, keepdim=True).log_() + highest_B1
-        return extended_BK - normaliser_B1, chosen_BK
+            extended_BK[ends_B, 0], chosen_BK[ends_B, 0] = (eos_B - normaliser_B1[:, 0])[ends_B], self.eos_id
+        return extended_BK, chosen_BK
 
     def finish(self, best: Tensor, parents: Tensor, chosen: Tensor, attended: Sequence[Tensor]) -> None:
         """Keep the translations that end with this step."""
@@ -192,12 +191,12 @@ class _Beams:
 
     def drop_done(self) -> None:
         """Go on with the sentences that are not done."""
-        beam, alive = self.search.beam, self.log_p.isfinite().any(1).tolist()
+        beam, (_, each), alive = self.search.beam, self.log_p.shape, self.log_p.isfinite().any(1).tolist()
         going = [group for group, number in enumerate(self.left) if alive[group] and len(self.finished[number]) < beam]
         if len(going) == len(self.left):
             return
         groups = torch.tensor(going, dtype=torch.int64, device=self.hidden.device)
-        rows = (groups[:, None] * beam + torch.arange(beam, device=groups.device)).flatten()
+        rows = (groups[:, None] * each + torch.arange(each, device=groups.device)).flatten()
         self.left = [self.left[group] for group in going]
         self.source, self.hidden = self.source.select(groups), self.hidden[rows]
         self.log_p, self.words = self.log_p[groups], self.words[groups]

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from wordtie.config.translation import Seq2SeqSettings
 from wordtie.heads.build import build_head
-from wordtie.kernels.decoder import run_decoder
+from wordtie.kernels.decoder import decoder_step, run_decoder
 from wordtie.kernels.gru import run_gru
 from wordtie.losses.loss import Scoring
 from wordtie.models.trainable import TrainableModel
@@ -165,5 +165,8 @@ class Seq2Seq(TrainableModel):
         Of a source with fewer sentences, each has as many states as there are rows for it.
         """
         vectors_BE = self.embedding(words_B)
-        hidden_BH, context_BD, weights_BS = self.decoder.step(vectors_BE, hidden_BH, source)
+        if self.fused and not torch.is_grad_enabled():
+            hidden_BH, context_BD, weights_BS = decoder_step(self.decoder, vectors_BE, hidden_BH, source)
+        else:
+            hidden_BH, context_BD, weights_BS = self.decoder.step(vectors_BE, hidden_BH, source)
         return self.query(hidden_BH, context_BD, vectors_BE), weights_BS, hidden_BH
