@@ -87,7 +87,7 @@ def test_long_lines_are_translated_by_themselves(model: Seq2Seq, monkeypatch: py
     expected = translate_ids(model, SOURCES, EOS, EOS, Search(2))
     monkeypatch.setattr(beam_search, "POSITIONS", 12)
     found = translate_ids(model, SOURCES, EOS, EOS, Search(2))
-    assert together == [(6, 3), (6, 1), (4, 2)]
+    assert together == [(6, 3), (6, 1), (4, 1), (2, 1)]
     assert [[each.ids for each in some] for some in found] == [[each.ids for each in some] for some in expected]
 
 
@@ -120,6 +120,34 @@ def test_what_else_is_in_the_batch_changes_nothing(model: Seq2Seq) -> None:
     for one, two, three in zip(together, backwards, alone, strict=True):
         assert [each.ids for each in one] == [each.ids for each in two] == [each.ids for each in three]
         for a, b in zip(one, three, strict=True):
+            assert a.log_p == pytest.approx(b.log_p)
+            if a.attention_TS is not None and b.attention_TS is not None:
+                np.testing.assert_allclose(a.attention_TS, b.attention_TS, atol=1e-6)
+
+
+@pytest.mark.parametrize("rows", [4, 8, 12])
+def test_sentences_that_take_the_place_of_others_change_nothing(
+    model: Seq2Seq, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sentences of many lengths, which begin while others are in the middle of theirs."""
+    draw = np.random.default_rng(1)
+    sentences = [draw.choice([0, 2, 3], size=draw.integers(0, 9)).tolist() for _ in range(23)]
+    search, steps = Search(beam=2, attention=True), []
+    together = translate_ids(model, sentences, EOS, EOS, search)
+    step = Seq2Seq.step
+
+    def counted(self: Seq2Seq, words: torch.Tensor, hidden: torch.Tensor, source: Source) -> object:
+        steps.append(len(words))
+        return step(self, words, hidden, source)
+
+    monkeypatch.setattr(Seq2Seq, "step", counted)
+    monkeypatch.setattr(beam_search, "ROWS", rows)
+    found = translate_ids(model, sentences, EOS, EOS, search)
+    assert max(steps) <= rows
+    assert len(set(steps)) > 1
+    for one, other in zip(together, found, strict=True):
+        assert [each.ids for each in one] == [each.ids for each in other]
+        for a, b in zip(one, other, strict=True):
             assert a.log_p == pytest.approx(b.log_p)
             if a.attention_TS is not None and b.attention_TS is not None:
                 np.testing.assert_allclose(a.attention_TS, b.attention_TS, atol=1e-6)

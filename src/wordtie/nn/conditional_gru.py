@@ -37,10 +37,28 @@ class Source:
     initial_BH: Tensor
     """The decoder's first state."""
 
+    @property
+    def positions(self) -> int:
+        """S"""
+        return self.present_BS.shape[1]
+
     def select(self, sentences: Tensor) -> Source:
-        """These sentences, in this order; one may be taken several times."""
-        parts = (self.annotations_BSD, self.keys_BSA, self.present_BS, self.initial_BH)
-        return Source(*(part[sentences] for part in parts))
+        """These sentences, in this order; one may be taken several times. S is that of the longest."""
+        present_BS = self.present_BS[sentences]
+        most = int(present_BS.sum(1).max()) if len(present_BS) else 0
+        annotations_BSD, keys_BSA = (part[sentences, :most] for part in (self.annotations_BSD, self.keys_BSA))
+        return Source(annotations_BSD, keys_BSA, present_BS[:, :most], self.initial_BH[sentences])
+
+    def beside(self, other: Source) -> Source:
+        """The sentences of both; S is that of the longest."""
+        parts = []
+        for one, two in zip(vars(self).values(), vars(other).values(), strict=True):
+            most, padded = max(one.shape[1], two.shape[1]), [one, two]
+            if one is not self.initial_BH:
+                sides = (0, 0) * (one.dim() - 2)
+                padded = [nn.functional.pad(each, (*sides, 0, most - each.shape[1])) for each in padded]
+            parts.append(torch.cat(padded))
+        return Source(*parts)
 
 
 class ConditionalGRU(nn.Module):
