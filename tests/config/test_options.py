@@ -286,7 +286,7 @@ def test_the_help_of_train_fits_a_screen(capsys: Capture, monkeypatch: pytest.Mo
     assert lines.index("examples:") < lines.index("options:")
     common = lines[next(at for at, line in enumerate(lines) if line.startswith("common settings")) + 1 :]
     assert len(common) == 15
-    assert "  --hidden 200            H: units per layer." in common
+    assert "  --hidden 320               H: units per layer." in common
 
 
 def test_all_help_has_every_setting_with_type_default_choices_and_meaning(
@@ -304,8 +304,10 @@ def test_all_help_has_every_setting_with_type_default_choices_and_meaning(
             assert meaning.startswith("      ")
             assert meaning.endswith(".")
             assert len(meaning) <= 100
-    assert "  --optimiser sgd|adam|rmsprop|adadelta  [sgd]  (also --optim, --optimizer)" in lines
-    assert "  --embedding INT|none  [none]  (also --dim, --embedding-dim, --embedding-size, --emsize)" in lines
+    assert "  --optimiser sgd|adam|rmsprop|adadelta  [adam; recipes sgd]  (also --optim, --optimizer)" in lines
+    dims = "(also --dim, --embedding-dim, --embedding-size, --emsize)"
+    assert f"  --embedding INT|none  [160; recipes none]  {dims}" in lines
+    assert any(line.startswith("  --epochs INT  [50]") for line in lines)
     assert "  --split A,B,C  [0.9,0.05,0.05]" in lines
 
 

@@ -144,6 +144,9 @@ def test_the_command_plans_trains_and_resumes_the_same_plan(
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert result["stopped"] == "finished"
     assert result["mixture"]["valid_perplexity"] <= min(result["valid_perplexity"], result["ngram"]["valid_perplexity"])
+    capsys.readouterr()
+    assert cli.main(["train", str(text), "--out", "run", "--resume", "--epochs", "100"]) == 2
+    assert "--epochs changes nothing here: run was planned for" in capsys.readouterr().err
 
 
 def test_print_config_prints_the_whole_plan(

@@ -34,7 +34,7 @@ examples:
 
 CORPUS is a name from `wordtie corpora`, a folder with train.txt, valid.txt and test.txt, or one
 text file. The run folder that comes out is the model: `wordtie evaluate` and the others open it.
-Settings that are not given have the values that --print-config prints, not the papers' [defaults]."""
+--time chooses sizes, dropout and epochs. Recipes have the papers' defaults: see --help-all."""
 
 USAGE = "[CORPUS] [--time 10m] [--SETTING VALUE ...] [--out RUN]"
 NGRAM_ORDER = 5
@@ -74,7 +74,7 @@ TAKEN_AS = {
 def main(argv: list[str]) -> None:
     """Parse, plan, train, and print what came out."""
     started = time.monotonic()
-    parser = SettingsParser("train", HELP, USAGE, SECTIONS, COMMON, {"word2vec": Word2VecSettings})
+    parser = SettingsParser("train", HELP, USAGE, SECTIONS, COMMON, {"word2vec": Word2VecSettings}, RECOMMENDED)
     parser.add_argument("--time", metavar="TIME", help="Plan for this long, all included: 80s, 10m, 1h30m.")
     parser.add_argument("--like", metavar="ROW", help="Take the settings of a paper's row, without n-grams.")
     parser.add_argument("--ngram", metavar="ORDER", help="Mix in an n-gram model of this order (5), or none.")
@@ -124,6 +124,11 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     if not parsed.print_config:
         parser.require_text()
     if parsed.resume and (recorded := planned_before(folder_of(parsed, given))):
+        if recorded["training.tokens"] is not None and "training.epochs" in parser.given:
+            raise UsageError(
+                f"--epochs changes nothing here: {folder_of(parsed, given)} was planned for "
+                f"{recorded['training.tokens']:,} tokens; train a new run with a longer --time"
+            )
         return parser.with_place(Settings, **parser.made({**recorded, **kept})), ngram
     if not parsed.time:
         return given, ngram

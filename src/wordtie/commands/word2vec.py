@@ -14,7 +14,7 @@ HELP = """\
 Train word vectors: skip-gram or CBOW, untied, tied, or tied with a linear map.
 
 examples:
-  wordtie word2vec                                   skip-gram of the default text
+  wordtie word2vec sotu                              skip-gram of the State of the Union addresses
   wordtie word2vec imdb --vector-size 300 --lowercase
   wordtie word2vec novel.txt --algorithm cbow --head tied_linear
   wordtie word2vec ptb --workers 1                   bit-identical vectors every time

@@ -10,7 +10,7 @@ import dataclasses
 import re
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -62,38 +62,46 @@ def type_of(hint: Any) -> str:
 def default_of(kind: type, setting: str) -> str:
     """The default as an option takes it."""
     (default,) = (field.default for field in dataclasses.fields(kind) if field.name == setting)
-    if isinstance(default, bool) or default is None:
-        return str(default).lower()
-    return ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
+    return as_option(default)
 
 
-def common_settings(names: Names, common: Sequence[str]) -> str:
-    """A line for each of the settings that matter most, with its default."""
-    given = {full: f"{option(names.short(full))} {default_of(names.kind(full), last(full))}" for full in common}
+def as_option(value: Any) -> str:
+    """A value as an option takes it."""
+    if isinstance(value, bool) or value is None:
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def common_settings(names: Names, common: Sequence[str], taken: Mapping[str, Any]) -> str:
+    """A line for each of the settings that matter most, with what the command takes if nobody sets it: the value of
+    `taken`, or the default."""
+    given = {full: f"{option(names.short(full))} {_value(names, full, taken)}" for full in common}
     width = max(map(len, given.values()))
     lines = [f"  {start:{width}}  {meaning(names.kind(full), last(full))}" for full, start in given.items()]
     return "\n".join(["common settings and their defaults (--help-all lists the others):", *lines])
 
 
-def all_settings(names: Names) -> str:
-    """Every setting by section: option, type or choices, default, other names, and its meaning in one line."""
+def all_settings(names: Names, taken: Mapping[str, Any]) -> str:
+    """Every setting by section: option, type or choices, default, other names, and its meaning in one line.
+
+    Where the command takes another value than the default, which holds in recipes, both are there.
+    """
     blocks = []
     for section, kind in names.sections.items():
         lines = [f"{section} settings:"]
         for field in dataclasses.fields(kind):
             full = f"{section}.{field.name}"
-            lines += [f"  {_heading(names, full)}", f"      {meaning(kind, field.name)}"]
+            lines += [f"  {_heading(names, full, taken)}", f"      {meaning(kind, field.name)}"]
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
 
 
-def one_setting(names: Names, full: str) -> str:
+def one_setting(names: Names, full: str, taken: Mapping[str, Any]) -> str:
     """All that is to be said of one setting."""
     text = meanings(names.kind(full))[last(full)]
     indented = textwrap.fill(text, WIDTH, initial_indent="    ", subsequent_indent="    ")
-    return (
-        f"{_heading(names, full)}\n\n{indented}\n\nIn a recipe: {last(full)}, in the section {full.partition('.')[0]}."
-    )
+    recipe = f"In a recipe: {last(full)}, in the section {full.partition('.')[0]}."
+    return f"{_heading(names, full, taken)}\n\n{indented}\n\n{recipe}"
 
 
 def last(full: str) -> str:
@@ -101,9 +109,15 @@ def last(full: str) -> str:
     return full.partition(".")[2]
 
 
-def _heading(names: Names, full: str) -> str:
+def _value(names: Names, full: str, taken: Mapping[str, Any]) -> str:
+    return as_option(taken[full]) if full in taken else default_of(names.kind(full), last(full))
+
+
+def _heading(names: Names, full: str, taken: Mapping[str, Any]) -> str:
     kind, setting = names.kind(full), last(full)
     also = [option(alias) for alias, fulls in ALIASES.items() if full in fulls]
     also += [option(name) for name, switches in SWITCHES.items() if full in (switch[0] for switch in switches)]
     other = f"  (also {', '.join(also)})" if also else ""
-    return f"{option(names.short(full))} {type_of(hints_of(kind)[setting])}  [{default_of(kind, setting)}]{other}"
+    value, default = _value(names, full, taken), default_of(kind, setting)
+    both = value if value == default else f"{value}; recipes {default}"
+    return f"{option(names.short(full))} {type_of(hints_of(kind)[setting])}  [{both}]{other}"

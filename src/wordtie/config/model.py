@@ -28,7 +28,7 @@ class ModelSettings:
     """The language model: word matrix, recurrent core, head."""
 
     head: Literal["untied", "tied", "tied_linear"] = "tied"
-    """Output matrix: `tied`, `tied_linear` (through a linear map) or `untied`. `tied` is the word matrix itself (RE of
+    """Output matrix: `tied`, `tied_linear` (by a linear map) or `untied`. `tied` is the word matrix itself (RE of
     inan-2017, WT of press-wolf-2017). `tied_linear` frees `hidden` and `embedding` from each other (gulordava-2018;
     with a penalty it is WT + PR of press-wolf-2017). `untied` has a second matrix."""
     core: Literal["lstm", "gru", "rnn", "rhn"] = "lstm"
@@ -66,7 +66,7 @@ class ModelSettings:
     """Share of layer 1's input vectors that is dropped. Masks live as long as `dropout` says. Small tied models learn
     faster without it at first, and end better with it."""
     hidden_dropout: float = 0.3
-    """Share of each layer's h that is dropped, for the next step, layer or head."""
+    """Share of each layer's h that is dropped for next step, layer or head."""
     recurrent_dropout: float | None = None
     """Share of h that is dropped for the next step (`gal`). None: the same as `hidden_dropout`."""
     between_dropout: float | None = None

@@ -24,7 +24,8 @@ from wordtie.errors import SettingsError, UsageError
 class SettingsParser(Parser):
     """A command's own options, and one for every setting of the sections that it uses.
 
-    `others` are sections that a recipe may have and the command ignores; `common` are the settings that `--help` shows.
+    `others` are sections that a recipe may have and the command ignores; `common` are the settings that `--help` shows;
+    `taken` has what the command takes in place of a default, where there is no recipe: the help says so.
     """
 
     def __init__(
@@ -35,11 +36,13 @@ class SettingsParser(Parser):
         sections: Mapping[str, type],
         common: Sequence[str] = (),
         others: Mapping[str, type] | None = None,
+        taken: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(command, help_text, usage=f"wordtie {command} {usage}", add_help=False)
         self.sections = dict(sections)
         self.all_sections = {**sections, **SECTIONS, **(others or {})}
         self.names = Names(self.sections, option, "option")
+        self.taken = taken or {}
         self.common = [self.names.find(name) for name in common]
         self.given: dict[str, Given] = {}
         self.has_recipe = False
@@ -50,7 +53,7 @@ class SettingsParser(Parser):
 
     def format_help(self) -> str:
         """The short help: examples, the command's own options, the most used settings."""
-        return "\n".join([super().format_help(), common_settings(self.names, self.common), ""])
+        return "\n".join([super().format_help(), common_settings(self.names, self.common, self.taken), ""])
 
     def parse_args(self, args: Sequence[str]) -> argparse.Namespace:  # type: ignore[override]
         """Take out the settings, which `made` makes objects of, and let `argparse` parse the rest."""
@@ -150,9 +153,9 @@ class _Help(argparse.Action):
     ) -> None:
         assert isinstance(parser, SettingsParser)
         if typed == "--help-all":
-            print(f"{super(SettingsParser, parser).format_help()}\n{all_settings(parser.names)}")
+            print(f"{super(SettingsParser, parser).format_help()}\n{all_settings(parser.names, parser.taken)}")
         elif isinstance(values, str):
-            print(one_setting(parser.names, parser.names.find(values.replace("-", "_"))))
+            print(one_setting(parser.names, parser.names.find(values.replace("-", "_")), parser.taken))
         else:
             print(parser.format_help(), end="")
         parser.exit()
