@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 
+import wordtie
 from benchmarks import quality_in_minutes
 from benchmarks.quality import page, rows, training
 from benchmarks.quality.awd_lstm import AwdLstm, locked
@@ -24,10 +25,11 @@ from benchmarks.quality.gpt import Gpt, sliding
 from benchmarks.quality.recipe import Ids, Recipe
 from benchmarks.quality.texts import GOAL_TEXTS, TEXTS
 from benchmarks.quality.training import Training
-from benchmarks.quality.turn import Turn, figures, take
+from benchmarks.quality.turn import Turn, figures, mixture_figures, take
 from benchmarks.quality.word_language_model import WordLanguageModel
 from tests.tiny_run import write_text
 from wordtie.config import DataSettings
+from wordtie.data.prepare import prepare
 from wordtie.errors import DataError
 from wordtie.ngrams.unigram import Unigram
 
@@ -215,6 +217,17 @@ def test_a_turn_is_measured_and_not_repeated(contender: str, own_folder: Path) -
     written = path.stat().st_mtime_ns
     quality_in_minutes.measure(iter([turn]), path)
     assert path.stat().st_mtime_ns == written
+
+
+def test_the_mixture_is_measured_on_all_tokens(own_folder: Path) -> None:
+    """Of a training that measured a part of the text: `wordtie evaluate` reads all, and so does the benchmark."""
+    settings = DataSettings(corpus=str(write_text(own_folder / "text")))
+    wordtie.train(settings.corpus, own_folder / "run", ngram=2, hidden=8, epochs=1, measured_tokens=50)
+    found = mixture_figures(prepare(settings), own_folder / "run")
+    measured = json.loads((own_folder / "run" / "result.json").read_text())["mixture"]
+    whole = wordtie.load(own_folder / "run").evaluate(own_folder / "text" / "test.txt")
+    assert found["own_mixture_test"] == pytest.approx(whole.perplexity, rel=1e-4)
+    assert found["own_mixture_test"] != pytest.approx(measured["test_perplexity"], rel=1e-3)
 
 
 def test_a_torn_line_is_no_row(tmp_path: Path) -> None:

@@ -90,6 +90,8 @@ def take(turn: Turn) -> Row:
             torch.set_num_threads(turn.threads)
             scores = recipe_scores(turn, data, folder) if kind == "recipe" else command_scores(data, folder / "run")
             told |= _trained(folder, kind)
+            if "own_mixture_test" in told:
+                told |= mixture_figures(data, folder / "run")
     loads = {"load_before": load_before, "load_after": os.getloadavg()[0]}
     return {**turn.key(), **told, **figures(scores, ngram_scores(turn)), **loads, **describe(), "threads": turn.threads}
 
@@ -226,6 +228,17 @@ def recipe_scores(turn: Turn, data: PreparedData, folder: Path) -> Scores:
     recipe = job.recipe(len(data.vocabulary), data.vocabulary.eos_id)
     recipe.model.load_state_dict(torch.load(folder / worker.MODEL, weights_only=True))
     return {split: recipe.log_p(getattr(data, split)).numpy() for split in SPLITS}
+
+
+def mixture_figures(data: PreparedData, run: Path) -> Row:
+    """Perplexities of a run as it opens, with n-grams and recent words: of all tokens, where the training measures only
+    as many as it has time for."""
+    model = load(run).model
+    found: Row = {}
+    for split in SPLITS:
+        log_p_N = log_probabilities([model], [getattr(data, split)])[0][:, 0]
+        found[f"own_mixture_{split}"] = _perplexity(-float(log_p_N.sum()), len(log_p_N))
+    return found
 
 
 def command_scores(data: PreparedData, run: Path) -> Scores:
