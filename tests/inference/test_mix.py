@@ -124,6 +124,18 @@ def test_seeds_are_mixed(folder: Path) -> None:
     assert result.valid_perplexity == pytest.approx(result.part_perplexities[0])
 
 
+def test_of_a_run_with_ngrams_the_network_alone_is_mixed_and_a_note_says_so(folder: Path, capsys: Capture) -> None:
+    corpus, small = str(folder / "mine"), ["--hidden", "8", "--epochs", "1", "--streams", "4"]
+    assert cli.main(["train", corpus, *small, "--ngram", "2", "--out", "both"]) == 0
+    capsys.readouterr()
+    assert cli.main(["mix", "both", str(folder / "network"), "--out", "mixed"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err.count("its network alone is mixed") == 1
+    assert "note: both: its network alone is mixed" in printed.err
+    alone = wordtie.load("both", part="network").evaluate(folder / "mine" / "valid.txt").perplexity
+    assert f"perplexity {alone:.2f}" in printed.out.splitlines()[0]
+
+
 def test_what_cannot_be_mixed(folder: Path) -> None:
     ngram = folder / "ngram"
     with pytest.raises(SettingsError, match="at least two"):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from wordtie.commands._shared import Parser, print_json
+from wordtie.console import say
 
 HELP = """\
 Mix trained models into one.
 
 Their probabilities are added with weights that are fitted on validation text. The models share one vocabulary: a
 network and n-grams of one corpus, or networks of several seeds. On the validation text the mixture is never worse than
-its parts. It also expects words of the last sentences again, if they return in that text. `wordtie evaluate`,
-`surprisal`, `predict` and `generate` open the run folder, which holds copies of the models.
+its parts. It also expects words of the last sentences again, if they return in that text. Every command that opens a
+language model opens the run folder, which holds copies of the models.
 
 examples:
   wordtie mix runs/ptb runs/ptb-ngram --out runs/ptb-mixed
@@ -35,6 +36,10 @@ def main(argv: list[str]) -> None:
 
     mode: Mode = "overwrite" if arguments.overwrite else "new"
     result = mix(arguments.runs, arguments.out, arguments.text, mode, recent_words=not arguments.no_recent_words)
+    say(
+        f"{run}: its network alone is mixed, without the n-grams that training mixed in: name an n-gram model, too"
+        for run in result.networks_alone
+    )
     if arguments.json:
         print_json(result.as_json())
         return

@@ -18,8 +18,7 @@ examples:
   wordtie ngram novel.txt --order 3 --out runs/novel-3-gram
   wordtie ngram novel.txt --minimum-counts 1 1 2     drop n-grams of three or more words seen once
 
-CORPUS is what `wordtie train` takes. `wordtie evaluate`, `surprisal`, `predict` and `generate` open the
-run folder."""
+CORPUS is what `wordtie train` takes. Every command that opens a language model opens the run folder."""
 
 USAGE = "[CORPUS] [--SETTING VALUE ...] [--config RECIPE] [--order 5] [--out RUN] [--overwrite]"
 COMMON = ("tokenisation", "lowercase", "sentences", "vocabulary_size", "min_count", "vocabulary_from", "data.split")

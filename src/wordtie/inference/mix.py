@@ -19,9 +19,11 @@ from wordtie.models.mixture import best_mixture, log_p_of_tokens, log_probabilit
 from wordtie.models.next_word import Nats
 from wordtie.models.recent_words import best_adaptive_mixture, recent_words_of
 from wordtie.runs import layout, run_folder
+from wordtie.runs.layout import MIXTURE_FOLDER
 from wordtie.runs.mixture_run import MIXED, write_mixture
 from wordtie.runs.ready import run_path
 from wordtie.runs.result import RunResult
+from wordtie.runs.run_folder import is_mixture_of
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class MixtureResult(RunResult):
     part_perplexities: Sequence[float]
     without_recent_perplexity: float | None = None
     """What the mixture would have without recent words, if it has any."""
+    networks_alone: Sequence[str] = ()
+    """Those of the run folders that have n-grams mixed in, which are left out here."""
 
 
 def mix(
@@ -49,7 +53,8 @@ def mix(
     """Write a run folder that mixes the models of these; it holds copies of them.
 
     The weights are fitted on `text`, or else on the validation text of the first run's corpus. With `recent_words`, the
-    mixture also expects the last words again, if they return in that text. Raises `RunFolderError` for models of
+    mixture also expects the last words again, if they return in that text. Of a run that has n-grams mixed in, the
+    network alone is taken. Raises `RunFolderError` for models of
     different words, for a mixture or an ARPA file among them, and if a run is there already and `mode` is not
     `overwrite`; `DataError` for a text that cannot be used.
     """
@@ -85,6 +90,7 @@ def mix(
             valid_perplexity=_perplexity(log_p_N),
             part_perplexities=[_perplexity(of_part_N) for of_part_N in log_p_NP.T],
             without_recent_perplexity=_perplexity(log_m_N) if recent_words_of(mixture) else None,
+            networks_alone=[str(each) for each in folders if is_mixture_of(each / MIXTURE_FOLDER, each)],
         )
         result.save()
     return result
