@@ -40,7 +40,7 @@ def one_thread_for_numpy() -> None:
 
 def add_export(parser: Parser, out: str = "the file to write") -> None:
     """What every form of `wordtie export` is given."""
-    parser.add_argument("run", metavar="RUN", help="the run folder of a trained model")
+    parser.add_argument("run", metavar="RUN", help="a trained model: a run folder, or `en`")
     parser.add_argument("out", metavar="OUT", help=out)
     parser.add_argument("--overwrite", action="store_true", help="replace an earlier export")
     parser.add_argument("--json", action="store_true", help="print a JSON object")

@@ -74,7 +74,7 @@ def main(argv: list[str]) -> None:
 def parse(argv: list[str]) -> argparse.Namespace:
     """The command line. Raises `UsageError`."""
     parser = Parser("compare", HELP)
-    parser.add_argument("runs", metavar="RUN", nargs="+", help="run folders of trained models")
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="trained models: run folders, ARPA files, or `en`")
     parser.add_argument("--phrase", action="append", default=[], help="the words so far; may be repeated")
     parser.add_argument("--phrases", metavar="FILE", help="a file of phrases")
     parser.add_argument("--text", metavar="FILE", help="a text: average the masses over it")

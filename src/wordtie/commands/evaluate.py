@@ -56,8 +56,8 @@ examples:
 def main(argv: list[str]) -> None:
     """Print the perplexity, its counts and its policies; of several runs, a table."""
     parser = Parser("evaluate", HELP)
-    parser.add_argument("runs", metavar="RUN [RUN2 ...] [FILE]", nargs="+", help="run folders, then a UTF-8 text, "
-                        "plain or .gz (-: stdin)")  # fmt: skip
+    parser.add_argument("runs", metavar="RUN [RUN2 ...] [FILE]", nargs="+", help="run folders, ARPA files or `en`, "
+                        "then a UTF-8 text, plain or .gz (-: stdin)")  # fmt: skip
     parser.add_argument("--split", choices=["valid", "test"], help="without FILE: which text (test)")
     parser.add_argument("--hits", metavar="K,...", type=numbers, default=(), help="for example 1,3,10")
     parser.add_argument("--keystrokes", metavar="K", type=whole_number, help="suggestions at a time, usually 3")

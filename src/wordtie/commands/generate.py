@@ -19,7 +19,7 @@ examples:
 def main(argv: list[str]) -> None:
     """Print what the model writes."""
     parser = Parser("generate", HELP)
-    parser.add_argument("run", metavar="RUN", help="the run folder of a trained model")
+    parser.add_argument("run", metavar="RUN", help="a trained model: a run folder, an ARPA file, or `en`")
     parser.add_argument("--prompt", default="", help="the words to go on from (none: a sentence's start)")
     parser.add_argument("--words", type=whole_number, default=50, help="how many to write (50)")
     parser.add_argument("--temperature", type=_temperature, default=1.0, help="below 1 plays safe, above 1 dares (1.0)")

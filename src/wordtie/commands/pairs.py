@@ -35,7 +35,7 @@ AVERAGED = ("accuracy", "accuracy_without_oov")
 def main(argv: list[str]) -> None:
     """Score the pairs, and print accuracies."""
     parser = Parser("pairs", HELP, usage="wordtie pairs RUN [RUN ... --mean] FILE ... [OPTION ...]")
-    parser.add_argument("run", metavar="RUN", help="the run folder of a trained model")
+    parser.add_argument("run", metavar="RUN", help="a trained model: a run folder, an ARPA file, or `en`")
     parser.add_argument("files", metavar="FILE", nargs="+", help="tables of pairs (-: stdin)")
     parser.add_argument("--good", metavar="COLUMN", default="sentence_good", help="the good sentences (sentence_good)")
     parser.add_argument("--bad", metavar="COLUMN", default="sentence_bad", help="the bad sentences (sentence_bad)")

@@ -75,7 +75,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     """The command line. Raises `UsageError`."""
     parser = Parser("predict", HELP)
     add = parser.add_argument
-    add("run", metavar="RUN", help="the run folder of a trained model")
+    add("run", metavar="RUN", help="a trained model: a run folder, an ARPA file, or `en`")
     required = "*" if {"--interactive", "--jsonl"} & set(argv) else "+"  # with `*`, none could follow an option
     add("phrase", metavar="PHRASE", nargs=required, help="the words so far, together one phrase (-: stdin)")
     add("--top", type=whole_number, default=10, help="how many words (10)")

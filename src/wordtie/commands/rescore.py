@@ -36,7 +36,7 @@ FEW = 100
 def main(argv: list[str]) -> None:
     """Print lists with scores, ranked lists, the best hypotheses, or weights."""
     parser = Parser("rescore", HELP, usage="wordtie rescore RUN [NBEST] [--tune DEV --references REF] [OPTION ...]")
-    parser.add_argument("run", metavar="RUN", help="a trained model: a run folder or an ARPA file")
+    parser.add_argument("run", metavar="RUN", help="a run folder, an ARPA file, or `en`")
     parser.add_argument("nbest", metavar="NBEST", nargs="?", help="the lists, plain or .gz (-: stdin)")
     add_format(parser)
     parser.add_argument("--rerank", action="store_true", help="print each list best first")

@@ -85,7 +85,12 @@ def parse(argv: list[str]) -> argparse.Namespace:
     """The command line. Raises `UsageError`."""
     parser = Parser("surprisal", HELP, usage="wordtie surprisal RUN [RUN ... --mean] [FILE] [OPTION ...]")
     add = parser.add_argument
-    add("paths", metavar="RUN, FILE", nargs="+", help="run folders, and a UTF-8 text or table (stdin)")
+    add(
+        "paths",
+        metavar="RUN, FILE",
+        nargs="+",
+        help="run folders, ARPA files or `en`, and a UTF-8 text or table (stdin)",
+    )
     add("--column", metavar="NAME", help="FILE is a table (CSV, tabs, JSON Lines) with a sentence per row, here")
     add("--words", metavar="NAME", help="FILE is a table with a word per row, in this column")
     add("--by", metavar="NAMES", help="with --words: columns that tell sentences apart, with commas between")
