@@ -94,6 +94,13 @@ def test_a_mean_says_of_how_many_seeds_it_is(place: Place) -> None:
     assert "not reached (distance 0.41 ± 0.01 of 0.06), 4 seeds" in listing(states(read_all(place.results)))
 
 
+def test_counts_have_no_decimals() -> None:
+    assert [str(Mean.from_values(values)) for values in ([3451], [3451, 3451], [20.0, 20.0])] == [
+        "3451", "3451", "20.00 ± 0.00",
+    ]  # fmt: skip
+    assert str(Mean.from_values([1, 2])) == "1.50 ± 0.71"
+
+
 def test_published_numbers_lose_no_zero_that_counts() -> None:
     assert [number(each) for each in (92.6, 163.19, 100.0, 1e10)] == ["92.6", "163.19", "100.0", "1e+10"]
 

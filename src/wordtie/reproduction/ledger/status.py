@@ -43,13 +43,18 @@ class Mean:
     spread: float | None
     """Standard deviation; None of one seed."""
     seeds: int
+    counts: bool = False
+    """Whether it is of counts, which have no decimals."""
 
     @classmethod
     def from_values(cls, values: Sequence[float]) -> Mean:
         """Of one value or more."""
-        return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None, len(values))
+        spread = statistics.stdev(values) if len(values) > 1 else None
+        return cls(statistics.fmean(values), spread, len(values), all(isinstance(value, int) for value in values))
 
     def __str__(self) -> str:
+        if self.counts and not self.spread:
+            return f"{self.mean:.0f}"
         mean = format_perplexity(self.mean)
         return mean if self.spread is None else f"{mean} ± {format_perplexity(self.spread)}"
 
