@@ -94,6 +94,18 @@ def test_results_of_one_corpus_that_are_of_different_texts(row: Row, place: Plac
     ]
 
 
+def test_sentence_pairs_in_the_other_direction_are_another_text(row: Row, place: Place, page: Path) -> None:
+    for seed, languages, train in ((1, "en-de", "a"), (2, "de-en", "b"), (3, "en-de", "c"), (4, "en-de", "a")):
+        entry = made_up(row, seed)
+        source, _, target = languages.partition("-")
+        configuration = {**entry["configuration"], "data": {"source": source, "target": target}}
+        data = {"corpus": "pairs.tsv", "train": train, "valid": train, "test": train}
+        write_entry(place.results, {**entry, "configuration": configuration, "data": data})
+    assert [each for each in document.check([page], place.results) if "another text" in each] == [
+        f"{row.name}.seed-3: is of another text than pairs.tsv en-de is otherwise (it has another SHA-256): run it again"
+    ]
+
+
 def test_results_that_agree_on_a_text_that_is_not_the_known_one(row: Row, place: Place, page: Path) -> None:
     other = {"corpus": "ptb", "train": "a", "valid": "b", "test": "c"}
     for seed, data in ((1, other), (2, other), (3, {"corpus": "ptb", **known_texts("ptb")})):

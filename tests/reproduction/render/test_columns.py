@@ -6,7 +6,7 @@ import pytest
 
 from tests.reproduction.ledger.test_ledger import made_up
 from wordtie.reproduction.ledger.ledger import read_all, write_entry
-from wordtie.reproduction.ledger.status import RowState, states
+from wordtie.reproduction.ledger.status import Mean, RowState, states
 from wordtie.reproduction.papers.registry import ROWS, of_papers
 from wordtie.reproduction.papers.row import Published, Row
 from wordtie.reproduction.render.captions import PAPERS, TABLES

@@ -18,7 +18,7 @@ TABLES = {
     "inan-2017/table-2": "Table 2: perplexity of small models on either half of WikiText-2's training text",
     "inan-2017/table-3": "Table 3: perplexity on PTB beside earlier work",
     "inan-2017/table-4": "Table 4: the ten likeliest next words of a few phrases",
-    "inan-2017/section-6.4": "Section 6.4: probability of `<unk>` and of frequent words where something else came",
+    "inan-2017/section-6.4": "Section 6.4: probability of unknown and of frequent words where something else came",
     "inan-2017/figure-1": "Figure 1: distance of the subspaces of input and output vectors, by β and by τ",
     "inan-2017/figure-2": "Figure 2: validation perplexity during training, PTB",
     "press-wolf-2017/table-1": "Table 1: BPE subwords that two languages share",

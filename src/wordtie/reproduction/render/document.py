@@ -118,21 +118,29 @@ def _beside_another(entries: Sequence[Entry]) -> list[str]:
 
 def _of_another_text(entries: Sequence[Entry]) -> list[str]:
     """Results of a text that is not the corpus they name, or not the one of most results that name it."""
-    by_corpus: dict[str, list[Entry]] = {}
+    by_text: dict[str, list[Entry]] = {}
     for entry in entries:
         if "data" in entry:
-            by_corpus.setdefault(entry["data"]["corpus"], []).append(entry)
+            by_text.setdefault(_text_of(entry), []).append(entry)
     problems = []
-    for corpus, of_it in sorted(by_corpus.items()):
+    for text, of_it in sorted(by_text.items()):
+        corpus = of_it[0]["data"]["corpus"]
         right = [entry["data"] for entry in of_it if known_texts(corpus).items() <= entry["data"].items()]
         usual = max(right, key=right.count, default=None)
         problems += [
-            f"{entry['row']}.seed-{entry['seed']}: is of another text than {corpus} is otherwise (it has another "
+            f"{entry['row']}.seed-{entry['seed']}: is of another text than {text} is otherwise (it has another "
             "SHA-256): run it again"
             for entry in of_it
             if entry["data"] != usual
         ]
     return problems
+
+
+def _text_of(entry: Entry) -> str:
+    """The corpus, and the languages of sentence pairs: from German to English they are another text."""
+    data = entry["configuration"]["data"]
+    languages = [data[side] for side in ("source", "target") if side in data]
+    return " ".join([entry["data"]["corpus"], *filter(None, ["-".join(languages)])])
 
 
 def _rows(section: str, entries: Sequence[Entry]) -> list[RowState]:
