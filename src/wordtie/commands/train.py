@@ -124,12 +124,9 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     if not parsed.print_config:
         parser.require_text()
     if parsed.resume and (recorded := planned_before(folder_of(parsed, given))):
-        if recorded["training.tokens"] is not None and "training.epochs" in parser.given:
-            raise UsageError(
-                f"--epochs changes nothing here: {folder_of(parsed, given)} was planned for "
-                f"{recorded['training.tokens']:,} tokens; train a new run with a longer --time"
-            )
-        return parser.with_place(Settings, **parser.made({**recorded, **kept})), ngram
+        resumed = parser.with_place(Settings, **parser.made({**recorded, **kept}))
+        refuse_more_epochs(parser, resumed, folder_of(parsed, given))
+        return resumed, ngram
     if not parsed.time:
         return given, ngram
     seconds = parse_time(parsed.time, "--time")
@@ -164,6 +161,20 @@ def adapted(parser: SettingsParser, parsed: Namespace) -> dict[str, Any]:
     adam = "training.optimiser" not in parser.given and not parser.has_recipe
     rate = {"training.lr": ADAPTING_RATE} if adam else {}
     return {**settings_to_extend(parser.given["training.start_from"].value), **rate}
+
+
+def refuse_more_epochs(parser: SettingsParser, settings: Settings, folder: Path) -> None:
+    """Raise `UsageError` for other epochs than a run began with, if it has a number of tokens, which decides."""
+    from wordtie.runs.compatibility import recorded_settings
+
+    before, tokens = recorded_settings(folder), settings.training.tokens
+    if before is None or tokens is None or "training.tokens" in parser.given:
+        return
+    if settings.training.epochs != before.training.epochs:
+        raise UsageError(
+            f"--epochs changes nothing here: {folder} was planned for {tokens:,} tokens; train a new run with a longer "
+            "--time"
+        )
 
 
 def planned_before(folder: Path) -> dict[str, Any]:
