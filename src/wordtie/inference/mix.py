@@ -13,7 +13,7 @@ from wordtie.console import waiting
 from wordtie.data.encoding import EncodedText
 from wordtie.errors import RunFolderError, require
 from wordtie.evaluation.perplexity import Score
-from wordtie.inference.loading import load
+from wordtie.inference.loading import LoadedModel, load
 from wordtie.inference.training_corpus import training_corpus
 from wordtie.models.mixture import best_mixture, log_p_of_tokens, log_probabilities
 from wordtie.models.next_word import Nats
@@ -54,17 +54,13 @@ def mix(
 
     The weights are fitted on `text`, or else on the validation text of the first run's corpus. With `recent_words`, the
     mixture also expects the last words again, if they return in that text. Of a run that has n-grams mixed in, the
-    network alone is taken. Raises `RunFolderError` for models of
-    different words, for a mixture or an ARPA file among them, and if a run is there already and `mode` is not
-    `overwrite`; `DataError` for a text that cannot be used.
+    network alone is taken. Raises `RunFolderError` for models of different words, for a mixture or an ARPA file among
+    them, and if a run is there already and `mode` is not `overwrite`; `DataError` for a text that cannot be used.
     """
     require(len(runs) >= 2, "a mixture needs at least two run folders")
     require(mode != "resume", "a mixture is fitted in one go: use mode overwrite")
     folders = _folders(runs)
-    models = [load(each, MIXED) for each in folders]
-    for each, model in zip(folders, models, strict=True):
-        if model.tokenizer != models[0].tokenizer:
-            raise RunFolderError(f"{each}: has other words than {folders[0]}: mix models of one vocabulary")
+    models = _of_one_vocabulary(folders)
     tokenizer = models[0].tokenizer
     if text is None:
         hint = "name a text to fit the weights on"
@@ -94,6 +90,15 @@ def mix(
         )
         result.save()
     return result
+
+
+def _of_one_vocabulary(folders: Sequence[Path]) -> list[LoadedModel]:
+    """The models. Raises `RunFolderError` for those of different words."""
+    models = [load(each, MIXED) for each in folders]
+    for each, model in zip(folders, models, strict=True):
+        if model.tokenizer != models[0].tokenizer:
+            raise RunFolderError(f"{each}: has other words than {folders[0]}: mix models of one vocabulary")
+    return models
 
 
 def _folders(runs: Sequence[str | Path]) -> list[Path]:
