@@ -23,7 +23,7 @@ def best_words(logits_BV: Tensor, bias_V: Tensor | None, count: int) -> tuple[Te
 
     >>> log_p, ids, _ = best_words(torch.tensor([[0.0, 2.0, 1.0]]), torch.tensor([0.5, 0.0, 2.0]), 2)
     >>> ids.tolist(), [round(each, 3) for each in log_p[0].tolist()]
-    ([[2, 1]], [-0.371, -1.371])
+    ([[2, 1]], [-0.372, -1.372])
     """
     count = min(count, logits_BV.shape[1])
     if numba_serves(logits_BV):
