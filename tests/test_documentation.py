@@ -25,6 +25,12 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_page_has_both_sides_of_a_merge(page: Path) -> None:
+    marks = re.findall(r"^(?:<{7}|={7}|>{7})(?: .*)?$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert not marks
+
+
 def blocks(page: Path, language: str) -> list[str]:
     return [code for name, code in BLOCK.findall(page.read_text(encoding="utf-8")) if name == language]
 

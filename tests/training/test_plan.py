@@ -15,9 +15,10 @@ import wordtie
 from tests.commands import Capture
 from wordtie import cli
 from wordtie.config import LossSettings, NoiseSettings, Settings, TrainingSettings
+from wordtie.config.keywords import settings_from
 from wordtie.training import plan as planning
 from wordtie.training import timings as timing
-from wordtie.training.plan import Lengths, choose, make_plan, measuring_seconds, with_fewer_threads
+from wordtie.training.plan import Lengths, choose, fitted_to_length, make_plan, measuring_seconds, with_fewer_threads
 from wordtie.training.rehearsal import read_texts
 from wordtie.training.timings import Timings
 
@@ -61,6 +62,32 @@ def test_a_text_that_is_read_often_is_read_with_noise() -> None:
     assert {(each.kind, each.scheme) for each in (some, much)} == {("kneser_ney", "data_noising")}
     assert 0 < some.gamma < much.gamma
     assert noise(20_000, "noise.gamma") == NoiseSettings(), "whoever chooses the noise chooses it whole"
+
+
+def test_a_short_text_is_read_with_noise_without_a_time_too(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = settings_from(text, streams=32)
+    words = len(read_texts(settings).own.train)
+    monkeypatch.setattr(planning, "SHORT", words)
+    assert fitted_to_length(settings, ["data.corpus"]).noise == NoiseSettings()
+    monkeypatch.setattr(planning, "SHORT", words + 1)
+    fitted = fitted_to_length(settings, ["data.corpus"])
+    assert fitted.noise == NoiseSettings("kneser_ney", "data_noising", gamma=0.3)
+    assert fitted.training.streams == planning.streams_for(words)["training.streams"]
+    kept = fitted_to_length(settings, ["data.corpus", "noise.gamma", "training.streams"])
+    assert kept.noise == settings.noise
+    assert kept.training.streams == 32
+
+
+def test_the_command_fits_a_run_without_a_time_to_its_text(text: Path, tmp_path: Path, capsys: Capture) -> None:
+    assert cli.main(["train", str(text), "--print-config"]) == 0
+    recipe = capsys.readouterr().out
+    assert "kind: kneser_ney" in recipe
+    assert "scheme: data_noising" in recipe
+    file = tmp_path / "recipe.yaml"
+    file.write_text(recipe.replace("kind: kneser_ney", "kind: none"))
+    assert cli.main(["train", "--config", str(file), "--print-config"]) == 0
+    assert "kneser_ney" not in capsys.readouterr().out, "a recipe is taken as it is"
+    assert cli.main(["train", "--print-config"]) == 0, "without a text there is nothing to fit to"
 
 
 @pytest.mark.parametrize(("times", "share"), [(1.5, 0.2), (1.75, 0.2), (2.5, 0.1), (16.0, 0.01), (None, 0.0)])

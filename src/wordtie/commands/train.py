@@ -127,15 +127,17 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
         resumed = parser.with_place(Settings, **parser.made({**recorded, **kept}))
         refuse_more_epochs(parser, resumed, folder_of(parsed, given))
         return resumed, ngram
-    if not parsed.time:
+    if not parsed.time and (parser.has_recipe or "data.corpus" not in parser.given):
         return given, ngram
-    seconds = parse_time(parsed.time, "--time")
 
     from wordtie.runs.run_folder import check_free
-    from wordtie.training.plan import make_plan
+    from wordtie.training.plan import fitted_to_length, make_plan
 
     if not parsed.print_config:
-        check_free(folder_of(parsed, given), mode_of(parsed))  # before the plan, which takes its share of the time
+        check_free(folder_of(parsed, given), mode_of(parsed))  # before the text is read, which takes time
+    if not parsed.time:
+        return fitted_to_length(given, {*parser.given, *kept}), ngram
+    seconds = parse_time(parsed.time, "--time")
     of_model = {name: value for name, value in recipe.items() if name.startswith("model.")}
     given = parser.with_place(Settings, **parser.made({**of_model, **kept}))
     with waiting("timing this machine"):
