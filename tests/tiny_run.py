@@ -9,7 +9,7 @@ from wordtie.config import Settings, to_dict
 from wordtie.config.recommended import RECOMMENDED
 
 DEFAULTS = to_dict(Settings())
-AS_IN_PAPERS = ["--ngram", "none"]
+AS_IN_PAPERS = ["--ngram", "none", "--noise.kind", "none"]
 """The defaults of the settings in place of the recipe that the command takes for people."""
 for name in RECOMMENDED:
     section, _, setting = name.partition(".")

@@ -6,7 +6,7 @@ import math
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -131,12 +131,12 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
         return given, ngram
 
     from wordtie.runs.run_folder import check_free
-    from wordtie.training.plan import fitted_to_length, make_plan
+    from wordtie.training.plan import make_plan
 
     if not parsed.print_config:
         check_free(folder_of(parsed, given), mode_of(parsed))  # before the text is read, which takes time
     if not parsed.time:
-        return fitted_to_length(given, {*parser.given, *kept}), ngram
+        return fitted(given, {*parser.given, *kept}, parsed), ngram
     seconds = parse_time(parsed.time, "--time")
     of_model = {name: value for name, value in recipe.items() if name.startswith("model.")}
     given = parser.with_place(Settings, **parser.made({**of_model, **kept}))
@@ -145,6 +145,20 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     for line in plan.reasons:
         tell(line)
     return plan.settings, plan.ngram
+
+
+def fitted(settings: Settings, given: Collection[str], parsed: Namespace) -> Settings:
+    """The settings, fitted to the length of the text. Whoever prints them alone need not have the text yet."""
+    from wordtie.errors import DataError, RunFolderError
+    from wordtie.training.plan import fitted_to_length
+
+    try:
+        return fitted_to_length(settings, given)
+    except (DataError, RunFolderError) as error:
+        if not parsed.print_config:
+            raise
+        say([f"{error}; noise and streams are not fitted to the text's length"])
+        return settings
 
 
 def adapted(parser: SettingsParser, parsed: Namespace) -> dict[str, Any]:

@@ -25,10 +25,11 @@ from wordtie.config.names import Names
 from wordtie.config.recommended import BUDGET, RECOMMENDED, recommended
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import require
-from wordtie.training.precision import resolve_device
+from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
 from wordtie.training.rehearsal import read_texts
 from wordtie.training.timings import Timings, seconds_to_count, time_model
+from wordtie.training.warm_start import read_start
 
 REFERENCE = 256
 """Units of the model that is timed first."""
@@ -147,6 +148,8 @@ def fitted_to_length(settings: Settings, given: Collection[str]) -> Settings:
 
     A text of less than `SHORT` words is read so often that noise helps; a very short one is read in fewer streams.
     """
+    precision_of(settings, resolve_device(settings.training.device))  # what makes no sense is refused before any text
+    read_start(settings)
     words = len(read_texts(settings).for_planning(settings.training.rehearsal).train)
     noise = noise_for(MOST_EPOCHS, given) if words < SHORT else {}
     return with_recipe(settings, given, {**streams_for(words), **noise})
