@@ -122,7 +122,7 @@ def test_python_on_the_pages_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     page = ROOT / "docs" / "how-to" / "python.md"
     code = "\n".join(blocks(page, "python")).replace('"novel.txt"', '"text"').replace("hidden=400", "**small")
     pairs = zip(SMALL[::2], SMALL[1::2], strict=True)
-    small = {name.removeprefix("--"): setting(value) for name, value in pairs}
+    small = {name.removeprefix("--"): setting(value) for name, value in pairs} | {"noise.kind": "none"}
     exec(compile(code, str(page), "exec"), {"small": small})
 
 

@@ -122,7 +122,7 @@ def test_counts_of_the_same_size() -> None:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("arpa")
-    arguments = [each if each != "none" else "3" for each in TINY]
+    arguments = [*TINY, "--ngram", "3"]
     assert main(["train", str(write_text(folder / "text")), "--out", str(folder / "run"), *arguments]) == 0
     return folder / "run"
 

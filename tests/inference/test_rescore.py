@@ -159,7 +159,7 @@ def test_readings_that_mean_nothing_are_refused() -> None:
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A network with n-grams mixed in."""
     folder = tmp_path_factory.mktemp("rescore")
-    arguments = [each if each != "none" else "3" for each in TINY]
+    arguments = [*TINY, "--ngram", "3"]
     assert main(["train", str(write_text(folder / "text")), "--out", str(folder / "run"), *arguments]) == 0
     return folder / "run"
 
