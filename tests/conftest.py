@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ from wordtie.config.paths import cache_folder
 KEPT = Path(__file__).parents[1] / ".pytest_cache"
 os.environ.setdefault("NUMBA_CACHE_DIR", str(KEPT / "kernels"))
 os.environ.setdefault("MPLCONFIGDIR", str(KEPT / "matplotlib"))
+# a shell that starts the tests in the background lets them ignore SIGINT, and so would every command that they start
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # tests in several processes at once have a core each
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
