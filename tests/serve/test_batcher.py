@@ -16,7 +16,8 @@ from tests.serve.conftest import Runs
 from wordtie.inference.generate import Writing
 from wordtie.inference.loading import LoadedModel
 from wordtie.models.next_word import Floats
-from wordtie.serve.batcher import TOKENS_A_ROUND, Batcher, ClosedError, QueueFullError, after_each
+from wordtie.serve.batcher import TOKENS_A_ROUND, Batcher, ClosedError, QueueFullError
+from wordtie.serve.contexts import after_each
 
 R = TypeVar("R")
 KINDS = ["tied", "ngram", "mixture"]
@@ -209,3 +210,24 @@ def test_closing_finishes_what_was_asked(runs: Runs) -> None:
 
     assert len(run(ask()))
     batcher.join(10)
+
+
+def test_a_request_of_many_texts_leaves_room_for_others(runs: Runs) -> None:
+    """Requests are counted, not their texts, and they take turns."""
+    model = wordtie.load(runs.ngram)
+    batcher = Batcher(model.model, most=4, queue=2)
+    ids = np.array([1, 2])
+    order: list[str] = []
+
+    async def score(name: str, texts: int) -> None:
+        await batcher.score([ids] * texts)
+        order.append(name)
+
+    async def ask() -> None:
+        long = asyncio.create_task(score("long", 500))
+        await asyncio.sleep(0)
+        await asyncio.gather(long, score("short", 1))
+
+    run(ask())
+    assert order == ["short", "long"]
+    assert run(batcher.score([])) == []

@@ -175,3 +175,12 @@ def test_a_restart_under_load(runs: Runs) -> None:
         assert (events[0], events[-1]) == ("start", "stop")
         assert "Traceback" not in log
     assert wrong == []
+
+
+def test_a_full_queue_refuses_to_write(runs: Runs) -> None:
+    with running([runs.tied], ServeSettings(queue=1, batch=1)) as server, ThreadPoolExecutor(32) as pool:
+        answers = list(
+            pool.map(lambda seed: server.post("/generate", prompt="the cat", words=50, seed=seed), range(96))
+        )
+    assert {answer.status for answer in answers} == {200, 503}
+    assert all(int(answer.headers["retry-after"]) >= 1 for answer in answers if answer.status == 503)

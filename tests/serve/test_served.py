@@ -56,7 +56,7 @@ def test_a_run_folder_that_is_replaced(runs: Runs, tmp_path: Path, monkeypatch: 
         with monkeypatch.context() as patch:  # an error that nobody has foreseen
             calls: list[str] = []
 
-            def fail(run: str) -> None:
+            def fail(run: str, copied: bool) -> None:
                 calls.append(run)
                 raise KeyError(run)
 
@@ -69,3 +69,13 @@ def test_a_run_folder_that_is_replaced(runs: Runs, tmp_path: Path, monkeypatch: 
         wait_until(lambda: server.get("/models").json["models"][0]["version"] != before)
         assert bits(server) == pytest.approx(expected["untied"], rel=1e-5)
         assert 'wordtie_models_replaced_total{model="run"} 1.0' in server.get("/metrics").body.decode()
+
+
+def test_n_grams_that_are_written_over_while_they_are_served(runs: Runs, tmp_path: Path) -> None:
+    """In place, as `cp` and `scp` write: the file is emptied first, and what is mapped of it would be gone."""
+    folder = tmp_path / "run"
+    shutil.copytree(runs.ngram, folder)
+    with running([folder]) as server:
+        before = bits(server)
+        os.truncate(folder / "model.safetensors", 100)
+        assert bits(server) == before

@@ -29,7 +29,7 @@ def main(argv: list[str]) -> None:
     add("--token-file", metavar="FILE", help="with the token that clients send (WORDTIE_TOKEN, or made up if needed)")
     add("--watch", metavar="FOLDER", action="append", default=[], help="show the curves of the runs in it, too")
     add("--batch", type=whole_number, default=64, metavar="N", help="compute at most N requests together (64)")
-    add("--queue", type=whole_number, default=1024, metavar="N", help="let at most N texts wait for a model (1024)")
+    add("--queue", type=whole_number, default=1024, metavar="N", help="let at most N requests wait for a model (1024)")
     add("--seconds", type=float, default=30.0, metavar="S", help="give up an answer after S seconds (30)")
     add("--threads", type=whole_number, default=None, metavar="N", help="of a model (as many as cores, less one)")
     arguments = parser.parse_args(argv)

@@ -165,49 +165,62 @@ Part: TypeAlias = Literal["network", "ngram", "without-recent"]
 """What a run folder of a network and an n-gram model is opened as, instead of the mixture of both and recent words."""
 
 
+@dataclass(frozen=True)
+class _How:
+    """In which form a model is opened, as `load` says."""
+
+    without_torch: bool
+    copied: bool
+
+
 def load(
-    run: str | Path, kinds: Sequence[str] = (), part: Part | None = None, without_torch: bool = False
+    run: str | Path,
+    kinds: Sequence[str] = (),
+    part: Part | None = None,
+    without_torch: bool = False,
+    copied: bool = False,
 ) -> LoadedModel:
     """Open a run folder, of one of these kinds or of any, a model that comes with wordtie (`en`), or an ARPA file.
 
     A language model that was mixed with n-grams is opened as the mixture, if this is one of the kinds and no `part` is
     named. The part `without-recent` is the mixture that does not expect recent words again. `without_torch`: a network
     computes in numpy, whose scores are the same to 1e-5 nats, and torch is not imported, which takes longer than
-    reading a few words. Raises `RunFolderError` if the folder is incomplete, damaged, from a newer version or of
+    reading a few words. `copied`: n-grams are read into memory, not mapped, so that nobody who writes into the file
+    changes them. Raises `RunFolderError` if the folder is incomplete, damaged, from a newer version or of
     another kind, and `DataError` for an ARPA file that cannot be read.
     """
     if is_arpa(run):
         return _arpa(path_of(run), kinds, part)
-    folder = run_path(run)
+    folder, how = run_path(run), _How(without_torch, copied)
     mixture = folder / MIXTURE_FOLDER
     if part == "without-recent":
         from wordtie.models.mixture import Mixture
         from wordtie.models.recent_words import AdaptiveMixture
 
-        loaded = load(folder, [MIXTURE], without_torch=without_torch)
+        loaded = load(folder, [MIXTURE], without_torch=without_torch, copied=copied)
         mixed = loaded.model
         if isinstance(mixed, AdaptiveMixture):
             loaded = replace(loaded, model=Mixture(mixed.parts, mixed.weights_RP))
     elif part == "ngram":
         if not is_mixture_of(mixture, folder):
             raise RunFolderError(f"{folder}: has no n-gram model mixed in: leave out --part, or train with --ngram 5")
-        loaded = _loaded(open_stored(folder / NGRAMS, NGRAM), without_torch)
+        loaded = _loaded(open_stored(folder / NGRAMS, NGRAM), how)
     elif part is None and MIXTURE in (kinds or _LOADERS) and is_mixture_of(mixture, folder):
-        loaded = _loaded(open_stored(mixture, MIXTURE), without_torch)
+        loaded = _loaded(open_stored(mixture, MIXTURE), how)
     else:
         stored = open_stored(folder, *(kinds or _LOADERS))
         if part and stored.kind != LANGUAGE_MODEL:
             raise RunFolderError(f"{folder}: is not a network with n-grams mixed in: leave out --part")
-        return _loaded(stored, without_torch)
+        return _loaded(stored, how)
     return replace(loaded, folder=folder)
 
 
-def _loaded(stored: StoredModel, without_torch: bool) -> LoadedModel:
-    return _LOADERS[stored.kind](stored, without_torch)
+def _loaded(stored: StoredModel, how: _How) -> LoadedModel:
+    return _LOADERS[stored.kind](stored, how)
 
 
-def _network(stored: StoredModel, without_torch: bool) -> LoadedModel:
-    if without_torch:
+def _network(stored: StoredModel, how: _How) -> LoadedModel:
+    if how.without_torch:
         from wordtie.models.numpy_network import NumpyNetwork
         from wordtie.runs.arrays import language_model_arrays
 
@@ -232,23 +245,23 @@ def _network(stored: StoredModel, without_torch: bool) -> LoadedModel:
     return LoadedModel(network, saved.tokenizer, saved.settings, saved.texts, stored.folder)
 
 
-def _ngrams(stored: StoredModel, without_torch: bool) -> LoadedModel:
+def _ngrams(stored: StoredModel, how: _How) -> LoadedModel:
     """Without torch in any case."""
     from wordtie.ngrams.model import NgramModel
     from wordtie.runs.ngram_run import understand_ngrams
 
-    saved = understand_ngrams(stored)
+    saved = understand_ngrams(replace(stored, content=bytes(stored.content)) if how.copied else stored)
     model = NgramModel(saved.tokenizer.vocabulary, saved.trie)
     return LoadedModel(model, saved.tokenizer, saved.settings, saved.texts, stored.folder)
 
 
-def _mixture(stored: StoredModel, without_torch: bool) -> LoadedModel:
+def _mixture(stored: StoredModel, how: _How) -> LoadedModel:
     """With the settings and texts of its first part."""
     from wordtie.models.recent_words import mixture_of
     from wordtie.runs.mixture_run import understand_mixture
 
     saved = understand_mixture(stored)
-    parts = [_loaded(part, without_torch) for part in saved.parts]
+    parts = [_loaded(part, how) for part in saved.parts]
     try:
         model = mixture_of([part.model for part in parts], saved.weights_RP, saved.recent)
     except SettingsError as error:
@@ -269,7 +282,7 @@ def _arpa(path: Path, kinds: Sequence[str], part: Part | None) -> LoadedModel:
     return LoadedModel(NgramModel(tokenizer.vocabulary, trie), tokenizer, settings, {}, path)
 
 
-_LOADERS: dict[str, Callable[[StoredModel, bool], LoadedModel]] = {
+_LOADERS: dict[str, Callable[[StoredModel, _How], LoadedModel]] = {
     LANGUAGE_MODEL: _network,
     NGRAM: _ngrams,
     MIXTURE: _mixture,

@@ -13,7 +13,7 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from wordtie.inference.generate import Spaces, Writing
-from wordtie.inference.predict import CURSOR, at_cursor, likeliest, lines_of, words_of
+from wordtie.inference.predict import CURSOR, as_file, at_cursor, likeliest, lines_of, words_of
 from wordtie.inference.surprisal import Reset, WordSurprisal, records_of, texts_of
 from wordtie.serve.served import CannotAnswerError, Opened
 from wordtie.vectors.word_vectors import WordVectors
@@ -59,17 +59,19 @@ def shown_parts(stretch: str, words: Sequence[str]) -> list[str]:
 
     >>> shown_parts('"Don\\'t,"', ['"', "don't", ",", '"'])
     ['"', "Don't", ',', '"']
+    >>> shown_parts("The/the", ["the", "/", "the"])
+    ['The', '/', 'the']
     """
     composed = unicodedata.normalize("NFC", stretch)
     lower = composed.lower() if len(composed.lower()) == len(composed) else composed
     cuts: list[int] = []
     at = 0
     for word in words:
-        found = max(composed.find(word, at), lower.find(word, at))
-        if found < 0:
+        places = [place for place in (composed.find(word, at), lower.find(word, at)) if place >= 0]
+        if not places:
             return [stretch, *[""] * (len(words) - 1)]
-        cuts.append(found)
-        at = found + len(word)
+        cuts.append(min(places))
+        at = cuts[-1] + len(word)
     cuts = [0, *cuts[1:], len(composed)]
     return [composed[first:end] for first, end in pairwise(cuts)]
 
@@ -89,7 +91,7 @@ async def rescore(
 ) -> list[Values]:
     """Texts with their scores, ranked; of equal totals the first stays first."""
     tokenizer = opened.loaded.tokenizer
-    ids = [tokenizer.encode(f"{plain(text)}\n") for text, _ in hypotheses]
+    ids = [tokenizer.encode(as_file(plain(text))) for text, _ in hypotheses]
     found = await opened.batcher.score([each for each in ids if len(each)])
     scores = iter(found)
     rows = []
@@ -102,14 +104,20 @@ async def rescore(
 
 
 async def generate(opened: Opened, prompt: str, words: int, temperature: float, seed: int | None) -> AsyncIterator[str]:
-    """The text piece by piece; joined it is what `wordtie.inference.generate` writes."""
+    """The text piece by piece; joined it is what `wordtie.inference.generate` writes.
+
+    The prompt comes with the first word, so that what a full queue refuses has not been begun.
+    """
     tokenizer = opened.loaded.tokenizer
     begin = words_of(tokenizer, plain(prompt))
     writing = Writing(tokenizer.vocabulary, words, temperature, seed)
     spaces = Spaces()
-    yield "".join(spaces.before(word) for word in begin)
+    text = "".join(spaces.before(word) for word in begin)
     async for word in opened.batcher.write(tokenizer.vocabulary.encode(begin), words, writing.draw):
-        yield spaces.before(tokenizer.vocabulary.words[word])
+        yield text + spaces.before(tokenizer.vocabulary.words[word])
+        text = ""
+    if text:
+        yield text
 
 
 def neighbours(opened: Opened, word: str, side: str | None, top: int) -> dict[str, list[Values]]:

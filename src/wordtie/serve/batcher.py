@@ -19,16 +19,16 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import groupby
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from wordtie.data.batches import Ids, streams_for
+from wordtie.data.batches import Ids
 from wordtie.errors import WordtieError
 from wordtie.evaluation.perplexity import TOKENS_AT_ONCE, Bits, Reader
 from wordtie.models.joining import join
-from wordtie.models.next_word import Floats, NextWordModel, ReadsApart
+from wordtie.models.next_word import Floats, NextWordModel
+from wordtie.serve.contexts import after_each, read_each
 
 TOKENS_A_ROUND = 4 * TOKENS_AT_ONCE
 """Of texts, and of contexts, in a round."""
@@ -96,15 +96,16 @@ class Batcher:
     def __init__(
         self, model: NextWordModel[Any], most: int = 64, queue: int = 1024, observe: Observe = lambda kind, size: None
     ) -> None:
-        """At most `most` texts or contexts are computed together (1: none), and `queue` wait."""
+        """At most `most` texts or contexts are computed together (1: none), and `queue` requests wait."""
         self.model = model
         self.most = most
         self.queue = queue
         self.observe = observe
-        self._waiting: deque[_Work[Any]] = deque()
-        self._scores: deque[_Score] = deque()
-        self._nexts: deque[_Next] = deque()
-        self._writes: deque[_Write] = deque()
+        self._waiting: deque[deque[Any]] = deque()
+        """Of each request the work that it asks for, as in the three queues that it is sorted into."""
+        self._scores: deque[deque[_Score]] = deque()
+        self._nexts: deque[deque[_Next]] = deque()
+        self._writes: deque[deque[_Write]] = deque()
         """Whose contexts have not been read."""
         self._groups: list[_Group] = []
         self._changed = threading.Condition()
@@ -116,7 +117,7 @@ class Batcher:
 
     @property
     def waiting(self) -> int:
-        """How much work has not been begun."""
+        """How many requests have work that has not been begun."""
         return len(self._waiting) + len(self._scores) + len(self._nexts) + len(self._writes)
 
     async def score(self, texts: Sequence[Ids]) -> list[Scores]:
@@ -162,9 +163,10 @@ class Batcher:
         with self._changed:
             if self._closed:
                 raise ClosedError("the model has been replaced: try again")
-            if self.waiting + len(works) > max(self.queue, len(works)):
+            if self.waiting >= self.queue:
                 raise QueueFullError("too many requests are waiting: try again in a moment")
-            self._waiting.extend(works)
+            if works:
+                self._waiting.append(deque(works))
             self._changed.notify()
 
     def _run(self) -> None:
@@ -179,10 +181,10 @@ class Batcher:
             self._sort(new)
             self._round()
 
-    def _sort(self, new: Sequence[_Work[Any]]) -> None:
-        self._scores.extend(work for work in new if isinstance(work, _Score))
-        self._nexts.extend(work for work in new if isinstance(work, _Next))
-        self._writes.extend(work for work in new if isinstance(work, _Write))
+    def _sort(self, new: Sequence[deque[Any]]) -> None:
+        queues: dict[type, deque[Any]] = {_Score: self._scores, _Next: self._nexts, _Write: self._writes}
+        for request in new:
+            queues[type(request[0])].append(request)
 
     def _round(self) -> None:
         answers = _Answers()
@@ -218,7 +220,7 @@ class Batcher:
         self.observe("score", 1)
         text.done.extend(text.reader(text.ids[first : first + TOKENS_AT_ONCE]))
         if first + TOKENS_AT_ONCE < len(text.ids):
-            self._scores.append(text)
+            self._scores.append(deque([text]))
         else:
             bits, entropy = (np.concatenate(parts) for parts in zip(*text.done, strict=True))
             answers.give(text.answer, (bits, entropy))
@@ -344,14 +346,22 @@ async def _all(answers: list[asyncio.Future[R]]) -> list[R]:
 W = TypeVar("W", _Score, _Next, _Write)
 
 
-def _take(queue: deque[W], most: int, tokens: int) -> list[W]:
-    """The oldest work that is wanted: so many pieces, of so many tokens, but one at least."""
+def _take(queue: deque[deque[W]], most: int, tokens: int) -> list[W]:
+    """The oldest work that is wanted: so many pieces, of so many tokens, but one at least.
+
+    Requests take turns, so that one of many pieces does not hold the others up.
+    """
     taken: list[W] = []
     while queue and len(taken) < most:
-        cost = min(len(queue[0].ids), TOKENS_AT_ONCE) if isinstance(queue[0], _Score) else len(queue[0].ids)
+        request = queue[0]
+        work = request[0]
+        cost = min(len(work.ids), TOKENS_AT_ONCE) if isinstance(work, _Score) else len(work.ids)
         if taken and cost > tokens:
             break
-        work = queue.popleft()
+        queue.popleft()
+        request.popleft()
+        if request:
+            queue.append(request)
         if work.is_wanted:
             taken.append(work)
             tokens -= cost
@@ -366,35 +376,3 @@ def _side_by_side(works: Sequence[W]) -> Iterator[list[W]]:
         while waiting and len(waiting[0].ids) * (len(batch) + 1) <= TOKENS_AT_ONCE:
             batch.append(waiting.popleft())
         yield batch
-
-
-def after_each(model: NextWordModel[Any], contexts: Sequence[Ids]) -> list[tuple[int, Floats]]:
-    """(which context, log p of every word after it, (V,))."""
-    if isinstance(model, ReadsApart) and max(map(len, contexts)) <= TOKENS_AT_ONCE:
-        return list(enumerate(model.after(contexts)))
-    found: list[tuple[int, Floats]] = []
-    for places, state in read_each(model, contexts):
-        found += zip(places, model.next(state), strict=True)
-    return found
-
-
-def read_each(model: NextWordModel[Any], contexts: Sequence[Ids]) -> list[tuple[list[int], Any]]:
-    """(which contexts, the state after them): one such pair if the model's states can be joined, or a few.
-
-    What a padded stream holds is not defined, so none is padded: the streams are read side by side up to the end of
-    the shortest, which then leaves.
-    """
-    order = sorted(range(len(contexts)), key=lambda place: len(contexts[place]))
-    found: list[tuple[list[int], Any]] = []
-    state, at = model.initial_state(streams_for(len(order))), 0
-    for length, same in groupby(order, key=lambda place: len(contexts[place])):
-        here, staying = list(same), order[sum(len(places) for places, _ in found) :]
-        staying += [staying[-1]] * (streams_for(len(staying)) - len(staying))
-        if length > at:
-            state = model.advance(np.stack([contexts[place][at:length] for place in staying], 1), state)
-            at = length
-        found.append((here, model.select(state, range(len(here)))))
-        if left := range(len(here), len(set(staying))):
-            state = model.select(state, [*left, *[left[-1]] * (streams_for(len(left)) - len(left))])
-    joined = join([state for _, state in found]) if found else None
-    return found if joined is None else [(order, joined)]

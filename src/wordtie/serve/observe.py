@@ -74,7 +74,7 @@ class Metrics:
             registry=self.registry,
             buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256),
         )
-        self.waiting = Gauge("wordtie_waiting", "Texts and contexts in the queue.", ["model"], registry=self.registry)
+        self.waiting = Gauge("wordtie_waiting", "Requests in the queue.", ["model"], registry=self.registry)
         self.replaced = Counter("wordtie_models_replaced", "Models opened again.", ["model"], registry=self.registry)
 
     def text(self) -> bytes:

@@ -134,7 +134,7 @@ class Models:
 
     def _open(self, name: str) -> Opened:
         run = self._runs[name]
-        loaded = load(run)
+        loaded = load(run, copied=True)
         manifest = described_by(run_path(run)).read_bytes()
         return Opened(name, loaded, self._batcher(name, loaded), hashlib.sha256(manifest).hexdigest()[:12])
 
