@@ -10,6 +10,7 @@ from wordtie.config import ModelSettings
 from wordtie.data.vocabulary import Vocabulary
 from wordtie.evaluation.word_mass import frequent_ids, text_mass, word_mass
 from wordtie.models.language_model import LanguageModel
+from wordtie.models.network import Network
 
 WORDS = ("the", "<eos>", "a", "<unk>", "of", "cat")
 
@@ -31,7 +32,7 @@ def test_masses_over_a_text() -> None:
     vocabulary = Vocabulary(WORDS)
     model = LanguageModel(ModelSettings(hidden=4, init=1.0), len(WORDS))
     ids = np.array([0, 5, 3, 2, 3, 1, 0], np.int32)
-    found = text_mass(model, vocabulary, ids, 2)
+    found = text_mass(Network(model, vocabulary), ids, 2)
     with torch.no_grad():
         inputs = torch.tensor([vocabulary.eos_id, *ids[:-1].tolist()])[:, None]
         query, _ = model.eval()(inputs, model.initial_state(1))
@@ -51,7 +52,7 @@ def test_the_last_word_again() -> None:
     vocabulary = Vocabulary(WORDS)
     model = LanguageModel(ModelSettings(hidden=4, init=1.0), len(WORDS))
     ids = np.array([1, 5, 5, 2, 3, 3, 3], np.int32)  # <eos> comes after <eos>, too
-    found = text_mass(model, vocabulary, ids, 2)
+    found = text_mass(Network(model, vocabulary), ids, 2)
     read = [vocabulary.eos_id, *ids[:-1].tolist()]
     with torch.no_grad():
         query, _ = model.eval()(torch.tensor(read)[:, None], model.initial_state(1))
@@ -66,6 +67,6 @@ def test_one_token_or_none_where_something_else_came() -> None:
     torch.manual_seed(1)
     vocabulary = Vocabulary(WORDS)
     model = LanguageModel(ModelSettings(hidden=4, init=1.0), len(WORDS))
-    first, both = (text_mass(model, vocabulary, np.array(ids, np.int32), 2) for ids in ([0], [0, 3]))
+    first, both = (text_mass(Network(model, vocabulary), np.array(ids, np.int32), 2) for ids in ([0], [0, 3]))
     assert both.elsewhere.unk == pytest.approx(first.predicted.unk)
     assert first.elsewhere.frequent == 0, "not NaN"

@@ -4,22 +4,20 @@ Inan, Khosravi & Socher (2017), section 6.4: models with the augmented loss and 
 which is no word in particular, and to words such as "a", "an" and "the", which resemble no other. Press & Wolf (2017),
 section 3: an untied model may learn not to repeat the word that it has read; a tied one is less free to.
 
-Shapes: V words, N tokens.
+Shapes: N tokens of a text, T of a piece of it, V words.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import torch
 
 from wordtie.data.batches import Ids
 from wordtie.data.vocabulary import Vocabulary
-from wordtie.evaluation.perplexity import queries
-from wordtie.models.language_model import LanguageModel
-from wordtie.models.network import LogProbabilities, evaluating
-from wordtie.models.next_word import Floats
+from wordtie.evaluation.hits import VALUES_AT_ONCE
+from wordtie.models.next_word import Floats, NextWordModel
 
 FREQUENT = 50
 """How many of the most frequent words are taken together."""
@@ -62,28 +60,22 @@ def word_mass(probability_V: Floats, vocabulary: Vocabulary, count: int) -> Word
     return WordMass(float(probability_V[vocabulary.unk_id]), float(frequent))
 
 
-def text_mass(model: LanguageModel, vocabulary: Vocabulary, ids: Ids, count: int = FREQUENT) -> TextMass:
-    """The masses before every token of a text of word ids, (N,): one stream, the first token predicted from `<eos>`."""
+def text_mass(model: NextWordModel[Any], ids_N: Ids, count: int = FREQUENT) -> TextMass:
+    """The masses before every token of a text: one stream, the first token predicted from `<eos>`."""
+    vocabulary, state = model.vocabulary, model.initial_state(1)
     groups = ([vocabulary.unk_id], frequent_ids(vocabulary, count))
+    read_N = np.concatenate([[vocabulary.eos_id], ids_N[:-1]])
+    came = np.array([*(np.isin(ids_N, group).sum() for group in groups), (read_N == ids_N).sum()], np.float64)
     given, elsewhere = np.zeros(3), np.zeros(3)
-    read = np.concatenate([[vocabulary.eos_id], ids[:-1]])
-    came = np.array([*(np.isin(ids, group).sum() for group in groups), (read == ids).sum()], np.float64)
-    log_probabilities = LogProbabilities(model)
-    first = 0
-    with evaluating(model) as device:
-        for query, targets in queries(model, ids, vocabulary.eos_id, 1, device):
-            for log_p, here in log_probabilities(query, targets):
-                last_N1 = torch.from_numpy(read[first : first + len(here)]).to(device)[:, None]
-                first += len(here)
-                repeated_N = log_p.gather(1, last_N1)[:, 0].exp().double()
-                given[2] += float(repeated_N.sum())
-                elsewhere[2] += float(repeated_N[here != last_N1[:, 0]].sum())
-                for number, group in enumerate(groups):
-                    mass_N = log_p[:, group].exp().sum(1).double()
-                    given[number] += float(mass_N.sum())
-                    elsewhere[number] += float(mass_N[~torch.isin(here, torch.tensor(group, device=device))].sum())
-    others = np.maximum(len(ids) - came, 1)
-    predicted, found, vain = (
-        WordMass(*sums.tolist()) for sums in (given / len(ids), came / len(ids), elsewhere / others)
-    )
-    return TextMass(predicted, found, vain, len(ids))
+    steps = max(1, VALUES_AT_ONCE // len(vocabulary))
+    for first in range(0, len(ids_N), steps):
+        here_T, last_T = (np.asarray(each[first : first + steps], np.int64) for each in (ids_N, read_N))
+        p_T1V, state = model.distributions(here_T[:, None], state)
+        p_TV = p_T1V[:, 0].astype(np.float64)
+        masses = [*(p_TV[:, group].sum(1) for group in groups), np.take_along_axis(p_TV, last_T[:, None], 1)[:, 0]]
+        others = [*(~np.isin(here_T, group) for group in groups), here_T != last_T]
+        given += [mass_T.sum() for mass_T in masses]
+        elsewhere += [mass_T[other_T].sum() for mass_T, other_T in zip(masses, others, strict=True)]
+    in_vain = elsewhere / np.maximum(len(ids_N) - came, 1)
+    predicted, found, vain = (WordMass(*sums.tolist()) for sums in (given / len(ids_N), came / len(ids_N), in_vain))
+    return TextMass(predicted, found, vain, len(ids_N))

@@ -80,7 +80,7 @@ def text_masses(loaded: LoadedModel, path: Path, frequent: int = FREQUENT) -> Te
     Raises `DataError` if the text cannot be read.
     """
     ids, _ = encode_file(path, loaded.tokenizer)
-    return text_mass(loaded.network, loaded.tokenizer.vocabulary, ids, frequent)
+    return text_mass(loaded.model, ids, frequent)
 
 
 def lines(comparisons: Sequence[Comparison], frequent: int = FREQUENT) -> Iterator[Line]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,13 +10,15 @@ import pytest
 
 from tests.parallel_text import write_pairs
 from wordtie.config import Settings
-from wordtie.reproduction.ledger.ledger import entry_path, is_stale, read_entry
+from wordtie.errors import RunFolderError
+from wordtie.reproduction.ledger.ledger import entry_path, is_stale, read_entry, write_entry
 from wordtie.reproduction.ledger.status import RowState, states
 from wordtie.reproduction.papers.press_wolf_2017_translation import translation
 from wordtie.reproduction.papers.row import Published, Row, settings_of
 from wordtie.reproduction.render.run_notes import notes
 from wordtie.reproduction.running.place import Place
 from wordtie.reproduction.running.run_row import run_row
+from wordtie.runs import provenance
 
 pytest.importorskip("sacrebleu")
 TABLE = "press-wolf-2017/table-8/made-en-de"
@@ -94,3 +97,46 @@ def test_rows_of_the_paper_have_settings() -> None:
     for each in trained:
         assert not isinstance(settings_of(each), Settings)
     assert {state.status for state in states([], rows=translation())} == {"not run"}
+
+
+def test_a_result_of_other_settings_is_not_entered(tmp_path: Path) -> None:
+    text = write_pairs(tmp_path / "text", train=60)
+    place = Place(runs=tmp_path / "runs", results=tmp_path / "results")
+    assert run_row(row(text, "twwt"), 1, place) == "done"
+    path = entry_path(place.results, row(text, "twwt").name, 1)
+    before = path.read_bytes()
+    with pytest.raises(RunFolderError, match=r"was started with other model\.hidden \(8, now 9\)"):
+        run_row(row(text, "twwt", **{"model.hidden": 9}), 1, place)
+    assert path.read_bytes() == before
+    shutil.rmtree(text)
+    write_pairs(text, train=70)
+    with pytest.raises(RunFolderError, match="was started with other text of train"):
+        run_row(row(text, "twwt"), 1, place)
+    assert path.read_bytes() == before
+
+
+def test_again_trains_what_another_version_trained_and_continues(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = write_pairs(tmp_path / "text", train=100)
+    place = Place(runs=tmp_path / "runs", results=tmp_path / "results", again=True)
+    tied, baseline = row(text, "twwt"), row(text, "baseline", **{"model.tying": "none"})
+    assert [run_row(each, 1, place) for each in (baseline, tied, tied)] == ["done", "done", "already"]
+    monkeypatch.setattr(provenance, "code_version", lambda: "0.2.0")
+    assert run_row(baseline, 1, replace(place, max_seconds=0.01)) == "stopped"
+    begun = provenance.invocations(place.folder(baseline, 1))
+    assert run_row(baseline, 1, place) == "done"
+    assert provenance.invocations(place.folder(baseline, 1))[0] == begun[0], "it went on"
+
+
+def test_a_row_is_compared_anew_with_another_baseline(tmp_path: Path) -> None:
+    text = write_pairs(tmp_path / "text", train=60)
+    place = Place(runs=tmp_path / "runs", results=tmp_path / "results")
+    tied, baseline = row(text, "twwt"), row(text, "baseline", **{"model.tying": "none"})
+    assert [run_row(each, 1, place) for each in (baseline, tied, tied)] == ["done", "done", "already"]
+    entry = read_entry(entry_path(place.results, tied.name, 1))
+    paired = {**entry["measures"]["paired"], "baseline_weights_sha256": 64 * "0"}
+    write_entry(place.results, {**entry, "measures": {**entry["measures"], "paired": paired}})
+    assert run_row(tied, 1, place) == "done"
+    assert read_entry(entry_path(place.results, tied.name, 1))["measures"] == entry["measures"]
+    assert run_row(tied, 1, place) == "already"

@@ -75,6 +75,9 @@ clipping (5), the initial scale (0.1), the forget bias (0), the epochs (at most 
 WITHOUT_NOISE = OPEN.format("the rate and lambda", "3e-3 and 1e-4")
 WITH_NOISE = OPEN.format("the rate, lambda and gamma", "3e-3, 1e-4 and 0.2")
 MODE = "predicts with the mode, where the paper takes the mean"
+APART = "to be compared with `ptb-200-vs-kn-own`, which draws each word at its own gamma_i, too"
+OF_OWN = ("shared", "all")
+"""How rows are drawn of which the target's need not be where the word read was replaced."""
 
 
 def settings(corpus: str, units: int, method: str) -> Changes:
@@ -160,13 +163,14 @@ def scaled_down() -> list[Row]:
     rows.append(Row(f"{PAPER}/scaled-down/ptb-200-vs-li-mode", f"{METHODS['vs-li'][0]}, 200, PTB, mode", Published(),
                     mode, note=f"{note}; {MODE}"))  # fmt: skip
     others: dict[str, tuple[str, Changes]] = {
+        "own": ("inputs and outputs drawn apart", {"noise.output_draw": "own"}),
         "shared": ("one draw for inputs and outputs", {"noise.output_draw": "shared"}),
         "tokens": ("a draw for each time step", {"noise.drawn_for": "token"}),
         "all": ("words that are not targets drawn too", {"noise.output_draw": "all"}),
     }
     rows += [
         Row(f"{PAPER}/scaled-down/ptb-200-vs-kn-{name}", f"{METHODS['vs-kn'][0]}, 200, PTB, {label}", Published(),
-            {**settings("ptb", 512, "vs-kn"), **size, **changes}, note=note)
+            {**settings("ptb", 512, "vs-kn"), **size, **changes}, note=f"{note}; {APART}" if name in OF_OWN else note)
         for name, (label, changes) in others.items()
     ]  # fmt: skip
     same, changes = f"{PAPER}/scaled-down/ptb-200-vs-kn", {**settings("ptb", 512, "vs-kn"), **size}

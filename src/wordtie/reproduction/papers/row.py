@@ -6,6 +6,7 @@ A row's settings are written as changes to the defaults of `wordtie.config`, by 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias
@@ -30,6 +31,8 @@ Kind: TypeAlias = Literal["train", "translation", "word2vec", "kneser_ney", "dra
 row says why it is not run."""
 RUN: tuple[Kind, ...] = ("train", "translation", "word2vec", "kneser_ney")
 """Kinds of rows that `wordtie reproduce run` runs."""
+BASELINE = "-baseline"
+"""How the name of a row ends that others of its languages are compared with."""
 
 
 @dataclass(frozen=True)
@@ -179,3 +182,13 @@ def cited(table: str, label_and_test: Mapping[str, Published]) -> dict[str, Row]
 def table_of(*rows: Row) -> dict[str, Row]:
     """The rows by their names."""
     return {row.name: row for row in rows}
+
+
+def baseline_of(name: str) -> str:
+    """The row that a row of this name is compared with: of the same text and languages; empty for a baseline.
+
+    >>> baseline_of("paper/table-8/multi30k-en-de-decoder-wt")
+    'paper/table-8/multi30k-en-de-baseline'
+    """
+    text_and_languages = re.match(r".*/\w+-[a-z]{2}-[a-z]{2}(?=-)", name)
+    return "" if name.endswith(BASELINE) or not text_and_languages else f"{text_and_languages[0]}{BASELINE}"

@@ -16,7 +16,7 @@ from wordtie.reproduction.ledger.ledger import is_stale, read_all, read_sound
 from wordtie.reproduction.ledger.record import Entry
 from wordtie.reproduction.ledger.status import RowState, states
 from wordtie.reproduction.papers.registry import ROWS, of_methods, of_papers, of_two_minutes
-from wordtie.reproduction.papers.row import Row
+from wordtie.reproduction.papers.row import Row, baseline_of
 from wordtie.reproduction.render import generated_blocks, methods, plots, two_minutes, word_vectors_table
 from wordtie.reproduction.render.figure import Figure
 from wordtie.reproduction.render.overview import Overview, overview
@@ -113,6 +113,11 @@ def _beside_another(entries: Sequence[Entry]) -> list[str]:
             if measured and there and measured[f"{other}_weights_sha256"] not in there:
                 name = f"{entry['row']}.seed-{entry['seed']}"
                 problems.append(f"{name}: was measured beside another `{names[0]}` than the ledger has: run it again")
+        compared = entry.get("measures", {}).get("paired") or {}
+        baseline = weights.get((baseline_of(entry["row"]), entry["seed"]))
+        if baseline and compared.get("baseline_weights_sha256", baseline) != baseline:
+            name = f"{entry['row']}.seed-{entry['seed']}"
+            problems.append(f"{name}: was compared with another baseline than the ledger has: run it again")
     return problems
 
 

@@ -131,7 +131,7 @@ def _test_mass(folder: Path, what: str) -> TextMass | None:
     except DataError as error:
         print(f"{what} is not measured: {error}", file=sys.stderr)
         return None
-    return text_mass(load(folder, part="network").network, data.vocabulary, data.test)
+    return text_mass(load(folder, part="network").model, data.test)
 
 
 def sampling(folder: Path) -> dict[str, float]:

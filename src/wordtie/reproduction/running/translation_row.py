@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-import re
 from pathlib import Path
 from typing import Any
 
+from wordtie.config import TranslationSettings
 from wordtie.data.bitext import Bitext, read_bitext
 from wordtie.data.subword_overlap import overlap
 from wordtie.errors import RunFolderError
@@ -20,26 +20,15 @@ from wordtie.evaluation.bleu import paired_bootstrap, tokenizer_of
 from wordtie.inference.translation import load_translation
 from wordtie.reproduction.ledger import ledger
 from wordtie.reproduction.ledger.entry import about, stage_entry, texts
-from wordtie.reproduction.ledger.record import entry_of
-from wordtie.reproduction.papers.row import Row, translation_settings
+from wordtie.reproduction.ledger.record import Entry, entry_of
+from wordtie.reproduction.papers.row import Row, baseline_of, translation_settings
 from wordtie.reproduction.running.place import Outcome, Place
-from wordtie.runs.layout import MANIFEST
-from wordtie.runs.provenance import versions
+from wordtie.runs.checkpoint import tensors_sha256
+from wordtie.runs.layout import MANIFEST, MODEL, RESULT
+from wordtie.runs.provenance import invocations, versions
 from wordtie.runs.result import TrainingResult, read_result
+from wordtie.runs.translation_run import read_translation
 from wordtie.training.translation import train_translation
-
-BASELINE = "-baseline"
-"""How the name of a row ends that others of its languages are compared with."""
-
-
-def baseline_of(name: str) -> str:
-    """The row that a row of this name is compared with: of the same text and languages; empty for a baseline.
-
-    >>> baseline_of("paper/table-8/multi30k-en-de-decoder-wt")
-    'paper/table-8/multi30k-en-de-baseline'
-    """
-    text_and_languages = re.match(r".*/\w+-[a-z]{2}-[a-z]{2}(?=-)", name)
-    return "" if name.endswith(BASELINE) or not text_and_languages else f"{text_and_languages[0]}{BASELINE}"
 
 
 def run_translation_row(row: Row, seed: int, place: Place) -> Outcome:
@@ -50,18 +39,21 @@ def run_translation_row(row: Row, seed: int, place: Place) -> Outcome:
     settings = translation_settings(row, seed)
     data, folder = read_bitext(settings.data), place.folder(row, seed)
     path = ledger.entry_path(place.results, row.name, seed)
-    if path.exists() and not place.again:
+    version = {versions()["code_version"]}
+    if path.exists():
         entry = ledger.read_entry(path)
-        comparable = _baseline_folder(row, seed, place) and _trained(folder, place)
-        paired = "paired" in entry["measures"] or not comparable
-        if not ledger.is_stale(entry, row) and entry["data"] == texts(settings, data) and paired:
+        of_this_row = not ledger.is_stale(entry, row) and entry["data"] == texts(settings, data)
+        again = place.again and set(ledger.ever(entry, "code_version")) != version
+        if of_this_row and not again and _is_compared(entry, row, seed, place):
             return "already"
-    result = _trained(folder, place)
+    begun = {call["code_version"] for call in invocations(folder)}
+    overwrite = place.again and bool(begun) and begun != version
+    result = None if overwrite else _finished(folder, settings, data)
     if result is None:
         limit = None if math.isinf(place.max_seconds) else f"{max(0.01, place.max_seconds):.2f}s"
         limited = dataclasses.replace(settings.training, threads=place.threads, max_time=limit)
-        mode = "overwrite" if place.again else "resume"
-        result = train_translation(dataclasses.replace(settings, training=limited), folder, mode)  # type: ignore[arg-type]
+        of_row = dataclasses.replace(settings, training=limited)
+        result = train_translation(of_row, folder, "overwrite" if overwrite else "resume")
         if result.stopped == "max_time":
             return "stopped"
     content = entry_of(about(row, settings, data), stage_entry(result, folder))
@@ -70,10 +62,34 @@ def run_translation_row(row: Row, seed: int, place: Place) -> Outcome:
     return "done"
 
 
-def _trained(folder: Path, place: Place) -> TrainingResult | None:
-    """The result of a run that is finished; None if something is to be trained."""
-    result = None if place.again else read_result(folder)
+def _finished(folder: Path, settings: TranslationSettings, data: Bitext) -> TrainingResult | None:
+    """The result of the run in the folder, if it is finished and of these settings and texts.
+
+    Raises `RunFolderError` if it was measured on other weights than the folder has.
+    """
+    result = _result(folder)
+    if result is None:
+        return None
+    saved = read_translation(folder)
+    if ledger.configuration(saved.settings) != ledger.configuration(settings) or dict(saved.texts) != data.texts:
+        return None
+    if tensors_sha256(saved.tensors) != result.weights_sha256:
+        raise RunFolderError(f"{folder / RESULT}: measured on other weights than {folder / MODEL}: move it away")
+    return result
+
+
+def _result(folder: Path) -> TrainingResult | None:
+    result = read_result(folder)
     return None if result is None or result.stopped == "max_time" else result
+
+
+def _is_compared(entry: Entry, row: Row, seed: int, place: Place) -> bool:
+    """Whether the entry is compared with the baseline that is here, if it can be."""
+    baseline = _baseline_folder(row, seed, place)
+    if baseline is None or _result(place.folder(row, seed)) is None:
+        return True
+    compared, here = entry["measures"].get("paired"), _result(baseline)
+    return compared is not None and here is not None and compared.get("baseline_weights_sha256") == here.weights_sha256
 
 
 def measures(row: Row, seed: int, place: Place, data: Bitext, result: TrainingResult) -> dict[str, Any]:
@@ -94,10 +110,7 @@ def measures(row: Row, seed: int, place: Place, data: Bitext, result: TrainingRe
 def _baseline_folder(row: Row, seed: int, place: Place) -> Path | None:
     name = baseline_of(row.name)
     folder = place.runs / f"{name}.seed-{seed}"
-    if not name or not (folder / MANIFEST).exists():
-        return None
-    result = read_result(folder)
-    return None if result is None or result.stopped == "max_time" else folder
+    return folder if name and (folder / MANIFEST).exists() and _result(folder) else None
 
 
 def paired(folder: Path, baseline: Path, data: Bitext, beam: int) -> dict[str, Any]:
