@@ -260,7 +260,7 @@ def test_however_cold_the_likeliest_word_comes(temperature: str, run: Path, caps
 def test_a_model_stays_until_there_is_another(run: Path, capsys: Capture) -> None:
     before = output(["predict", str(run), "the"], capsys)
     wild = ["train", "novel", *SMALL, "--overwrite", "--training.lr", "1e38", "--training.clip", "0"]
-    assert "no epoch was finished" in refused(wild, DivergedError.exit_code, capsys)
+    assert "no model was validated before" in refused(wild, DivergedError.exit_code, capsys)
     assert output(["predict", str(run), "the"], capsys) == before
     assert cli.main(["train", "novel", *SMALL, "--overwrite", "--training.seed", "2"]) == 0
     assert output(["predict", str(run), "the"], capsys) != before

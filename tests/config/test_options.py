@@ -134,7 +134,7 @@ def test_a_name_is_that_of_the_commands_own_setting(options: str, full: str, val
             "--head tied --emsize 100",
             "--emsize: a tied head needs model.embedding = model.hidden, got 100 and 320: set model.head",
         ),
-        ("x --optimiser adam", "training.lr 1 is a rate for sgd; adam moves"),
+        ("x --optimiser rmsprop", "training.lr 1 is a rate for sgd; rmsprop moves"),
         (
             "--model small.yaml",
             "--model is a section: give one of its settings as --model.NAME VALUE, or a recipe with",

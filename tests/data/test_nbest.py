@@ -205,6 +205,7 @@ BAD = {
     "espnet digits": (['{"utts": {"u": 1' + 5000 * "0" + "}}"], "is not JSON that ESPnet writes (Exceeds"),
     "espnet twice": (['{"utts": {"u": {"output": []}, "u": {"output": []}}}'], "(u is there twice)"),
     "espnet other": (['{"utterances": {}}'], 'has no "utts"'),
+    "espnet null": (['{"utts": {"u": null}}'], "utterance u: is not a JSON object"),
     "espnet text": (['{"utts": {"u": {"output": [{"score": 1}]}}}'], "utterance u: a hypothesis has no text"),
     "empty": ([], "has no hypotheses"),
 }

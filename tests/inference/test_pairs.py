@@ -27,6 +27,7 @@ def test_bits_of_a_sentence_by_hand() -> None:
     probability = p("<eos>", "the") * p("the", "cat") * p("cat", "sat") * p("sat", ".") * p(".", "<eos>")
     assert hand_made().score(["The cat sat.", "The cat"]) == pytest.approx([-math.log2(probability), 1 + 1 + 4])
     assert hand_made(sentences=False).score(["The cat sat.", "", "The"]) == pytest.approx([5.0, 0.0, 1.0])
+    assert hand_made().score(["The cat sat.\n", "\ufeffThe cat sat.\r\n"]) == hand_made().score(["The cat sat."] * 2)
 
 
 def test_a_string_is_no_list_of_sentences() -> None:

@@ -73,6 +73,10 @@ def test_what_is_left_out() -> None:
         ("the xqz|", ["the"], "xqz"),
         ("a, b|", ["a", ","], "b"),
         ("the\npeo|", ["the", EOS], "peo"),
+        ("the\n|", ["the", EOS], ""),
+        ("the\r\n|", ["the", EOS], ""),
+        ("the\n\n|", ["the", EOS, EOS], ""),
+        ("the\n", ["the"], ""),
     ],
 )
 def test_what_stands_before_the_cursor(text: str, words: list[str], prefix: str) -> None:

@@ -117,3 +117,14 @@ def test_frequencies_from_a_table() -> None:
     frequencies = read_frequencies(["word,count", "the,8", "cat,0", "the,1"], "counts.csv")
     assert frequencies.of("the") == pytest.approx(math.log10(10 / 11 * 1e6))
     assert frequencies.of("dog") == frequencies.of("cat") == pytest.approx(math.log10(1 / 11 * 1e6))
+
+
+def test_words_of_a_table_are_read_as_the_model_reads_them() -> None:
+    frequencies = read_frequencies(["word,count", "The ,8", "the,1", "...,0"], "counts.csv", hand_made().tokenizer)
+    assert frequencies.counts["the"] == 9
+
+
+@pytest.mark.parametrize("empty", ["The\n\ncat", "\nThe\ncat"])
+def test_an_empty_line_within_a_passage_is_a_sentence_of_its_own(empty: str) -> None:
+    found = next(regions(hand_made(), [ShownLine.of(empty)]))
+    assert [(region.word, region.surprisal_bits) for region in found] == [("The", 1.0), ("cat", 2.0)]

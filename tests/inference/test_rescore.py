@@ -239,6 +239,7 @@ def test_a_malformed_line_is_named(run: Path, nbest: Path, capsys: Capture) -> N
         (["run", "lists", "--metric", "wer"], "are for --tune"),
         (["run", "--tune", "dev", "--references", "ref", "--best"], "are for NBEST"),
         (["run", "lists", "--scores", "am", "--tune", "dev", "--references", "ref"], "as many files each"),
+        (["run", "lists", "--tune", "dev", "--references", "ref", "--lm-weight", "0.3"], "--tune fits the weights"),
         (["run", "-", "--tune", "-", "--references", "ref"], "stdin (-) can be read once"),
         (["run", "lists", "--lm-weight", "nan"], "must be a number, got nan"),
     ],

@@ -139,6 +139,8 @@ BAD = {
     "counts": ("ngram 2=3", "ngram 3=3", r"line 6: is not `ngram 2=COUNT`"),
     "more": ("ngram 2=3", "ngram 2=4", r"line 19: is not log p, 2 words and a back-off weight"),
     "fewer": ("ngram 2=3", "ngram 2=2", r"line 18: is not \\end\\"),
+    "many": ("ngram 2=3", f"ngram 2={10**17}", r"line 19: is not log p, 2 words and a back-off weight"),
+    "absurd": ("ngram 2=3", f"ngram 2={10**20}", r"line 6: promises more n-grams than any file has"),
     "section": ("\\2-grams:", "\\3-grams:", r"line 15: is not \\2-grams:"),
     "words": ("-0.625 a b", "-0.625 a", r"line 17: is not log p, 2 words"),
     "number": ("-0.625 a b", "x a b", r"line 17: log p or back-off weight is not a number"),

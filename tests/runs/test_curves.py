@@ -15,7 +15,7 @@ import pytest
 from tests.tiny_run import TINY, write_text
 from wordtie import cli
 from wordtie.errors import RunFolderError
-from wordtie.runs.curves import read_curves
+from wordtie.runs.curves import read_curves, read_settings
 from wordtie.runs.layout import METRICS, MODEL, RESULT, SETTINGS
 from wordtie.runs.live_progress import LiveProgress
 from wordtie.runs.run_folder import locked
@@ -136,6 +136,13 @@ def test_a_damaged_result_is_damage(run: Path) -> None:
     assert (found["state"], len(found["points"])) == ("damaged", len(lines(run))), "the points are there all the same"
     (run / RESULT).write_text("[1]")
     assert read_curves(run)["state"] == "damaged"
+
+
+def test_settings_that_cannot_be_read_are_none(run: Path) -> None:
+    (run / "settings.yaml").unlink()
+    for config in ("[]", "[" * 100_000):
+        (run / "config.json").write_text(config)
+        assert read_settings(run) == {}
 
 
 def test_a_folder_in_the_place_of_a_file_is_damage(run: Path) -> None:

@@ -18,8 +18,11 @@ from tests.commands import Capture, output
 from wordtie import cli
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import DataError, RunFolderError, UsageError
+from wordtie.evaluation.perplexity import evaluate
+from wordtie.models.language_model import LanguageModel
 from wordtie.runs.run_folder import read_language_model
 from wordtie.training.rehearsal import read_texts
+from wordtie.training.warm_start import load_start, read_start
 
 FIRST = ["the", "cat", "sat", "on", "mat", "dog", "walks"]
 SECOND = ["the", "cats", "sat", "in", "house", "dogs", "walked"]
@@ -159,3 +162,80 @@ def test_python_takes_the_same(first: Path) -> None:
     result = wordtie.train("second", "more", start_from="run", extend_vocabulary=True, epochs=1, streams=4, steps=7)
     assert result.earlier is not None
     assert torch.isfinite(torch.tensor(result.earlier[0]["network"]))
+
+
+def test_a_run_does_not_replace_the_one_that_it_extends(first: Path, capsys: Capture) -> None:
+    before = (first / "result.json").read_bytes()
+    for more in ([], ["--time", "3s"]):
+        capsys.readouterr()
+        assert cli.main([*adapt("./run", "--overwrite"), *more]) == RunFolderError.exit_code
+        assert "a run cannot replace the one that it extends" in capsys.readouterr().err
+    assert (first / "result.json").read_bytes() == before
+
+
+def test_runs_that_extend_each_other_are_refused(first: Path) -> None:
+    assert cli.main(adapt("more")) == 0
+    settings = read_language_model(Path("more")).settings
+    shutil.rmtree("run")
+    shutil.copytree("more", "run")
+    with pytest.raises(RunFolderError, match=r"extends itself, as its settings\.yaml has it"):
+        read_texts(settings)
+
+
+def test_a_folder_before_the_last_may_be_gone(first: Path, tmp_path: Path, capsys: Capture) -> None:
+    assert cli.main(adapt("more")) == 0
+    text(tmp_path / "third", ["birds", "the", "sing"])
+    third = ["train", "third", "--start-from", "more", "--extend-vocabulary", "--epochs", "1", *COMMON, "--json"]
+    shutil.move("run", "elsewhere")
+    capsys.readouterr()
+    assert cli.main([*third, "--out", "third-run"]) == 0
+    out, err = capsys.readouterr()
+    assert "the text of more is not read again" in err, "its words are numbered as those of the first run"
+    assert "the text of run is not read again" in err
+    assert json.loads(out)["earlier"] is None
+
+
+def test_before_and_after_are_over_the_same_tokens(first: Path, capsys: Capture) -> None:
+    """Of a run that was measured on a part of its text, on that very part."""
+    command = ["train", "first", "--out", "run", "--overwrite", "--hidden", "12", "--embedding", "6", "--epochs", "2"]
+    assert cli.main([*command, *COMMON, "--measured_tokens", "50"]) == 0
+    [earlier] = json.loads(output(adapt("more", "--json"), capsys))["earlier"]
+    assert earlier["tokens"] == 50
+    [text] = read_texts(read_language_model(Path("more")).settings).earlier
+    measured = evaluate(wordtie.load("run", part="network").network, text.test, text.data.vocabulary.eos_id)
+    assert measured.perplexity == pytest.approx(earlier["network_before"], rel=1e-4)
+
+
+def test_a_text_that_is_gone_is_said_on_resume(first: Path, capsys: Capture) -> None:
+    assert cli.main(adapt("cut", "--max-time", "0.01s")) == 0
+    shutil.move("first", "elsewhere")
+    capsys.readouterr()
+    assert cli.main(adapt("cut", "--resume")) == RunFolderError.exit_code
+    err = capsys.readouterr().err
+    assert "the text of run is not read again" in err
+    assert "text of earlier 1" in err
+    assert "give it its text again" in err
+    shutil.move("elsewhere", "first")
+    assert cli.main(adapt("cut", "--resume")) == 0
+
+
+def test_a_run_that_reads_means_is_extended_by_what_it_counted(first: Path, tmp_path: Path) -> None:
+    """Its noise was counted on the rehearsed text, too, so that text is needed to undo the mean."""
+    command = ["train", "first", "--out", "run", "--overwrite", "--hidden", "12", "--epochs", "1", *COMMON]
+    assert cli.main([*command, "--head", "tied"]) == 0
+    assert cli.main(adapt("more", "--noise.kind", "kneser_ney")) == 0
+    text(tmp_path / "third", ["birds", "the", "sing"])
+    third = ["train", "third", "--start-from", "more", "--extend-vocabulary", "--out", "third-run", "--epochs", "1"]
+    assert cli.main([*third, *COMMON, "--noise.kind", "kneser_ney"]) == 0
+    saved = read_language_model(Path("more"))
+    words = saved.tokenizer.vocabulary
+    rare = words.id("walks")  # of the first text alone
+    trained = load_file("more/checkpoints/last.safetensors")["model.embedding.weight"]
+    settings = read_language_model(Path("third-run")).settings
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        started = LanguageModel(settings.model, len(read_texts(settings).own.vocabulary))
+        load_start(read_start(settings), settings, started, read_texts(settings).for_training(0.5))  # type: ignore[arg-type]
+    assert torch.allclose(started.embedding.weight[rare], trained[rare], atol=1e-5)
+    shutil.rmtree("first")
+    assert cli.main([*third[:-4], "--out", "fourth", "--epochs", "1", *COMMON, "--noise.kind", "kneser_ney"]) == 4

@@ -68,7 +68,7 @@ def test_a_perplexity_of_1e304_is_an_error(text: Path, monkeypatch: pytest.Monke
     assert cli.main(wild) == DivergedError.exit_code
     message = capsys.readouterr().err.splitlines()[-1]
     assert message.startswith("wordtie: error: run: the perplexity 1e+304 is worse than any guess at epoch 1, on the")
-    assert "no epoch was finished. Try --lr 500000 or --clip 5" in message
+    assert "no model was validated before. Try --lr 500000 or --clip 5" in message
     assert not (text.parent / "run" / "result.json").exists()
     assert "diverged at epoch 1" in (text.parent / "run" / "sessions.jsonl").read_text()
     assert cli.main([*wild, "--resume"]) == DivergedError.exit_code
@@ -91,7 +91,9 @@ def after_validation_of(epoch: int, change: Callable[[LanguageModel], object], p
 def test_what_came_before_is_kept(text: Path, tmp_path: Path, keep: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last validation of a run is finite, and astronomically large."""
     after_validation_of(2, lambda model: model.embedding.weight.mul_(1e6), monkeypatch)
-    with pytest.raises(DivergedError, match=r"worse than any guess at epoch 2, .*; the model of epoch 1 is kept"):
+    with pytest.raises(
+        DivergedError, match=rf"worse than any guess at epoch 2, .*; the {keep} validated model is kept"
+    ):
         train(settings(text, epochs=2, keep=keep), tmp_path / "run")
     assert load(tmp_path / "run").predict("w1", 1)[0][1] > 0
     assert not (tmp_path / "run" / "result.json").exists()

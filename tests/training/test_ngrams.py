@@ -88,9 +88,9 @@ def test_the_model_is_mapped_and_not_read(text: Path) -> None:
 
 def test_what_needs_a_network_says_so(text: Path, capsys: Capture) -> None:
     train_ngrams(NgramSettings(DataSettings(corpus=str(text))), "run")
-    for arguments in (["vectors", "run", "--neighbours", "cat"], ["compare", "run", "--text", str(text / "test.txt")]):
-        assert cli.main(arguments) == RunFolderError.exit_code
-        assert str(Path("run", CONFIG)) in capsys.readouterr().err
+    assert cli.main(["vectors", "run", "--neighbours", "cat"]) == RunFolderError.exit_code
+    assert str(Path("run", CONFIG)) in capsys.readouterr().err
+    assert cli.main(["compare", "run", "--text", str(text / "test.txt")]) == 0
 
 
 def test_a_run_is_not_overwritten_unasked(text: Path) -> None:

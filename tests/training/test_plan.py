@@ -103,10 +103,12 @@ def test_the_softmax_is_full_at_the_end_as_far_as_that_takes_little_longer(times
     assert chosen.training.tokens == pytest.approx(without / longer, rel=0.001)
 
 
-def test_whoever_chooses_the_softmax_chooses_its_end(text: Path) -> None:
+def test_whoever_chooses_another_loss_chooses_its_end(text: Path) -> None:
     timings = replace(FAST, full_window=FAST.window)
-    given = Settings(loss=LossSettings("cross_entropy", softmax="sampled"))
-    assert choose(given, ["loss.softmax", "loss.kind"], LENGTHS, 600.0, 60.0, timings).loss.full_at_end == 0
+    for kind, end in (("augmented", 0.0), ("cross_entropy", 0.2)):
+        settings = Settings(loss=LossSettings(kind, softmax="sampled"))  # type: ignore[arg-type]
+        chosen = choose(settings, ["loss.softmax", "loss.kind"], LENGTHS, 600.0, 60.0, timings)
+        assert chosen.loss.full_at_end == end
     given = Settings(loss=LossSettings("cross_entropy", softmax="sampled", full_at_end=0.3))
     assert choose(given, ["loss.full_at_end"], LENGTHS, 600.0, 60.0, timings).loss.full_at_end == 0.3
 
@@ -274,7 +276,7 @@ def test_the_time_of_recent_words_is_measured(text: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(timing, "text_shares", slow)
     settings = Settings(data=wordtie.DataSettings(corpus=str(text)))
-    data = read_texts(settings).for_planning(0.5)
+    data = read_texts(settings).for_training(0.5)
     alone, mixed = (timing.time_model(settings, data, 0.01, mixed=each) for each in (False, True))
     a_word = 0.2 / asked[0]
     assert mixed.measuring >= a_word > alone.measuring
@@ -307,3 +309,60 @@ def test_more_time_gives_more_streams() -> None:
     assert (short.streams, long_.streams) == (32, 64)
     timings = replace(FAST, window=0.1, tokens=2048)
     assert choose(Settings(), [], LENGTHS, 1000, 10, timings).training.tokens == pytest.approx(long_.tokens, rel=0.001)
+
+
+def test_a_setting_that_is_given_as_the_recipe_has_it_changes_nothing(text: Path, capsys: Capture) -> None:
+    def planned(*more: str) -> str:
+        assert cli.main(["train", str(text), *more, "--print-config"]) == 0
+        return capsys.readouterr().out
+
+    usual = planned()
+    for given in (("--optimiser", "adam"), ("--hidden", "320"), ("--head", "tied_linear"), ("--schedule", "plateau")):
+        assert planned(*given) == usual
+    assert planned("--loss.kind", "cross_entropy") == usual
+    assert planned("--hidden", "200") != usual
+
+
+def test_a_resumed_run_keeps_its_plan_of_n_grams(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    command = ["train", str(text), "--time", "4s", "--hidden", "8", "--out", "run"]
+    with monkeypatch.context() as patch:
+        patch.setattr(planning, "SHARE_OF_NGRAMS", 0.0)
+        assert cli.main([*command, "--max-time", "0.001s"]) == 0
+    assert cli.main([*command, "--resume"]) == 0
+    assert not (tmp_path / "run" / "ngram").exists()
+    assert cli.main([*command, "--resume", "--ngram", "2"]) == 0
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["ngram"]["order"] == 2
+    capsys.readouterr()
+    assert cli.main([*command[:2], "--out", "run", "--resume", "--time", "soon"]) == 2
+    assert "--time" in capsys.readouterr().err
+
+
+def test_a_time_is_refused_where_it_would_change_nothing(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    command = ["train", str(text), "--hidden", "8", "--out", "run"]
+    assert cli.main([*command, "--epochs", "1", "--max-time", "0.001s"]) == 0
+    assert cli.main([*command, "--resume", "--time", "4s"]) == 2
+    assert "--time plans a new run: run was begun without" in capsys.readouterr().err
+    assert cli.main(["train", str(text), "--time", "", "--out", "other"]) == 2
+
+
+def test_a_plan_says_how_long_given_settings_take(text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(planning, "time_model", lambda *_, mixed: replace(FAST, tokens=1000))
+    settings = Settings(data=wordtie.DataSettings(corpus=str(text)), training=TrainingSettings(tokens=2_000_000))
+    assert "about 100 of 10 s, " in make_plan(settings, ["training.tokens"], 10).reasons[0]
+
+
+def test_what_does_not_fit_into_memory_is_refused_before_it_is_timed(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert cli.main(["train", str(text), "--time", "3s", "--hidden", "100000", "--out", str(tmp_path / "run")]) == 2
+    assert "parameters needs" in capsys.readouterr().err

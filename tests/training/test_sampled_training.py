@@ -107,6 +107,7 @@ def test_what_needs_every_row_has_dense_updates() -> None:
         Settings(loss=loss, training=TrainingSettings(sparse_updates=False)),
         Settings(loss=loss, noise=NoiseSettings(l2=1e-4)),
         Settings(loss=loss, noise=NoiseSettings(output_vector_dropout=0.1)),
+        Settings(loss=loss, model=ModelSettings(head="tied"), noise=NoiseSettings("kneser_ney", output_draw="all")),
     ):
         assert not settings.has_sparse_updates
 

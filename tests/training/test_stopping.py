@@ -178,7 +178,7 @@ def test_numbers_that_are_none_keep_the_last_good_model(text: Path) -> None:
     code, output = run(train("run", *rate, "--resume", "--training.epochs", "2"), folder)
     assert code == DivergedError.exit_code, output
     assert output.splitlines()[-1] == (
-        "wordtie: error: run: the loss is not a number at epoch 2, window 1; the model of epoch 1 is kept. "
+        "wordtie: error: run: the loss is not a number at epoch 2, window 1; the best validated model is kept. "
         "Try --lr 0.5 or --clip 2.5, in another --out or with --overwrite"
     )
     assert run(["predict", "run", "w1"], folder)[0] == 0
@@ -196,4 +196,4 @@ def test_a_rate_that_is_too_high_says_what_to_try(text: Path) -> None:
     code, output = run(train("run", "--training.lr", "1e38", "--training.clip", "0"), folder)
     assert code == DivergedError.exit_code, output
     assert output.startswith("wordtie: error: run: the loss is not a number at epoch 1, window ")
-    assert "no epoch was finished. Try --lr 5e+37 or --clip 5, in another --out" in output
+    assert "no model was validated before. Try --lr 5e+37 or --clip 5, in another --out" in output

@@ -68,7 +68,8 @@ def _export(parser: Parser, argv: list[str]) -> None:
     blocked = blocklist(read_lines(arguments.blocked)) if arguments.blocked else ()
     frequencies = None
     if arguments.frequencies:
-        frequencies = read_frequencies(read_lines(arguments.frequencies), text_name(arguments.frequencies))
+        file = arguments.frequencies
+        frequencies = read_frequencies(read_lines(file), text_name(file), model.tokenizer)
     else:
         try:
             frequencies = training_frequencies(model)

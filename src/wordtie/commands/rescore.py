@@ -102,6 +102,9 @@ def check(arguments: Namespace) -> None:
         raise UsageError("--tune needs --references, and --references needs --tune")
     if arguments.tune is None and (arguments.metric or arguments.tune_scores or arguments.json):
         raise UsageError("--metric, --tune-scores and --json are for --tune: leave them out")
+    weights = (arguments.lm_weight, arguments.word_weight, arguments.unk_weight)
+    if arguments.tune and arguments.context == "none" and weights != (None, None, None):
+        raise UsageError("--tune fits the weights: leave out --lm-weight, --word-weight and --unk-weight")
     if arguments.nbest is None and (arguments.rerank or arguments.best or arguments.scores):
         raise UsageError("--rerank, --best and --scores are for NBEST: name the lists")
     if arguments.nbest and arguments.tune and len(arguments.scores) != len(arguments.tune_scores):

@@ -205,7 +205,7 @@ def frequencies_of(model: LoadedModel, path: str | None) -> Frequencies | None:
     from wordtie.inference.frequencies import read_frequencies, training_frequencies
 
     if path is not None:
-        return read_frequencies(read_lines(path), text_name(path))
+        return read_frequencies(read_lines(path), text_name(path), model.tokenizer)
     try:
         return training_frequencies(model)
     except WordtieError as error:

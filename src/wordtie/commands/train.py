@@ -83,8 +83,10 @@ def main(argv: list[str]) -> None:
     add_run_options(parser)
     parsed = parser.parse_args(argv)
     mode = mode_of(parsed)
-    if parsed.time and parsed.like:
+    if parsed.time is not None and parsed.like is not None:
         raise UsageError("--time plans the settings and --like takes those of a paper; give one of them")
+    if parsed.extend_vocabulary and parsed.like is not None:
+        raise UsageError("--extend-vocabulary takes the model of an earlier run and --like that of a paper; give one")
     settings, ngram = chosen(parser, parsed, started)
     if parsed.print_config:
         print(as_yaml(to_dict(settings)), end="")
@@ -116,28 +118,32 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     What was not given is that of the run that is resumed, of the row, of the plan, or of the recipe.
     """
     ngram = order_of(parsed)
-    if parsed.like:
+    seconds = None if parsed.time is None else parse_time(parsed.time, "--time")
+    if parsed.like is not None:
         return parser.with_place(Settings, **parser.made(row_settings(parsed.like))), ngram
-    recipe = {} if parser.has_recipe else recommended(parser.given)  # a recipe means the same in each version
+    values = {name: given.value for name, given in parser.given.items()}
+    recipe = {} if parser.has_recipe else recommended(values)  # a recipe means the same in each version
     kept = adapted(parser, parsed)
     given = parser.with_place(Settings, **parser.made({**recipe, **kept}))
     if not parsed.print_config:
         parser.require_text()
     if parsed.resume and (recorded := planned_before(folder_of(parsed, given))):
+        folder = folder_of(parsed, given)
         resumed = parser.with_place(Settings, **parser.made({**recorded, **kept}))
-        refuse_more_epochs(parser, resumed, folder_of(parsed, given))
-        return resumed, ngram
-    if not parsed.time and (parser.has_recipe or "data.corpus" not in parser.given):
+        refuse_another_length(parser, parsed, resumed, folder)
+        return resumed, order_before(folder, ngram) if parsed.ngram is None else ngram
+    if seconds is None and (parser.has_recipe or "data.corpus" not in parser.given):
         return given, ngram
 
     from wordtie.runs.run_folder import check_free
     from wordtie.training.plan import make_plan
+    from wordtie.training.rehearsal import check_other_folder
 
-    if not parsed.print_config:
-        check_free(folder_of(parsed, given), mode_of(parsed))  # before the text is read, which takes time
-    if not parsed.time:
+    if not parsed.print_config:  # before the text is read, which takes time
+        check_free(folder_of(parsed, given), mode_of(parsed))
+        check_other_folder(given, folder_of(parsed, given))
+    if seconds is None:
         return fitted(given, {*parser.given, *kept}, parsed), ngram
-    seconds = parse_time(parsed.time, "--time")
     of_model = {name: value for name, value in recipe.items() if name.startswith("model.")}
     given = parser.with_place(Settings, **parser.made({**of_model, **kept}))
     with waiting("timing this machine"):
@@ -179,18 +185,32 @@ def adapted(parser: SettingsParser, parsed: Namespace) -> dict[str, Any]:
     return {**settings_to_extend(parser.given["training.start_from"].value), **rate}
 
 
-def refuse_more_epochs(parser: SettingsParser, settings: Settings, folder: Path) -> None:
-    """Raise `UsageError` for other epochs than a run began with, if it has a number of tokens, which decides."""
+def refuse_another_length(parser: SettingsParser, parsed: Namespace, settings: Settings, folder: Path) -> None:
+    """Raise `UsageError` for epochs that change nothing, since the run has a number of tokens, and for a time without
+    one."""
     from wordtie.runs.compatibility import recorded_settings
 
     before, tokens = recorded_settings(folder), settings.training.tokens
-    if before is None or tokens is None or "training.tokens" in parser.given:
+    if before is None or "training.tokens" in parser.given:
         return
-    if settings.training.epochs != before.training.epochs:
+    if parsed.time is not None and tokens is None:
+        raise UsageError(
+            f"--time plans a new run: {folder} was begun without, and trains until validation stops improving; "
+            "--max-time stops it sooner"
+        )
+    if tokens is not None and settings.training.epochs != before.training.epochs and "training.epochs" in parser.given:
         raise UsageError(
             f"--epochs changes nothing here: {folder} was planned for {tokens:,} tokens; train a new run with a longer "
             "--time"
         )
+
+
+def order_before(folder: Path, otherwise: int | None) -> int | None:
+    """Of the n-gram model that the run in the folder was to be mixed with; earlier versions kept no record of it."""
+    from wordtie.runs.provenance import invocations
+
+    calls = invocations(folder)
+    return calls[-1].get("ngram", otherwise) if calls else otherwise
 
 
 def planned_before(folder: Path) -> dict[str, Any]:
@@ -230,6 +250,7 @@ def order_of(parsed: Namespace) -> int | None:
 
 def warnings(result: TrainingResult, settings: Settings) -> list[str]:
     """A note if a model that knows no context would do better, or none at all, or if an earlier text was unlearnt."""
+    from wordtie.data.batches import spread
     from wordtie.data.prepare import prepare
     from wordtie.errors import WordtieError
     from wordtie.evaluation.format_perplexity import format_perplexity
@@ -244,7 +265,8 @@ def warnings(result: TrainingResult, settings: Settings) -> list[str]:
         data = prepare(settings.data)
     except WordtieError:  # the text was moved or changed since: the result stands all the same
         return lost
-    log_p_N = Unigram.fit(data.train, len(data.vocabulary)).log_probabilities(data.valid)
+    valid = spread(data.valid, settings.training.measured_tokens)
+    log_p_N = Unigram.fit(data.train, len(data.vocabulary)).log_probabilities(valid)
     unigram = math.exp(-float(log_p_N.mean()))
     if best <= unigram:
         return lost
@@ -273,8 +295,7 @@ def summary(result: TrainingResult) -> str:
             f"{result.seconds - measuring:.0f} s, and {measuring:.0f} s of measuring ({result.stopped})",
             *(
                 f"{name:22} {'   '.join(perplexities(result, split))}   over "
-                f"{measured(tokens, text.get(f'{split}_length', tokens))}, {text[f'{split}_oov']:,} of them out of the "
-                "vocabulary"
+                f"{measured(tokens, text.get(f'{split}_length', tokens), text[f'{split}_oov'])} out of the vocabulary"
                 for name, split, tokens in (
                     ("test perplexity", "test", result.test_tokens),
                     ("validation perplexity", "valid", result.valid_tokens),
@@ -298,10 +319,11 @@ def earlier_line(figures: Mapping[str, Any]) -> str:
     return f"{'earlier test text':22} {'   '.join(parts)}   over {figures['tokens']:,} tokens of {figures['corpus']}"
 
 
-def measured(tokens: int, length: int) -> str:
-    """Which tokens of a text a figure is over."""
-    whole = f"{length:,} tokens"
-    return whole if tokens == length else f"{tokens:,} of {whole} (`wordtie evaluate` reads all)"
+def measured(tokens: int, length: int, oov: int) -> str:
+    """Which tokens of a text a figure is over, and how many of the text are out of the vocabulary."""
+    if tokens == length:
+        return f"{length:,} tokens, {oov:,} of them"
+    return f"{tokens:,} of {length:,} tokens (`wordtie evaluate` reads all); {oov:,} of all are"
 
 
 def perplexities(result: TrainingResult, split: str) -> list[str]:

@@ -82,6 +82,7 @@ class Settings:
             "training.weight_decay": self.training.weight_decay > 0,
             "noise.l2": self.noise.l2 > 0,
             "noise.output_vector_dropout": self.noise.output_vector_dropout > 0,
+            "noise.output_draw all": self.noise.smooths and self.noise.output_draw == "all",
         }
         return next((name for name, needed in found.items() if needed), None)
 

@@ -7,7 +7,7 @@ time. It was chosen on the validation texts of Penn Treebank, the State of the U
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 _ADAM = {
@@ -61,14 +61,18 @@ _TOGETHER: dict[str, Collection[str]] = {
     "training.tokens": ("training.schedule", "training.decay", "training.patience"),
     "training.start_from": ("model.bias_init", "model.forget_bias"),
 }
-"""Whoever sets the one chooses the others, too: the recipe's values were chosen with its own."""
+"""Whoever sets the one to another value than the recipe's chooses the others, too: they were chosen with it."""
 
 
-def recommended(given: Collection[str]) -> dict[str, Any]:
-    """The recipe's values for what was not given.
+def recommended(given: Mapping[str, Any], chosen: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The recipe's values for what was not given. `chosen`: what a plan has in their place.
 
-    >>> "training.lr" in recommended(["training.optimiser"]), "training.lr" in recommended(["model.hidden"])
+    >>> "training.lr" in recommended({"training.optimiser": "sgd"}), "training.lr" in recommended({"model.hidden": 400})
     (False, True)
+    >>> "training.lr" in recommended({"training.optimiser": "adam"})
+    True
     """
-    left = {*given, *(name for each in given for name in _TOGETHER.get(each, ()))}
+    planned = RECOMMENDED | dict(chosen or {})
+    other = (name for name, value in given.items() if name not in RECOMMENDED or value != planned[name])
+    left = {*given, *(name for each in other for name in _TOGETHER.get(each, ()))}
     return {name: value for name, value in RECOMMENDED.items() if name not in left}

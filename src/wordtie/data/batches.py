@@ -10,6 +10,7 @@ Shapes: N words of the text, B streams, L = N / B words a stream, T steps a wind
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +23,8 @@ Window: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 PADDING = -1
 """The target where a stream has ended: not a word, to be left out of the loss."""
+STRETCHES = 10
+"""Of a text of which a part is measured."""
 
 
 def side_by_side(texts: Sequence[Ids | Sequence[int]]) -> NDArray[np.int64]:
@@ -99,3 +102,19 @@ def batches(ids: Ids, streams: int, steps: int, *, eos_id: int, drop: bool = Tru
         inputs_TB = ids[np.clip(position_TB - 1, 0, words - 1)]
         inputs_TB = np.where(there_TB & (position_TB > 0), inputs_TB, eos_id)
         yield inputs_TB.astype(np.int64, order="C"), targets_TB.astype(np.int64, order="C")
+
+
+def spread(ids_N: Ids, tokens: int | None, stretches: int = STRETCHES) -> Ids:
+    """So many of a text's tokens, in stretches from all over it; all, if there are no more, or for None.
+
+    A text often changes on its way: its beginning alone may be easier than the whole.
+
+    >>> spread(np.arange(100), 20)[:6].tolist()
+    [0, 1, 10, 11, 20, 21]
+    """
+    if tokens is None or len(ids_N) <= tokens:
+        return ids_N
+    edges = [tokens * number // stretches for number in range(stretches + 1)]
+    starts = [len(ids_N) * number // stretches for number in range(stretches)]
+    sizes = [end - start for start, end in pairwise(edges)]
+    return np.concatenate([ids_N[start : start + size] for start, size in zip(starts, sizes, strict=True)])

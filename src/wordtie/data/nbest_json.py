@@ -92,7 +92,9 @@ class Espnet:
         if not isinstance(utterances, dict):
             raise DataError(f'{where}: has no "utts" as ESPnet\'s documents have: fix it, or choose another --format')
         for own, utterance in utterances.items():
-            entries = utterance.get("output") if isinstance(utterance, dict) else None
+            if not isinstance(utterance, dict):
+                raise DataError(f"{where}, utterance {own}: is not a JSON object: fix it")
+            entries = utterance.get("output")
             yield _list(own, utterance, [] if entries is None else entries, f"{where}, utterance {own}")
 
     def write(self, lists: Iterable[RankedList]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from wordtie.errors import DataError
 from wordtie.inference.training_corpus import training_corpus
 
 if TYPE_CHECKING:
+    from wordtie.data.tokenizer import Tokenizer
     from wordtie.inference.loading import LoadedModel
 
 
@@ -55,15 +56,17 @@ def training_frequencies(loaded: LoadedModel) -> Frequencies:
     return Frequencies({word: int(count_V[n]) for n, word in enumerate(vocabulary.words) if n not in special})
 
 
-def read_frequencies(lines: Iterable[str], where: str) -> Frequencies:
-    """Counts from a table with columns `word` and `count`. Raises `DataError`."""
+def read_frequencies(lines: Iterable[str], where: str, tokenizer: Tokenizer | None = None) -> Frequencies:
+    """Counts from a table with columns `word` and `count`; words as the tokenizer writes them. Raises `DataError`."""
     table = read_table(lines, where)
     word, count = table.place("word"), table.place("count")
     counts: dict[str, int] = {}
     for row in table.rows:
         if not row.cells[count].strip().isdecimal():
             raise DataError(f"{where}, line {row.line}: count {row.cells[count]!r:.40} is no whole number: fix the row")
-        counts[row.cells[word]] = counts.get(row.cells[word], 0) + int(row.cells[count])
+        cell = row.cells[word].strip()
+        own = cell if tokenizer is None else "".join(tokenizer.words(cell)) or cell
+        counts[own] = counts.get(own, 0) + int(row.cells[count])
     if not counts:
         raise DataError(f"{where}: has no counts, only a header: give one word a row")
     return Frequencies(counts)

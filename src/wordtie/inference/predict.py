@@ -35,6 +35,11 @@ def lines_of(text: str) -> list[str]:
     return text.removeprefix("\ufeff").replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 
+def as_file(text: str) -> str:
+    """The text as a file would have it: whether or not a line end closes it, one does."""
+    return "\n".join(lines_of(text)) + "\n"
+
+
 def words_of(tokenizer: Tokenizer, text: str) -> list[str]:
     """The words of a phrase: `<eos>` where a line ends within it, if lines are sentences."""
     text = "\n".join(lines_of(text))
@@ -83,7 +88,8 @@ def at_cursor(tokenizer: Tokenizer, text: str) -> tuple[list[str], str]:
     """
     lines_of(text)  # refuses what is no text
     before = text.removesuffix(CURSOR)
-    words = words_of(tokenizer, before)
+    closes = "\n" if before != text and before.endswith("\n") else ""  # the cursor is on a line of its own
+    words = words_of(tokenizer, before + closes)
     if before == text or before[-1:].isspace() or not words:
         return words, ""
     typed = tokenizer.words(before.split()[-1])

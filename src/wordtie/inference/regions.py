@@ -12,6 +12,7 @@ region less the entropy after it (Hale 2006, who sets it to 0 if it is negative;
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, tee
@@ -101,23 +102,24 @@ def regions(
 def _regions_of(
     line: ShownLine, records: Sequence[WordSurprisal], tokenizer: Tokenizer, frequencies: Frequencies | None
 ) -> Iterator[Region]:
-    first_of_sentence = _ends_of_sentences(line.text) if tokenizer.sentences else set()
-    at = stretches = 0
+    ends = _ends_of_sentences(line.text) if tokenizer.sentences else Counter()
+    at, stretches = ends[0], 0
     for number, shown in enumerate(line.regions, 1):
         pieces = shown.split()
         words = [word for piece in pieces for word in tokenizer.words(piece)]
         parts, after = records[at : at + len(words)], at + len(words)
         stretches += len(pieces)
         yield _region(number, shown, parts, records[after : after + 1], frequencies)
-        at = after + (stretches in first_of_sentence)
+        at = after + ends[stretches]
 
 
-def _ends_of_sentences(text: str) -> set[int]:
-    """After how many stretches of a passage a sentence ends."""
-    ends, count = set(), 0
+def _ends_of_sentences(text: str) -> Counter[int]:
+    """After how many stretches of a passage sentences end, and how many: more than one where a line is empty."""
+    ends: Counter[int] = Counter()
+    count = 0
     for sentence in text.split("\n"):
         count += len(sentence.split())
-        ends.add(count)
+        ends[count] += 1
     return ends
 
 

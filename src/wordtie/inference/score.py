@@ -18,6 +18,7 @@ from wordtie.data.batches import side_by_side
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import require
 from wordtie.evaluation.perplexity import TOKENS_AT_ONCE
+from wordtie.inference.predict import as_file
 from wordtie.models.next_word import NextWordModel
 
 Key = tuple[int, ...]
@@ -31,7 +32,7 @@ def score(
     Sentences of the same ids have the same score, to the bit. Raises `SettingsError` for a string in place of a list.
     """
     require(not isinstance(sentences, str), "give a list of sentences, not one string")
-    keys = [tuple(tokenizer.encode(f"{sentence}\n").tolist()) for sentence in sentences]
+    keys = [tuple(tokenizer.encode(as_file(sentence)).tolist()) for sentence in sentences]
     bits = dict.fromkeys(keys, 0.0)
     for batch in _batches(sorted(filter(None, bits), key=lambda ids: (len(ids), ids)), tokens_at_once):
         bits |= zip(batch, _bits(model, batch, tokens_at_once), strict=True)

@@ -43,12 +43,6 @@ class CandidateSampler:
         self.cumulated = self.expected_V[self.others].cumsum(0)
         self.draws = round(float(self.cumulated[-1])) if len(self.others) else 0
 
-    def to(self, device: torch.device) -> CandidateSampler:
-        """Itself, with its tables on the device."""
-        for name in ("expected_V", "always", "others", "cumulated"):
-            setattr(self, name, getattr(self, name).to(device))
-        return self
-
     def draw(self) -> tuple[Tensor, Tensor]:
         """(distinct words (K,), log(times drawn / times expected) (K,) float32)."""
         always, device = self.always, self.always.device

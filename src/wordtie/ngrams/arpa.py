@@ -16,6 +16,8 @@ any other, words are what white space separates.
 from __future__ import annotations
 
 import json
+import math
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +41,7 @@ COMMENT = "# wordtie "
 NEVER = -99.0
 """Log p of what is never predicted, by custom."""
 LINES_AT_ONCE = 10_000
-LONGEST_ORDER = 20
+LONGEST_ORDER, MOST_DIGITS = 20, 18
 
 
 def write_arpa(file: TextIO, model: BackoffModel, tokenizer: Tokenizer) -> None:
@@ -157,6 +159,8 @@ def _counts(lines: _NumberedLines) -> list[int]:
             if counts:
                 return counts
         elif key.split() == ["ngram", str(len(counts) + 1)] and equals and count.strip().isdecimal():
+            if len(count.strip()) > MOST_DIGITS:
+                lines.fail("promises more n-grams than any file has: fix the line")
             counts.append(int(count))
             if not counts[0]:
                 lines.fail("promises no words at all: restore the file from a copy")
@@ -180,7 +184,7 @@ class _Section:
 def _section(lines: _NumberedLines, order: int, count: int, last: bool) -> _Section:
     if lines.next_with_text() != f"\\{order}-grams:":
         lines.fail(f"is not \\{order}-grams: where {count:,} of them should begin: fix the counts or the line")
-    first, words, numbers = lines.number + 1, [], np.zeros((count, 2))
+    first, words, numbers = lines.number + 1, [], array("d")  # which grows with what is there, not what is promised
     for row, line in enumerate(lines if count else ()):
         fields = line.split()
         if len(fields) not in (order + 1, order + 2):
@@ -188,19 +192,20 @@ def _section(lines: _NumberedLines, order: int, count: int, last: bool) -> _Sect
             lines.fail(f"is not {form}, and the file promises {count:,} n-grams here: fix the counts or the line")
         words.append(fields[1 : order + 1])
         try:
-            numbers[row] = float(fields[0]), float(fields[-1]) if len(fields) == order + 2 else 0.0
+            log_p, weight = float(fields[0]), float(fields[-1]) if len(fields) == order + 2 else 0.0
         except ValueError:
             lines.fail("log p or back-off weight is not a number: fix the line")
-        if not numbers[row, 0] <= 1e-6:
+        if not log_p <= 1e-6:
             lines.fail(f"log p must be at most 0, got {fields[0]}: fix the line")
-        if np.isnan(numbers[row, 1]):
+        if math.isnan(weight):
             lines.fail(f"the back-off weight must be a number, got {fields[-1]}: fix the line")
+        numbers.extend((log_p, weight))
         if row + 1 == count:
             break
     else:
         if count:
             raise DataError(f"{lines.name}: ends among the {order}-grams: restore it from a copy")
-    p, backoff = np.power(10.0, np.clip(numbers.T, NEVER, -NEVER))
+    p, backoff = np.power(10.0, np.clip(np.frombuffer(numbers).reshape(-1, 2).T, NEVER, -NEVER))
     return _Section(first, words, p, backoff)
 
 

@@ -66,7 +66,7 @@ def difference(before: Mapping[str, Any], now: Mapping[str, Any], kind: type[Any
         then, since = (settings_from_dict(each["settings"], kind) for each in (before, now))
     except SettingsError as error:
         return str(error)
-    texts = changed(before["texts"], now["texts"], "text of ")
+    texts = changed(before["texts"], {**dict.fromkeys(before["texts"]), **now["texts"]}, "text of ")
     if texts and then.data.corpus != since.data.corpus:
         texts.insert(0, f"data.corpus ({then.data.corpus}, now {since.data.corpus})")
     other = [*changed_settings(then, since), *texts]

@@ -214,7 +214,7 @@ def read_settings(folder: Path) -> dict[str, dict[str, Any]]:
     for read, name in ((yaml.safe_load, SETTINGS), (_sections_of_config, CONFIG)):
         try:
             sections = read(read_regular(folder / name))
-        except (OSError, ValueError, yaml.YAMLError):
+        except (OSError, ValueError, AttributeError, RecursionError, yaml.YAMLError):
             continue
         if isinstance(sections, dict) and all(isinstance(each, dict) for each in sections.values()):
             return sections

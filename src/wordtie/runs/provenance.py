@@ -95,13 +95,13 @@ def versions() -> Versions:
     return {"code_version": code_version(), "torch": torch.__version__, "python": platform.python_version()}
 
 
-def begin_invocation(folder: Path, fresh: bool, device: torch.device, where: dict[str, int]) -> None:
-    """Add this call, what computes it, and where in the text it begins. To be called under the folder's lock.
+def begin_invocation(folder: Path, fresh: bool, device: torch.device, more: dict[str, int | None]) -> None:
+    """Add this call, what computes it, and more: where in the text it begins. To be called under the folder's lock.
 
     Of a run that is `fresh` nothing before counts. Raises `SaveError`.
     """
     path = folder / INVOCATIONS
-    line = {**versions(), "machine": machine(device), **where}
+    line = {**versions(), "machine": machine(device), **more}
     with saving(path), open(path, "ab", opener=own_file) as file:
         file.truncate(0 if fresh else len(_whole_lines(path)))  # a kill may have torn the last line
         file.write(f"{json.dumps(line)}\n".encode())

@@ -57,8 +57,8 @@ def why_unusable(tensors: Tensors) -> str:
 
 def diverged(folder: Path, training: TrainingSettings, position: Position, what: str, where: str) -> DivergedError:
     """The error to raise: what was found where in the current epoch, what is kept, and what to try."""
-    epoch = position.best_epoch if training.keep == "best" else position.epoch - 1
-    kept = f"the model of epoch {epoch} is kept" if epoch else "no epoch was finished"
+    which = "best" if training.keep == "best" else "last"
+    kept = f"the {which} validated model is kept" if position.history else "no model was validated before"
     clip = f"--clip {training.clip / 2:g}" if training.clip else "--clip 5"
     return DivergedError(
         f"{folder}: {what} at epoch {position.epoch}, {where}; {kept}. "

@@ -12,7 +12,6 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ import torch
 from torch import Tensor
 
 from wordtie.config import Settings
-from wordtie.data.batches import Ids, batches, stream_length, window_count
+from wordtie.data.batches import Ids, batches, spread, stream_length, window_count
 from wordtie.data.token_file import PreparedData
 from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.evaluation.perplexity import Score, evaluate
@@ -36,26 +35,8 @@ from wordtie.training.task import Batch, Tensors, Validation
 
 VALIDATION_STREAMS = 10
 """Streams while choosing between epochs."""
-STRETCHES = 10
-"""Of a text of which a part is measured."""
 SAMPLE_WORDS, FEWEST_SAMPLE_WORDS, SAMPLE_SCORES = 2_000, 100, 20_000_000
 """Words read to estimate how long a measurement takes, and how many scores they may have over a large vocabulary."""
-
-
-def spread(ids: Ids, tokens: int | None) -> Ids:
-    """So many of a text's tokens, in stretches from all over it; all, if there are no more, or for None.
-
-    A text often changes on its way: its beginning alone may be easier than the whole.
-
-    >>> spread(np.arange(100), 20)[:6].tolist()
-    [0, 1, 10, 11, 20, 21]
-    """
-    if tokens is None or len(ids) <= tokens:
-        return ids
-    edges = [tokens * number // STRETCHES for number in range(STRETCHES + 1)]
-    starts = [len(ids) * number // STRETCHES for number in range(STRETCHES)]
-    sizes = [end - start for start, end in pairwise(edges)]
-    return np.concatenate([ids[start : start + size] for start, size in zip(starts, sizes, strict=True)])
 
 
 def window(inputs_TB: Tensor, targets_TB: Tensor) -> Batch:

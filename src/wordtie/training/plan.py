@@ -25,6 +25,7 @@ from wordtie.config.names import Names
 from wordtie.config.recommended import BUDGET, RECOMMENDED, recommended
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import require
+from wordtie.models.memory import check_size
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
 from wordtie.training.rehearsal import read_texts
@@ -107,18 +108,23 @@ def make_plan(
     """As `plan`. `given`: full names of the settings that are kept. `spent`: seconds of the time that are over."""
     started = time.monotonic() - spent
     require(seconds > 0, f"the time to plan for must be positive, got {seconds}")
-    data = read_texts(settings).for_planning(settings.training.rehearsal)
+    read_start(settings)  # what cannot be trained is refused before any text is read
+    texts = read_texts(settings)
+    data = texts.for_training(settings.training.rehearsal)
+    earlier = sum(len(each.test) for each in texts.earlier)
     with exclusive_training(settings.training.threads, resolve_device(settings.training.device)):
-        counting = seconds_to_count(data, ngram) if ngram else 0.0
+        counting = seconds_to_count(texts.for_counting(), ngram) if ngram else 0.0
         if counting > SHARE_OF_NGRAMS * seconds:
             ngram, counting = None, 0.0
 
         def timed(hidden: int, tokens: int = 0) -> Timings:
             candidate = with_recipe(settings, given, size(hidden) | streams_for(len(data.train), tokens))
+            check_size(candidate, len(data.vocabulary), resolve_device(settings.training.device))
             return time_model(candidate, data, min(2.0, seconds / 40), mixed=ngram is not None)
 
         def chosen_by(timings: Timings, hidden: int | None = None) -> Settings:
-            left = seconds - counting - timings.remembering - SECONDS_TO_END - (time.monotonic() - started)
+            measured = timings.remembering + 2 * earlier * timings.measuring  # earlier texts by network and mixture
+            left = seconds - counting - measured - SECONDS_TO_END - (time.monotonic() - started)
             return choose(settings, given, lengths, left, SHARE_OF_MEASURING * seconds, timings, hidden)
 
         def has_time() -> bool:
@@ -150,7 +156,7 @@ def fitted_to_length(settings: Settings, given: Collection[str]) -> Settings:
     """
     precision_of(settings, resolve_device(settings.training.device))  # what makes no sense is refused before any text
     read_start(settings)
-    words = len(read_texts(settings).for_planning(settings.training.rehearsal).train)
+    words = len(read_texts(settings).for_training(settings.training.rehearsal).train)
     noise = noise_for(MOST_EPOCHS, given) if words < SHORT else {}
     return with_recipe(settings, given, {**streams_for(words), **noise})
 
@@ -270,7 +276,11 @@ def with_recipe(settings: Settings, given: Collection[str], choices: Mapping[str
 
     A choice that was made together with a given setting is not taken (`wordtie.config.recommended`).
     """
-    free = recommended(given)
+    sections = to_dict(settings)
+    values = {
+        name: sections[section][key] for name in given for section, key in [name.split(".", 1)] if section in sections
+    }
+    free = recommended(values, choices)
     free |= {name: value for name, value in choices.items() if name in free or name in BUDGET}
     if free.get("training.schedule") == "cosine":
         free.pop("training.decay", None)
@@ -287,6 +297,7 @@ def reasons(settings: Settings, data: PreparedData, seconds: float, timings: Tim
     tokens = training.tokens or training.epochs * len(data.train)
     epochs = tokens / len(data.train)
     rate = timings.tokens / timings.window
+    needed = timings.seconds_of(tokens, settings.loss.full_at_end)
     enough = f": {MOST_EPOCHS} are enough" if epochs >= MOST_EPOCHS else ""
     at_end = settings.loss.full_at_end
     softmax = settings.loss.softmax + (f", over all words in the last {100 * at_end:.0f} %" if at_end else "")
@@ -294,7 +305,8 @@ def reasons(settings: Settings, data: PreparedData, seconds: float, timings: Tim
     noise = f" and noise {settings.noise.gamma:g}" if settings.noise.kind != "none" else ""
     mixed = f"a {ngram}-gram model and recent words are mixed in" if ngram else "no n-gram model"
     return (
-        f"plan: {tokens:,} tokens, {epochs:.2g} epochs{enough}: {seconds:.0f} s at {rate:,.0f} words/s on this machine",
+        f"plan: {tokens:,} tokens, {epochs:.2g} epochs{enough}: about {needed:.0f} of {seconds:.0f} s, "
+        f"at {rate:,.0f} words/s on this machine",
         f"plan: {model.layers} layer of {model.hidden} units for so many tokens, dropout "
         f"{model.hidden_dropout:g}{noise} for so many epochs, over {len(data.vocabulary):,} words",
         f"plan: {training.optimiser}, rate {training.lr:g}, {training.streams} streams of {training.steps} steps, "

@@ -18,7 +18,7 @@ import numpy as np
 
 from wordtie.config import Settings, plain_values
 from wordtie.config.unused_settings import AT_THE_START
-from wordtie.data.encoding import Ids
+from wordtie.data.batches import Ids, spread
 from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import DataError, RunFolderError, require
@@ -35,12 +35,13 @@ class EarlierText:
 
     run: str
     data: PreparedData
+    result: TrainingResult | None
+    """Of the run, as far as its folder has it."""
 
     @property
     def test(self) -> Ids:
-        """The test text, or as much of it as the run was measured on."""
-        result = read_result(run_path(self.run))
-        return self.data.test[: None if result is None else result.test_tokens]
+        """The test text, or what of it the run was measured on."""
+        return spread(self.data.test, None if self.result is None else self.result.test_tokens)
 
     def perplexity(self, model: NextWordModel[Any]) -> float:
         """Of the test text under a model that has this run's words and more, as if it had no more."""
@@ -48,8 +49,8 @@ class EarlierText:
 
     @property
     def figures(self) -> dict[str, Any]:
-        """The run's own perplexities on its test text, as far as its folder has them."""
-        result = read_result(run_path(self.run))
+        """The run's own perplexities on its test text, if its result is known."""
+        result = self.result
         found = {"run": self.run, "corpus": self.data.info.corpus, "tokens": len(self.test)}
         if result is None:
             return found
@@ -73,11 +74,12 @@ class Texts:
         share = min(1.0, wanted / max(1, sum(words)))
         if not self.earlier or not share:
             return self.own
-        info, pieces = self.own.info, [self.own.train]
+        info = self.own.info
+        pieces: list[Ids] = [self.own.train]
         stats = dict(info.splits)
         for number, each in enumerate(self.earlier, 1):
             ids_N = each.data.train
-            pieces.append(spread(ids_N, round(share * len(ids_N))) if share < 1 else ids_N)
+            pieces.append(spread(ids_N, round(share * len(ids_N)), PIECES))
             stats[f"earlier {number}"] = each.data.info.splits["train"]
         return replace(self.own, train=np.concatenate(pieces), info=replace(info, splits=stats))
 
@@ -86,41 +88,40 @@ class Texts:
         train = [self.own.train, *(each.data.train for each in self.earlier)]
         return replace(self.own, train=np.concatenate(train)) if self.earlier else self.own
 
-    def for_planning(self, rehearsal: float) -> PreparedData:
-        """As `for_training`, with the test texts of all, which are measured in the end."""
-        data = self.for_training(rehearsal)
-        test = [data.test, *(each.test for each in self.earlier)]
-        return replace(data, test=np.concatenate(test)) if self.earlier else data
-
 
 PIECES = 32
 """Of an earlier text that is not rehearsed whole: as many as there are streams, as a rule."""
 
 
-def spread(ids_N: Ids, words: int) -> Ids:
-    """So many words of a text, in pieces that are spread over it evenly.
-
-    >>> spread(np.arange(320), 64)[:6].tolist()
-    [0, 1, 10, 11, 20, 21]
-    """
-    length = words // PIECES
-    starts = np.arange(PIECES) * len(ids_N) // PIECES
-    return ids_N[:words] if not length else np.concatenate([ids_N[start : start + length] for start in starts])
-
-
 def read_texts(settings: Settings) -> Texts:
-    """The text of the settings, and if it extends a vocabulary, the texts of the runs before, if they are there."""
+    """The text of the settings, and if it extends a vocabulary, the texts of the runs before, if they are there.
+
+    Raises `RunFolderError` for runs that extend each other.
+    """
     own, run = prepare(settings.data), settings.data.extends
     earlier: list[EarlierText] = []
     missing: list[str] = []
+    seen: set[Path] = set()
     while run is not None:
-        saved = read_language_model(run_path(run))
+        folder = run_path(run)
+        if folder.resolve() in seen:
+            raise RunFolderError(f"{folder}: extends itself, as its settings.yaml has it (data.extends)")
+        seen.add(folder.resolve())
+        before, run = run, None
         try:
-            earlier.append(EarlierText(run, text_of(saved, run_path(run))))
+            saved = read_language_model(folder)
+            run = saved.settings.data.extends
+            earlier.append(EarlierText(before, text_of(saved, folder), read_result(folder)))
         except (DataError, RunFolderError) as error:
-            missing.append(f"the text of {run} is not read again, so that the model may unlearn it: {error}")
-        run = saved.settings.data.extends
+            missing.append(f"the text of {before} is not read again, so that the model may unlearn it: {error}")
     return Texts(own, earlier, missing)
+
+
+def check_other_folder(settings: Settings, out: Path) -> None:
+    """Raise `RunFolderError` if a run is to be written over the one that it extends, which it reads until it ends."""
+    extended = settings.data.extends
+    if extended is not None and run_path(extended).resolve() == out.resolve():
+        raise RunFolderError(f"{out}: a run cannot replace the one that it extends: give another --out")
 
 
 def with_earlier_texts(result: TrainingResult, texts: Texts, model: NextWordModel[Any]) -> TrainingResult:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,17 +41,19 @@ class RunRecord:
     """What a checkpoint says of its run: see `wordtie.runs.compatibility`."""
     write_model: Callable[[Path, Tensors], None]
     """Makes tensors the run folder's model. Raises `SaveError`."""
+    noted: dict[str, int | None] = field(default_factory=dict)
+    """What each invocation notes of itself, beside where it begins."""
 
 
-def language_model_record(settings: Settings, data: PreparedData) -> RunRecord:
-    """The record of a run that trains a language model."""
+def language_model_record(settings: Settings, data: PreparedData, ngram: int | None = None) -> RunRecord:
+    """The record of a run that trains a language model. `ngram`: the order of the one that will be mixed in."""
     known_by = identity(settings, data)
 
     def write(folder: Path, tensors: Tensors) -> None:
         model = run_folder.SavedModel(settings, tensors, data.tokenizer, known_by["texts"])
         run_folder.write_language_model(folder, model)
 
-    return RunRecord(settings, known_by, write)
+    return RunRecord(settings, known_by, write, {"ngram": ngram})
 
 
 def read_resumable(folder: Path, settings: AnySettings) -> Resumable | None:
@@ -114,7 +116,7 @@ class RunWriter:
     def begin_invocation(self, state: RunState) -> None:
         """Note what computes from here on. Raises `SaveError`."""
         where = {"epoch": state.position.epoch, "window": state.position.window}
-        provenance.begin_invocation(self.folder, self.resumable is None, state.device, where)
+        provenance.begin_invocation(self.folder, self.resumable is None, state.device, {**where, **self.record.noted})
 
     def end_invocation(self, how: str) -> None:
         """Note how it ended, if nothing more is to be expected of the run. Raises `SaveError`."""

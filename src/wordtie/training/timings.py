@@ -31,8 +31,9 @@ TOKENS_TO_REMEMBER = 4096
 """Read to estimate how long recent words take: more than are remembered."""
 NGRAM_SAMPLE = 50_000
 """Tokens counted to estimate how long counting all takes."""
-WRITTEN, BYTES_PER_SECOND = 5, 200e6
-"""Copies of the parameters that a validation writes: two checkpoints, with the optimiser's state, and the model."""
+SAVED, BYTES_PER_SECOND = 4, 200e6
+"""Copies of the parameters in a checkpoint: the model, the best so far, the optimiser's state. A validation writes two
+checkpoints and the model."""
 FIRST_STEPS, TIMED_STEPS = 2, 50
 """Steps that are not timed, and the most that are."""
 
@@ -42,7 +43,7 @@ class Timings:
     """What a machine needs for a model of this text, in seconds."""
 
     window: float
-    """One step of training."""
+    """One step of training, and its share of a checkpoint."""
     validation: float
     """One token of a validation."""
     measuring: float
@@ -95,11 +96,20 @@ def time_model(settings: Settings, data: PreparedData, seconds: float, mixed: bo
     if settings.loss.softmax == "sampled" and wanted:
         full_window = time_full_softmax(task, state, settings.training.clip)
     validation, measuring = task.seconds_per_token()
-    saving = WRITTEN * 4 * task.model.parameter_count() / BYTES_PER_SECOND
+    a_copy = 4 * task.model.parameter_count() / BYTES_PER_SECOND
+    checkpoints = SAVED * a_copy / settings.training.checkpoint_every
     a_word = seconds_to_remember(task) if mixed else 0.0
     tokens = settings.training.streams * settings.training.steps
     remembering = tokens_to_choose(len(data.valid)) * a_word
-    return Timings(window, validation, measuring + a_word, saving, remembering, full_window, tokens)
+    return Timings(
+        window + checkpoints,
+        validation,
+        measuring + a_word,
+        (2 * SAVED + 1) * a_copy,
+        remembering,
+        None if full_window is None else full_window + checkpoints,
+        tokens,
+    )
 
 
 def time_full_softmax(task: LanguageModelling, state: RunState, clip: float) -> float:
@@ -125,7 +135,8 @@ def seconds_to_count(data: PreparedData, order: int) -> float:
     """How long an n-gram model of the text takes to fit, to store and to measure, estimated on its beginning."""
     sample = data.train[:NGRAM_SAMPLE]
     started = time.monotonic()
-    trie = fit_kneser_ney(sample, len(data.vocabulary), order, eos_id=data.vocabulary.eos_id)
+    eos_id = data.vocabulary.eos_id if data.tokenizer.sentences else None
+    trie = fit_kneser_ney(sample, len(data.vocabulary), order, eos_id=eos_id)
     fitted = time.monotonic() - started
     trie.log_probabilities(data.valid[:NGRAM_SAMPLE])
     measured = time.monotonic() - started - fitted

@@ -23,7 +23,13 @@ from wordtie.training.mixing import mix_with_ngrams
 from wordtie.training.optim import build_optimiser, parameter_groups
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
-from wordtie.training.rehearsal import Texts, read_texts, settings_to_extend, with_earlier_texts
+from wordtie.training.rehearsal import (
+    Texts,
+    check_other_folder,
+    read_texts,
+    settings_to_extend,
+    with_earlier_texts,
+)
 from wordtie.training.run_state import RunState
 from wordtie.training.run_writer import RunWriter, language_model_record, read_resumable
 from wordtie.training.trainer import Trainer
@@ -64,22 +70,27 @@ def train(
     device = resolve_device(settings.training.device)
     precision = precision_of(settings, device)
     with exclusive_training(settings.training.threads, device), folder_for_training(out, mode) as folder:
+        check_other_folder(settings, folder)
         resumable = read_resumable(folder, settings) if mode == "resume" else None
         start = None if resumable else read_start(settings)
         texts = read_texts(settings)
         data = texts.for_training(settings.training.rehearsal)
-        if not resumable:  # of a resumed run they have been said
-            new = [f"{folder}: no run to resume, so a new one starts"] if mode == "resume" else []
-            say([*new, *unused_settings(settings), *training_text_warnings(texts.own), *texts.missing])
+        say([*([] if resumable else of_a_new_run(settings, texts, folder, mode)), *texts.missing])
         check_size(settings, len(data.vocabulary), device)
         torch.manual_seed(settings.training.seed)
         task = LanguageModelling(settings, data, device, precision)
         started_from = load_start(start, settings, task.model, data) if start else ""
         optimiser = build_optimiser(settings.training, parameter_groups(task.model, settings.training.word_rate))
         state = RunState(task.model, optimiser, task.initial_state(), Position(started_from=started_from))
-        writer = RunWriter(folder, language_model_record(settings, data), mode, resumable)
+        writer = RunWriter(folder, language_model_record(settings, data, ngram), mode, resumable)
         result = Trainer(task, settings.training, state, writer, str(precision).removeprefix("torch.")).run()
         return finish(result, ngram, texts, task)
+
+
+def of_a_new_run(settings: Settings, texts: Texts, folder: Path, mode: Mode) -> list[str]:
+    """What is said once, when a run begins."""
+    new = [f"{folder}: no run to resume, so a new one starts"] if mode == "resume" else []
+    return [*new, *unused_settings(settings), *training_text_warnings(texts.own)]
 
 
 def finish(result: TrainingResult, ngram: int | None, texts: Texts, task: LanguageModelling) -> TrainingResult:

@@ -19,7 +19,7 @@ from wordtie.noise.noisy_forward import build_noise
 from wordtie.runs import checkpoint
 from wordtie.runs.ready import run_path
 from wordtie.runs.run_folder import SavedModel, read_language_model
-from wordtie.training.rehearsal import text_of
+from wordtie.training.rehearsal import read_texts
 from wordtie.training.task import Tensors
 from wordtie.training.vocabulary_extension import extend
 
@@ -72,7 +72,13 @@ def load_start(saved: SavedModel, settings: Settings, model: LanguageModel, data
 def _before_the_mean(saved: SavedModel, folder: Path) -> Tensors:
     """The parameters that a run trained, from the means that it exported: by its own noise, on its own text."""
     try:
-        data = text_of(saved, folder)
+        texts = read_texts(saved.settings)
+        if texts.missing:
+            raise DataError("; ".join(texts.missing))
+        data = texts.for_training(saved.settings.training.rehearsal)
+        counted = data.texts.keys() - {"valid", "test"}
+        if data.tokenizer != saved.tokenizer or any(data.texts[split] != saved.texts.get(split) for split in counted):
+            raise DataError(f"{saved.settings.data.corpus} has changed since {folder} was trained")
         return build_noise(saved.settings.noise, data, torch.device("cpu")).for_training(saved.tensors)
     except (DataError, ValueError) as error:
         raise RunFolderError(
