@@ -157,7 +157,7 @@ def run(effort: Effort, as_json: bool) -> dict[str, Any]:
     Raises `WordtieError` without matplotlib.
     """
     if importlib.util.find_spec("matplotlib") is None:
-        raise WordtieError("growth is a plot, and matplotlib is not installed: pip install wordtie[report]")
+        raise WordtieError("growth is a plot, and matplotlib is not installed: pip install matplotlib")
     found = points(effort)
     record = {"name": "growth", "points": [asdict(point) for point in found], "quick": effort.quick, **describe()}
     if not effort.quick:

@@ -41,7 +41,7 @@ def keyboard_module() -> Any:
     """`examples/keyboard.py`. Raises `UnavailableError` without its packages."""
     for package in ("onnx", "onnxruntime"):
         if importlib.util.find_spec(package) is None:
-            raise UnavailableError(f"needs {package}: pip install 'wordtie[onnx]'")
+            raise UnavailableError(f"needs {package}: pip install {package}")
     spec = importlib.util.spec_from_file_location("keyboard", EXAMPLE)
     assert spec is not None
     assert spec.loader is not None

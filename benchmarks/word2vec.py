@@ -43,7 +43,7 @@ def ours(algorithm: Algorithm, head: Head, words: int) -> Callable[[], object]:
         from wordtie.word2vec.model import Word2Vec
         from wordtie.word2vec.training import fit
     except ImportError as error:
-        raise UnavailableError("numba is not installed: pip install wordtie[fast]") from error
+        raise UnavailableError("numba is not installed: pip install numba") from error
     ids, count_V, eos_id, _ = text(words)
     settings = Word2VecSettings(
         algorithm, head, vector_size=SIZE, negative=NEGATIVE, workers=torch.get_num_threads(), epochs=1
@@ -58,7 +58,7 @@ def gensims(algorithm: Algorithm, words: int) -> Callable[[], object]:
         from gensim.models import Word2Vec as Gensim
         from gensim.models.word2vec import FAST_VERSION
     except ImportError as error:
-        raise UnavailableError("gensim is not installed: pip install wordtie[vectors]") from error
+        raise UnavailableError("gensim is not installed: pip install gensim") from error
     if FAST_VERSION < 0:
         raise UnavailableError("gensim has no compiled core here")
     ids, count_V, eos_id, names = text(words)

@@ -21,7 +21,7 @@ from wordtie import cli
 from wordtie.inference.keystrokes import keystrokes
 from wordtie.ngrams.trie_file import open_trie
 
-REASON = "onnx and onnxruntime are not installed: pip install 'wordtie[onnx]'"
+REASON = "onnx and onnxruntime are not installed: pip install onnx onnxruntime"
 pytest.importorskip("onnx", reason=REASON)
 pytest.importorskip("onnxruntime", reason=REASON)
 

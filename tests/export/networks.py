@@ -16,7 +16,7 @@ from wordtie.export.transformers_folder import write_transformers_folder
 from wordtie.models.language_model import LanguageModel
 from wordtie.runs.run_folder import SavedModel, write_language_model
 
-MISSING = "transformers is not installed: pip install 'wordtie[transformers]'"
+MISSING = "transformers is not installed: pip install transformers"
 WORDS = ["the", EOS, UNK, *(f"w{number}" for number in range(60))]
 """<eos> is not the first: its id has to be looked up."""
 

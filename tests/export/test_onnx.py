@@ -20,7 +20,7 @@ from wordtie.models.network import Network
 from wordtie.ngrams.model import NgramModel
 from wordtie.ngrams.trie_file import open_trie
 
-REASON = "onnx and onnxruntime are not installed: pip install 'wordtie[onnx]'"
+REASON = "onnx and onnxruntime are not installed: pip install onnx onnxruntime"
 onnx = pytest.importorskip("onnx", reason=REASON)
 runtime = pytest.importorskip("onnxruntime", reason=REASON)
 

@@ -1,6 +1,6 @@
 """BLEU by sacrebleu (Post 2018), with the signature that says how it was computed.
 
-sacrebleu is optional: `pip install "wordtie[translate]"`.
+sacrebleu is optional: the extra `translate` has it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Bleu:
 def require_sacrebleu() -> None:
     """Raise `WordtieError` if sacrebleu is missing."""
     if importlib.util.find_spec("sacrebleu") is None:
-        raise WordtieError('BLEU needs sacrebleu: `pip install "wordtie[translate]"`')
+        raise WordtieError("BLEU needs sacrebleu, of the extra `translate`: `pip install sacrebleu`")
 
 
 def bleu(

@@ -1,6 +1,6 @@
 """Which form of the row and cell work serves: numba's on the CPU in float32, else plain torch in the same chunks.
 
-numba is optional (`pip install "wordtie[fast]"`) and takes most of a second to import, so it is looked for when the
+numba is optional (the extra `fast`) and takes most of a second to import, so it is looked for when the
 first gradient is asked for, not before.
 """
 

@@ -134,5 +134,5 @@ def test_every_colour_of_text_is_legible(html: str, night: bool) -> None:
 
 
 def test_only_the_status_of_a_row_that_is_not_run_is_muted(html: str) -> None:
-    assert '<td class="status not-run">not run: needs a GPU (or days on a CPU, named in full)</td>' in html
+    assert '<td class="status not-run">not run: days on a CPU; name it in full to run it without a GPU</td>' in html
     assert "<tr class" not in html

@@ -207,7 +207,7 @@ def why_not(row: Row) -> str:
         return row.not_run
     if row.kind == "drawn":
         return f"waits for {row.drawn_from[0]}"
-    return "needs a GPU (or days on a CPU, named in full)" if row.needs == "gpu" else "waits for its turn"
+    return "days on a CPU; name it in full to run it without a GPU" if row.needs == "gpu" else "not run yet"
 
 
 def _begun(row: Row, runs: Path, entered: Collection[int]) -> Path | None:
