@@ -60,7 +60,8 @@ OTHER_TASKS = {
 }  # fmt: skip
 """Files in these folders that no training of a language model uses: of translation, word2vec, rescoring, export."""
 CONTENDERS: Mapping[str, Contender] = {
-    "ours": Contender("`wordtie train TEXT --time`", "command", files=TRAINS),
+    "ours": Contender("`wordtie train TEXT --time`", "command", ({"training.precision": "fp32"},), files=TRAINS),
+    "ours-bf16": Contender("the same in bfloat16", "command", ({"training.precision": "bf16"},), files=TRAINS),
     "kneser-ney": Contender(
         "Kneser-Ney 5-gram", "ngram", files=("ngrams/kneser_ney.py", "ngrams/counts.py", "ngrams/trie.py")
     ),
@@ -114,7 +115,9 @@ CONTENDERS: Mapping[str, Contender] = {
         "the papers' settings, our former default", "command", files=("config/model.py", "config/training.py")
     ),
 }  # fmt: skip
-OTHERS = tuple(name for name in CONTENDERS if name != "ours")
+OURS = ("ours", "ours-bf16")
+"""The first computes in float32, as the recipes do; the second as `wordtie train` does where there are instructions."""
+OTHERS = tuple(name for name in CONTENDERS if name not in OURS)
 
 
 def digest_of(files: Sequence[Path]) -> str:

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from benchmarks.quality.contenders import OTHERS
+from benchmarks.quality.contenders import OTHERS, OURS
 from benchmarks.quality.rows import Row
 from benchmarks.quality.texts import GOAL_TEXTS
 
-Kind: TypeAlias = Literal["network", "mixture", "others"]
+Kind: TypeAlias = Literal["network", "mixture", "without_recent", "others"]
 WHAT: dict[Kind, str] = {
     "network": "our network ÷ Kneser-Ney 5-gram",
     "mixture": "our mixture ÷ Kneser-Ney 5-gram",
+    "without_recent": "our mixture without recent words ÷ Kneser-Ney 5-gram",
     "others": "ours ÷ the best other, all mixed with the same 5-gram",
 }
 LIMITS: dict[tuple[Kind, float], float] = {
@@ -22,6 +23,8 @@ LIMITS: dict[tuple[Kind, float], float] = {
     ("network", 10): 0.62,
     ("mixture", 2): 0.68,
     ("mixture", 10): 0.55,
+    ("without_recent", 2): 0.68,
+    ("without_recent", 10): 0.55,
     ("others", 2): 0.9,
     ("others", 10): 0.95,
 }
@@ -68,11 +71,10 @@ def value(rows: Sequence[Row], contender: str, text: str, minutes: float, name: 
         if row["contender"] == contender
         and row["text"] == text
         and (row["minutes"] == minutes or contender == "kneser-ney")
-        and name in row
-        and not (contender == "ours" and is_late(row))
     ]
-    latest = [row[name] for row in found if all(row[each] == found[-1][each] for each in ("code", "settings"))]
-    return statistics.median(latest) if latest else None
+    latest = [row for row in found if all(row[each] == found[-1][each] for each in ("code", "settings"))]
+    counted = [row[name] for row in latest if name in row and not (contender in OURS and is_late(row))]
+    return statistics.median(counted) if counted else None
 
 
 def ratio(rows: Sequence[Row], kind: Kind, text: str, minutes: float) -> float | None:
@@ -82,7 +84,7 @@ def ratio(rows: Sequence[Row], kind: Kind, text: str, minutes: float) -> float |
         found = [value(rows, other, text, minutes, "mixed_test") for other in OTHERS]
         against = None if None in found else min(each for each in found if each is not None)
     else:
-        ours = value(rows, "ours", text, minutes, "test" if kind == "network" else "own_mixture_test")
+        ours = value(rows, "ours", text, minutes, "test" if kind == "network" else f"own_{kind}_test")
         against = value(rows, "kneser-ney", text, minutes, "test")
     return None if ours is None or against is None else ours / against
 

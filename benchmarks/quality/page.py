@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.page import PAGE
 from benchmarks.quality.choices import trials, with_chosen_settings
-from benchmarks.quality.contenders import CONTENDERS
+from benchmarks.quality.contenders import CONTENDERS, OTHERS
 from benchmarks.quality.goals import WHAT, is_late, value, verdicts
 from benchmarks.quality.rows import Row
 from benchmarks.quality.texts import GOAL_TEXTS, TEXTS, TRIAL_TEXTS
@@ -20,8 +20,9 @@ from wordtie.reproduction.render.tables import table_line
 FIGURE = PAGE.with_name("figures") / "quality-in-minutes.svg"
 README = PAGE.parents[1] / "README.md"
 BEGIN, END = "<!-- quality in minutes: begin -->", "<!-- quality in minutes: end -->"
-COLOURS = ("#d55e00", "#4c566a", "#0072b2", "#009e73", "#cc79a7", "#e69f00")
-"""In the order of the contenders."""
+COLOURS = {"ours": "#d55e00", "kneser-ney": "#4c566a", "pytorch-word-lm": "#0072b2", "awd-lstm": "#009e73",
+           "gpt": "#cc79a7", "former-default": "#e69f00"}  # fmt: skip
+"""Of the contenders that are drawn: those that compute in float32, and our former default."""
 HEAD_LINES = 2
 """Of a table: one that has no more is empty."""
 
@@ -43,16 +44,29 @@ def write(rows: Sequence[Row], to: Path = PAGE, figure: Path = FIGURE, short: Pa
 
 
 def short_table(rows: Sequence[Row]) -> Iterator[str]:
-    """Test perplexities of each text and time that ours was measured in: ours, with counts, and the others alone."""
-    others = [name for name in CONTENDERS if name not in ("ours", "former-default")]
-    yield from _head("text", "minutes", "wordtie", "with counts", *(CONTENDERS[name].what for name in others))
+    """Test perplexities of each text and time that ours was measured in: of each contender alone and mixed with the
+    5-gram, and of ours with recent words, too."""
+    others = [name for name in OTHERS if name not in ("kneser-ney", "former-default")]
+    names = ("5-gram", "wordtie", "with recent words", *(CONTENDERS[name].what for name in others))
+    yield from _head("text", "minutes", *names)
     for text in TEXTS:
         for minutes in sorted({row["minutes"] for row in rows if row["text"] == text}):
-            ours = [value(rows, "ours", text, minutes, each) for each in ("test", "own_mixture_test")]
-            if None not in ours:
-                cells = [*ours, *(value(rows, name, text, minutes, "test") for name in others)]
-                shown = ["-" if each is None else format_perplexity(each) for each in cells]
-                yield table_line([text, f"{minutes:g}", *shown])
+            if value(rows, "ours", text, minutes, "test") is not None:
+                cells = [_of(rows, "kneser-ney", text, minutes, "test"), _both(rows, "ours", text, minutes),
+                         _of(rows, "ours", text, minutes, "own_mixture_test"),
+                         *(_both(rows, name, text, minutes) for name in others)]  # fmt: skip
+                yield table_line([text, f"{minutes:g}", *cells])
+
+
+def _of(rows: Sequence[Row], name: str, text: str, minutes: float, what: str) -> str:
+    found = value(rows, name, text, minutes, what)
+    return "-" if found is None else format_perplexity(found)
+
+
+def _both(rows: Sequence[Row], name: str, text: str, minutes: float) -> str:
+    """`114.83 / 102.10`: alone, and mixed with the 5-gram."""
+    alone, mixed = (_of(rows, name, text, minutes, what) for what in ("test", "mixed_test"))
+    return "-" if alone == mixed == "-" else f"{alone} / {mixed}"
 
 
 def goals_table(rows: Sequence[Row]) -> Iterator[str]:
@@ -140,8 +154,8 @@ def draw(rows: Sequence[Row], path: Path = FIGURE) -> bool:
 
 def _draw_text(axes: Any, rows: Sequence[Row], text: str, times: Sequence[float]) -> None:
     """A line a contender with the 5-gram, and a dotted one with hollow marks without."""
-    for (name, contender), colour in zip(CONTENDERS.items(), COLOURS, strict=True):
-        what = contender.what.replace("`", "")
+    for name, colour in COLOURS.items():
+        what = CONTENDERS[name].what.replace("`", "")
         for measured, dashes, face, label in (("mixed_test", "o-", colour, what), ("test", "o:", "white", "_")):
             points = [(time, each) for time in times if (each := value(rows, name, text, time, measured))]
             if points and not (name == "kneser-ney" and measured == "test"):  # the same, mixed with itself

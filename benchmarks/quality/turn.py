@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from benchmarks.environment import describe
 from benchmarks.quality import worker
 from benchmarks.quality.budget import Clock
-from benchmarks.quality.contenders import CONTENDERS
+from benchmarks.quality.contenders import CONTENDERS, OURS
 from benchmarks.quality.rows import Row
 from benchmarks.runner import CHECKOUT
 from wordtie.cli import SPINS
@@ -34,7 +34,7 @@ from wordtie.config.recommended import RECOMMENDED
 from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import WordtieError
-from wordtie.inference.loading import load
+from wordtie.inference.loading import Part, load
 from wordtie.models.mixture import expectation_maximisation, log_p_of_text, log_probabilities
 from wordtie.ngrams import fit_kneser_ney
 from wordtie.runs.layout import RESULT
@@ -43,6 +43,8 @@ ORDER = 5
 SECONDS_TO_START, SECONDS_TO_READ = 3.0, 1.5
 """What `--max-time` does not count: until training starts, and for each million words of the text."""
 SPLITS = ("valid", "test")
+OPENED: dict[str, Part | None] = {"mixture": None, "without_recent": "without-recent"}
+"""What is measured of our own mixture, by the part that is opened."""
 Scores = dict[str, NDArray[np.float64]]
 """Natural log p of each token, by split."""
 
@@ -167,8 +169,9 @@ def train_command(turn: Turn, folder: Path, words: int) -> list[str]:
     for name, value in asdict(turn.data).items():
         if value != default["data"][name] and name != "corpus":
             command += [f"--data.{name}", str(value)]
-    if turn.contender == "ours":
+    if turn.contender in OURS:
         command += ["--time", f"{turn.seconds:g}s"]
+        command += [each for name, value in turn.settings.items() for each in (f"--{name}", str(value))]
     else:
         left = turn.seconds - SECONDS_TO_START - SECONDS_TO_READ * words / 1e6
         command += ["--max-time", f"{max(1.0, left):.1f}s", "--ngram", "none"]
@@ -231,13 +234,14 @@ def recipe_scores(turn: Turn, data: PreparedData, folder: Path) -> Scores:
 
 
 def mixture_figures(data: PreparedData, run: Path) -> Row:
-    """Perplexities of a run as it opens, with n-grams and recent words: of all tokens, where the training measures only
-    as many as it has time for."""
-    model = load(run).model
+    """Perplexities of a run as it opens, with n-grams and recent words, and without recent words: of all tokens, where
+    the training measures only as many as it has time for."""
     found: Row = {}
-    for split in SPLITS:
-        log_p_N = log_probabilities([model], [getattr(data, split)])[0][:, 0]
-        found[f"own_mixture_{split}"] = _perplexity(-float(log_p_N.sum()), len(log_p_N))
+    for what, part in OPENED.items():
+        model = load(run, part=part).model
+        for split in SPLITS:
+            log_p_N = log_probabilities([model], [getattr(data, split)])[0][:, 0]
+            found[f"own_{what}_{split}"] = _perplexity(-float(log_p_N.sum()), len(log_p_N))
     return found
 
 
