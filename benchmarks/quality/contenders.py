@@ -20,6 +20,7 @@ import wordtie
 from benchmarks.quality.awd_lstm import AwdLstm
 from benchmarks.quality.gpt import Gpt
 from benchmarks.quality.recipe import Recipe
+from benchmarks.quality.sampled_lstm import SampledLstm
 from benchmarks.quality.word_language_model import WordLanguageModel
 
 Settings: TypeAlias = Mapping[str, Any]
@@ -110,6 +111,9 @@ CONTENDERS: Mapping[str, Contender] = {
         ),
         Gpt,
         ("gpt",),
+    ),
+    "sampled-lstm": Contender(
+        "LSTM with sampled softmax", "recipe", ({"size": 256, "lr": 0.003},), SampledLstm, ("recurrent", "sampled_lstm")
     ),
     "former-default": Contender(
         "the papers' settings, our former default", "command", files=("config/model.py", "config/training.py")

@@ -348,6 +348,13 @@ def test_tuples_of_tuples_take_no_time(root: bytes, keys: bytes, tmp_path: Path)
     assert time.monotonic() - started < 5
 
 
+def test_a_persistent_id_is_short() -> None:
+    """One of five million parts would be copied each time it is named."""
+    saved = b"(" + 1_000_000 * b"N" + b"tq\x00"
+    with pytest.raises(ValueError, match="a persistent id of an unknown kind"):
+        _read(io.BytesIO(b"\x80\x02" + saved + b"Q."))
+
+
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"none\.pt: there is no such file"):
         read(tmp_path / "none.pt")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.commands import SMALL, Capture, output, small_text
-from tests.inference.hand_made import hand_made, p
+from tests.inference.hand_made import Bigrams, hand_made, p
 from wordtie import cli
+from wordtie.data.tokenisation import Tokenisation
+from wordtie.data.tokenizer import Tokenizer
+from wordtie.data.vocabulary import Vocabulary
 from wordtie.errors import DataError, RunFolderError, SettingsError
 from wordtie.export.dictionaries import entries, frequency, is_word, write_keyman, write_latinime
 from wordtie.inference.frequencies import Frequencies
@@ -105,6 +109,16 @@ def test_mistakes(tmp_path: Path) -> None:
         entries(hand_made(), contexts=0)
     with pytest.raises(DataError, match="none of the model's words"):
         entries(hand_made(), Frequencies({"zebra": 3}))
+    numbers = Bigrams()
+    numbers.vocabulary = Vocabulary(("<unk>", "<eos>", "1", "2", "3", ".", ","))
+    with pytest.raises(DataError, match="none of the model's words has a letter"):
+        entries(replace(hand_made(), model=numbers, tokenizer=Tokenizer(Tokenisation("words"), numbers.vocabulary)))
+
+
+def test_bigrams_are_of_the_words_that_were_counted_most() -> None:
+    """Which need not be the first of the vocabulary, if another program numbered it."""
+    found = entries(hand_made(), Frequencies({"sat": 70, "the": 1}), bigrams=2, contexts=1)
+    assert [entry.word for entry in found if entry.bigrams] == ["sat"]
 
 
 def test_the_commands(own_folder: Path, capsys: Capture) -> None:

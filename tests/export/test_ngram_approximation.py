@@ -150,3 +150,8 @@ def test_names_that_are_refused(run: Path) -> None:
         export_arpa(run, "x.lm")
     with pytest.raises(wordtie.WordtieError, match="order must be from 1 to 10"):
         export_arpa(run, "x.arpa", Approximation(order=11))
+    with pytest.raises(wordtie.WordtieError, match="ngrams must be at least"):
+        export_arpa(run, "x.arpa", Approximation(ngrams=2))
+    ngrams = run / "ngram"
+    with pytest.raises(wordtie.WordtieError, match="an n-gram model is written as it is: leave out order, places"):
+        export_arpa(ngrams, "x.arpa", Approximation(order=3, places=9))

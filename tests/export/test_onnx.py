@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ REASON = "onnx and onnxruntime are not installed: pip install onnx onnxruntime"
 onnx = pytest.importorskip("onnx", reason=REASON)
 runtime = pytest.importorskip("onnxruntime", reason=REASON)
 
+from wordtie.export import onnx_file  # noqa: E402
 from wordtie.export.onnx_file import write_onnx  # noqa: E402
 from wordtie.export.onnx_graph import LARGEST, ZERO, quantise  # noqa: E402
 
@@ -210,3 +213,24 @@ def test_ngrams_are_written_beside_the_network(own_folder: Path, capsys: Capture
     assert "lm.onnx does not have the n-grams" in capsys.readouterr().err
     assert cli.main(["export", "onnx", "run/ngram", "ngram.onnx"]) == 4
     assert "holds no network" in capsys.readouterr().err
+
+
+def test_an_export_that_fails_leaves_the_one_before(own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Graph and n-grams are of one model, whatever happens."""
+    text = small_text(own_folder / "text")
+    assert cli.main(["train", str(text), "--out", "run", *SMALL, "--ngram", "3"]) == 0
+    assert cli.main(["train", str(text), "--out", "alone", *SMALL, "--ngram", "none"]) == 0
+    assert cli.main(["export", "onnx", "run", "run.onnx"]) == 0
+    before = {name: Path(name).read_bytes() for name in ("run.onnx", "run.ngrams.safetensors")}
+
+    def full(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    for run in ("run", "alone"):
+        with monkeypatch.context() as patch:
+            patch.setattr(onnx_file, "replace_files", full)
+            assert cli.main(["export", "onnx", run, "run.onnx", "--overwrite"]) == 6
+        assert {name: Path(name).read_bytes() for name in before} == before
+    assert sorted(each.name for each in own_folder.iterdir() if each.name.startswith(".export")) == []
+    assert cli.main(["export", "onnx", "alone", "run.onnx", "--overwrite"]) == 0
+    assert not Path("run.ngrams.safetensors").exists()

@@ -116,6 +116,11 @@ def test_nothing_is_lost(tmp_path: Path) -> None:
     with pytest.raises(SaveError, match="locked"):
         write_transformers_folder(run, tmp_path / "locked", overwrite=True)
     assert [file.name for file in (tmp_path / "locked").iterdir()] == ["config.json"]
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "modeling_wordtie.py").write_text("mine")
+    with pytest.raises(RunFolderError, match=r"has a modeling_wordtie\.py already"):
+        write_transformers_folder(run, tmp_path / "code")
+    assert (tmp_path / "code" / "modeling_wordtie.py").read_text() == "mine"
     (folder / "notes.txt").write_text("mine")
     write_transformers_folder(run, folder, overwrite=True)
     assert (folder / "notes.txt").read_text() == "mine"

@@ -174,3 +174,8 @@ def test_a_part_that_is_exchanged_is_noticed(folder: Path) -> None:
 def test_a_part_of_what_has_none_is_refused(folder: Path) -> None:
     with pytest.raises(RunFolderError, match="is not a network with n-grams mixed in: leave out --part"):
         wordtie.load(folder / "ngram", part="network")
+
+
+def test_a_part_that_there_is_none_of_is_refused(folder: Path) -> None:
+    with pytest.raises(SettingsError, match="part is one of network, ngram, without-recent, got 'without_recent'"):
+        wordtie.load(folder / "ngram", part="without_recent")  # type: ignore[arg-type]

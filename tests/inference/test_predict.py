@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tests.inference.hand_made import NEXT, WORDS, hand_made, p
@@ -10,7 +11,7 @@ from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import EOS, UNK, Vocabulary
 from wordtie.errors import SettingsError
 from wordtie.inference.loading import load
-from wordtie.inference.predict import at_cursor, blocklist
+from wordtie.inference.predict import at_cursor, blocklist, likeliest
 
 MODEL = hand_made()
 ENGLISH = Tokenizer(
@@ -57,6 +58,16 @@ def test_what_is_left_out() -> None:
     assert not {"cat", UNK, EOS} & set(words)
     assert MODEL.predict("the c|", blocked=["cat"]) == []
     assert [word for word, _ in MODEL.predict("the", top=2, blocked=["cat"])] == [UNK, "sat"]
+
+
+def test_blocked_words_may_be_spelt_otherwise() -> None:
+    tokenizer = Tokenizer(Tokenisation("words", lowercase=True), Vocabulary([EOS, UNK, "d\xe9j\xe0", "i\u0307stanbul"]))
+    log_p_V = np.log(np.full(4, 0.25))
+    assert len(likeliest(log_p_V, tokenizer, words_only=True)) == 2
+    for word in ("de\u0301ja\u0300", "D\xc9J\xc0", "d\xe9j\xe0"):
+        assert [found for found, _ in likeliest(log_p_V, tokenizer, words_only=True, blocked=[word])] == [
+            "i\u0307stanbul"
+        ]
 
 
 @pytest.mark.parametrize(

@@ -14,14 +14,12 @@ from wordtie.inference.joined_table import Choice, read_joined
 from wordtie.inference.reading_times import ReadingTimes, analyse, assign_folds, compare, predict_held_out
 from wordtie.inference.reading_times_figure import draw
 
-GENERATOR = np.random.default_rng(7)
-
 
 def made(items: int = 40, words: int = 6, effect: float = 5.0) -> ReadingTimes:
-    """Times that depend on length, on surprisal by `effect`, and on chance."""
-    count = items * words
-    length_N, good_N, noise_N = (GENERATOR.normal(size=(count, 1)) for _ in range(3))
-    time_N = 300 + 8 * length_N[:, 0] + effect * good_N[:, 0] + GENERATOR.normal(scale=10, size=count)
+    """Times that depend on length, on surprisal by `effect`, and on chance; the same in every call."""
+    count, generator = items * words, np.random.default_rng(7)
+    length_N, good_N, noise_N = (generator.normal(size=(count, 1)) for _ in range(3))
+    time_N = 300 + 8 * length_N[:, 0] + effect * good_N[:, 0] + generator.normal(scale=10, size=count)
     return ReadingTimes(time_N, np.repeat(np.arange(items), words), length_N, {"good": good_N, "noise": noise_N})
 
 
@@ -48,7 +46,7 @@ def test_a_predictor_that_never_varies_changes_nothing() -> None:
 
 def test_the_test_is_that_of_all_signs() -> None:
     item_N = np.repeat(np.arange(8), 3)
-    difference_N = GENERATOR.normal(0.4, size=24)
+    difference_N = np.random.default_rng(7).normal(0.4, size=24)
     sums = [float(difference_N[item_N == item].sum()) for item in range(8)]
     flipped = [
         abs(sum(s * v for s, v in zip(signs, sums, strict=True))) for signs in itertools.product((1, -1), repeat=8)

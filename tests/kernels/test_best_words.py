@@ -48,8 +48,7 @@ def test_rows_that_rise_and_rows_that_are_huge(form: str) -> None:
     torch.testing.assert_close(far, log_p, atol=2e-3, rtol=0)
 
 
-@pytest.mark.skipif(not have_numba(), reason="numba is not installed")
-def test_of_equal_scores_the_smaller_id_comes_first() -> None:
+def test_of_equal_scores_the_smaller_id_comes_first(form: str) -> None:
     assert best_words(torch.zeros(2, 400), None, 3)[1].tolist() == [[0, 1, 2]] * 2
 
 

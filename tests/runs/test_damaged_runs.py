@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import multiprocessing
+import os
 import shutil
 import threading
 import time
@@ -28,7 +29,8 @@ from wordtie.inference.loading import load
 from wordtie.inference.training_corpus import is_of
 from wordtie.runs import checkpoint, run_folder, sealed
 from wordtie.runs.compatibility import difference, identity
-from wordtie.runs.run_folder import read_model, read_settings
+from wordtie.runs.layout import CONFIG
+from wordtie.runs.run_folder import is_mixture_of, read_model, read_settings
 from wordtie.storage.atomic import file_sha256
 from wordtie.storage.lock import LOCK, hold, is_locked
 from wordtie.training.run_writer import incompatible_run
@@ -323,3 +325,13 @@ def test_weights_and_words_are_of_one_model(run: Path, monkeypatch: pytest.Monke
 def test_whoever_may_read_the_model_may_go_on_with_it(run: Path) -> None:
     modes = {(run / name).stat().st_mode for name in (*MODEL_FILES, CHECKPOINT, "metrics.jsonl")}
     assert len(modes) == 1
+
+
+def test_a_mixture_of_pipes_and_deep_json_is_none(tmp_path: Path) -> None:
+    """A folder from somebody else neither blocks nor breaks whoever looks whether it is a mixture."""
+    (tmp_path / "mixture").mkdir()
+    os.mkfifo(tmp_path / "mixture" / CONFIG)
+    assert not is_mixture_of(tmp_path / "mixture", tmp_path)
+    (tmp_path / "mixture" / CONFIG).unlink()
+    (tmp_path / "mixture" / CONFIG).write_text("[" * 200_000)
+    assert not is_mixture_of(tmp_path / "mixture", tmp_path)

@@ -104,7 +104,8 @@ class Held:
 
     def __init__(self, model: LoadedModel) -> None:
         self.go = threading.Event()
-        self.asked = 0
+        self.asked = self.free = 0
+        """Words that were read, and how many are before it waits."""
         self._model = model.model
 
     def __getattr__(self, name: str) -> Any:
@@ -112,7 +113,7 @@ class Held:
 
     def advance(self, ids_TB: Any, state: Any) -> Any:
         self.asked += 1
-        assert self.go.wait(20)
+        assert self.asked <= self.free or self.go.wait(20)
         return self._model.advance(ids_TB, state)
 
 

@@ -97,6 +97,28 @@ def test_goes_on_to_the_same_bits(method: str, worsening: Path) -> None:
     assert parts["test_nats"] == straight["test_nats"]
 
 
+NOISES = {
+    "smoothing": "--noise.kind kneser_ney",
+    "smoothing, word by word": "--noise.kind linear_interpolation --noise.drawn_for token",
+    "element-wise": "--noise.kind kneser_ney --noise.elementwise true --noise.output_draw with_input",
+    "data noising": "--noise.kind kneser_ney --noise.scheme data_noising",
+    "all words drawn, sampled softmax": "--noise.kind kneser_ney --noise.output_draw all --loss.kind cross_entropy "
+    "--loss.softmax sampled --loss.samples 20 --training.optimiser adam --training.lr 0.01",
+}
+
+
+@pytest.mark.parametrize("method", [*METHODS, *NOISES])
+def test_a_stop_within_an_epoch_changes_no_bit(method: str, here: Path) -> None:
+    options = f"{(METHODS | NOISES)[method]} --training.epochs 2"
+    straight = train(here, "straight", options)
+    stopped = train(here, "parts", options, "--max-time", "0.001s")
+    assert stopped["stopped"] == "max_time"
+    assert 0 < stopped["epochs_trained"] < 1
+    parts = train(here, "parts", options, "--resume")
+    assert parts["weights_sha256"] == straight["weights_sha256"]
+    assert parts["test_nats"] == straight["test_nats"]
+
+
 def test_the_rate_falls_where_validation_has_stopped_improving(worsening: Path) -> None:
     train(worsening, "run", RESUMED["plateau"], "--training.epochs", "6")
     lines = finished_epochs(worsening.parent / "run")

@@ -59,6 +59,7 @@ def test_a_matrix_may_have_either_kind_of_gradient(first: str) -> None:
     matrix, bias = nn.Parameter(torch.randn(ROWS, SIZE)), nn.Parameter(torch.randn(ROWS))
     optimiser = RowAdam([matrix, bias], lr=0.1, fused=True)
     kinds = [first, "sparse", "dense", "sparse"]
+    squares = torch.zeros(ROWS, SIZE)
     for kind in kinds:
         before = matrix.detach().clone()
         values = torch.randn(2, SIZE)
@@ -67,6 +68,14 @@ def test_a_matrix_may_have_either_kind_of_gradient(first: str) -> None:
         optimiser.step()
         moved = (matrix != before).any(1)
         assert moved[[1, 4]].all()
+        decayed = squares if kind == "dense" else squares[[1, 4]]  # a sparse step leaves the squares of other rows
+        decayed = decayed * 0.999
+        if kind == "dense":
+            squares = decayed
+            squares[[1, 4]] += 0.001 * values**2
+        else:
+            squares[[1, 4]] = decayed + 0.001 * values**2
+        torch.testing.assert_close(optimiser.state[matrix]["exp_avg_sq"], squares)
     assert float(optimiser.state[matrix]["step"]) == float(optimiser.state[bias]["step"]) == len(kinds)
 
 

@@ -105,6 +105,7 @@ def test_gensim_reads_them_and_we_read_gensims(form: Format, tmp_path: Path) -> 
         (b"2 3\na 1 2 3\nb 1 nan 3\n", "line 3: the vector of 'b' has NaN"),
         (b"2 3\na 1 2 3\nb 1 2e3e 3\n", "line 3: could not convert"),
         (b"99999999 300\na 1 2\n", "more than the file can hold"),
+        (b"1 300000000000000000\na 1 2\n", "more than the file can hold"),
         (b"2 2\nthe 0.1 0,2\nof 0.3 0.4\n", "line 2: could not convert .*'0,2'; a row is a word without blanks and"),
         (b"1 2\nNew York 0.1 0.2\n", "line 2: could not convert .*'York'"),
         ("1 2\nder Käse 0.1 0.2\n".encode(), "line 2: could not convert .*'Käse'"),

@@ -72,15 +72,17 @@ def read_network(file: TorchFile) -> ImportedNetwork:
     return network
 
 
-def _parts(path: Any, root: Any) -> _Parts:
+def _parts(path: Any, root: Any, wrapped: bool = False) -> _Parts:
     if isinstance(root, Record) and root.path == PARALLEL:
         root = _modules(root).get("module")
     if isinstance(root, Record) and root.path == MODEL:
         return _of_model(path, root)
     if isinstance(root, dict):
         root = next((root[name] for name in STATE_DICTS if isinstance(root.get(name), dict | Record)), root)
+        if isinstance(root, Record) and not wrapped:
+            return _parts(path, root, wrapped=True)
         if isinstance(root, Record):
-            return _parts(path, root)
+            raise DataError(f"{path}: holds models within models, not a {MODEL} or its state_dict()")
         return _Parts({str(name).removeprefix("module."): value for name, value in root.items()})
     what = root.path if isinstance(root, Record) else f"a {type(root).__name__}"
     raise DataError(f"{path}: holds {what}, not a {MODEL} or its state_dict()")

@@ -135,6 +135,8 @@ class _Machine:
 
     def name(self, module: Any, name: Any) -> None:
         """Push a name, if it is in the table."""
+        if type(module) is not str or type(name) is not str:  # a tuple of tuples is short, and printed it is not
+            raise ValueError("a name that is none")
         path = f"{module}.{name}"
         if path not in self.classes and path not in self.calls:
             raise ForbiddenNameError(path)

@@ -43,6 +43,7 @@ TYPES = {
 }
 STORAGES = {f"{place}.{name}Storage": dtype for place in ("torch", "torch.cuda") for name, dtype in TYPES.items()}
 MOST_DIMENSIONS = 8
+LONGEST_ID = 6
 """Of a tensor; all of a model have one or two."""
 MODEL = "model.RNNModel"
 """The class of the models of all three programs."""
@@ -217,6 +218,8 @@ def _read(file: Readable, storages: dict[str, Storage] | None = None) -> Any:
 
 def _outside(saved: Any, storages: dict[str, Storage]) -> Any:
     """What a persistent id stands for: a storage, or in the older form a class, whose source text follows."""
+    if not isinstance(saved, tuple) or len(saved) > LONGEST_ID:  # what is long would be copied each time it is named
+        raise ValueError("a persistent id of an unknown kind")
     if saved[0] == "module":
         return saved[1]
     kind, name, key, _, length, *view = saved

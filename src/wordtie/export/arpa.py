@@ -57,6 +57,10 @@ class WrittenArpa:
     """Of an approximation: the model, the approximation, and counts of the same size."""
 
 
+OF_APPROXIMATION = ("order", "sampled", "seed", "places")
+"""Settings that an n-gram model has no use for."""
+
+
 def export_arpa(
     run: str | Path,
     out: str | Path,
@@ -80,8 +84,12 @@ def export_arpa(
         raise RunFolderError(f"{path}: is there already: take another name, or --overwrite")
     loaded = load(run, part=part)  # type: ignore[arg-type]
     check_words(loaded.tokenizer)
+    words, most = len(loaded.tokenizer.vocabulary), settings.ngrams
+    require(most is None or most >= words, f"ngrams must be at least {words:,}, since every word is kept, got {most}")
     compared: Sequence[Compared] = ()
     if isinstance(loaded.model, NgramModel):
+        unused = [name for name in OF_APPROXIMATION if getattr(settings, name) != getattr(Approximation(), name)]
+        require(not unused, f"{run}: an n-gram model is written as it is: leave out {', '.join(unused)}")
         found = of_trie(loaded.model.trie)
         if settings.ngrams is not None and settings.ngrams < found.ngrams:
             found = pruned(found, settings.ngrams)

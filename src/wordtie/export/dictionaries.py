@@ -21,6 +21,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,8 @@ from wordtie.data.vocabulary import EOS, UNK, Vocabulary
 from wordtie.errors import DataError, RunFolderError, require
 from wordtie.inference.frequencies import Frequencies
 from wordtie.inference.loading import LoadedModel
-from wordtie.models.next_word import Nats
+from wordtie.models.next_word import Nats, NextWordModel
+from wordtie.ngrams.model import NgramModel
 from wordtie.storage.atomic import write_text
 
 STEP = 1.15
@@ -66,26 +68,32 @@ def entries(
     """The words of a model, the most probable first: all or so many.
 
     With frequencies, p is the share of the word in the text that was counted, every word counted once more. Without, it
-    is the mean of the model's predictions after the first `contexts` words of its vocabulary, the most frequent ones,
-    each with the share that Zipf's law gives it. `bigrams`: how many of the likeliest words after each of these words;
-    p of one is the model's prediction after the word at the start of a sentence.
+    is the mean of the model's predictions after its `contexts` most frequent words, each with the share that Zipf's law
+    gives it. Which words are frequent is known by the counts, or by the unigrams of an n-gram model; of any other model
+    the first words of the vocabulary are taken, which are the most frequent if wordtie trained it. `bigrams`: how many
+    of the likeliest words after each of these words; p of one is the model's prediction after the word at the start of
+    a sentence.
 
-    Raises `SettingsError` for fewer than one context.
+    Raises `SettingsError` for fewer than one context, `DataError` for a model without a word that has a letter.
     """
     require(contexts >= 1, f"there must be at least one context, got {contexts}")
     vocabulary = model.tokenizer.vocabulary
     chosen = [number for number, word in enumerate(vocabulary.words) if is_word(word)]
+    if not chosen:
+        raise DataError(f"{model.folder}: none of the model's words has a letter, so a dictionary would be empty")
+    share_V = None if frequencies is None else _shares(vocabulary, frequencies)
     after: dict[int, list[tuple[str, float]]] = {}
     mean_V = np.zeros(len(vocabulary))
     if frequencies is None or bigrams:
-        before = [number for number in range(len(vocabulary)) if vocabulary.words[number] not in (UNK, EOS)][:contexts]
+        order = _by_frequency(model.model, share_V)
+        before = [number for number in order if vocabulary.words[number] not in (UNK, EOS)][:contexts]
         share = 1 / (np.arange(len(before)) + 1 + ZIPF)
         for first, p_BV in _predictions(model, before):
             here = before[first : first + len(p_BV)]
             mean_V += share[first : first + len(p_BV)] / share.sum() @ p_BV
             for number, p_V in zip(here, p_BV, strict=True):
                 after[number] = _likeliest(vocabulary, chosen, p_V, bigrams)
-    p_V = mean_V if frequencies is None else _shares(vocabulary, frequencies)
+    p_V = mean_V if share_V is None else share_V
     chosen = sorted(chosen, key=lambda number: -p_V[number])[:words]
     kept = {vocabulary.words[number] for number in chosen}
     return [
@@ -96,6 +104,16 @@ def entries(
         )
         for number in chosen
     ]
+
+
+def _by_frequency(model: NextWordModel[Any], share_V: NDArray[np.float64] | None) -> Sequence[int]:
+    """The ids, the most frequent word first, as far as that is known."""
+    if share_V is None and isinstance(model, NgramModel):
+        share_V = model.trie.unigram
+    if share_V is None:
+        return range(len(model.vocabulary))
+    found: list[int] = np.argsort(-share_V, kind="stable").tolist()
+    return found
 
 
 def is_word(word: str) -> bool:
@@ -162,7 +180,7 @@ def _predictions(model: LoadedModel, words: Sequence[int]) -> Iterator[tuple[int
 
 
 def _likeliest(vocabulary: Vocabulary, chosen: list[int], p_V: Nats, count: int) -> list[tuple[str, float]]:
-    ids = np.array(chosen)
+    ids = np.array(chosen, np.intp)
     best = ids[np.argsort(-p_V[ids], kind="stable")[:count]]
     return [(vocabulary.words[number], float(p_V[number])) for number in best.tolist()]
 

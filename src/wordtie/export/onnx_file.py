@@ -13,6 +13,7 @@ together, in JSON.
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +29,7 @@ from wordtie.models.recent_words import AdaptiveMixture
 from wordtie.ngrams.model import NgramModel
 from wordtie.ngrams.trie_file import write_trie
 from wordtie.runs.layout import MANIFEST
-from wordtie.storage.atomic import atomic_write, saving
+from wordtie.storage.atomic import replace_files, saving
 
 Form: TypeAlias = Literal["step", "nll"]
 NGRAMS = ".ngrams.safetensors"
@@ -76,16 +77,17 @@ def write_onnx(
     for name, text in metadata.items():
         graph.metadata_props.add(key=name, value=text)
     content = graph.SerializeToString()
+    files = (graph_file,) if ngrams is None else (graph_file, ngram_file)
     with saving(graph_file):
         graph_file.parent.mkdir(parents=True, exist_ok=True)
-    if ngrams is None:
-        ngram_file.unlink(missing_ok=True)  # of an earlier export, and not of this network
-    else:
-        with atomic_write(ngram_file) as new:
-            write_trie(ngrams.trie, new)
-    with atomic_write(graph_file) as new:
-        new.write_bytes(content)
-    files = (graph_file,) if ngrams is None else (graph_file, ngram_file)
+        with tempfile.TemporaryDirectory(prefix=".export-", dir=graph_file.parent) as place:
+            stage = Path(place)
+            (stage / graph_file.name).write_bytes(content)
+            if ngrams is not None:
+                write_trie(ngrams.trie, stage / ngram_file.name)
+            replace_files(stage, graph_file.parent, [file.name for file in reversed(files)])
+        if ngrams is None:
+            ngram_file.unlink(missing_ok=True)  # of an earlier export, and not of this network
     return OnnxExport(files, len(content), network.parameter_count(), left_out)
 
 

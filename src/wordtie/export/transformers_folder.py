@@ -57,7 +57,7 @@ def write_transformers_folder(
     model = load(run)
     network = model.network
     names = (MODEL, GENERATION, TOKENIZER, TOKENIZER_CONFIG, *([CODE] if with_code else []), CONFIG)
-    _check_free(folder, names, overwrite)
+    _check_free(folder, (*names, CODE), overwrite)
     with saving(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".export-", dir=folder) as place:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from wordtie.config import DataSettings, Settings
 from wordtie.config.ngram import NgramSettings
 from wordtie.config.paths import is_arpa, path_of
 from wordtie.data.tokenizer import Tokenizer
-from wordtie.errors import RunFolderError, SettingsError
+from wordtie.errors import RunFolderError, SettingsError, require
 from wordtie.inference import predict
 from wordtie.models.next_word import NextWordModel
 from wordtie.runs.layout import CONFIG, MIXTURE_FOLDER, MODEL, NGRAMS
@@ -189,6 +189,7 @@ def load(
     changes them. Raises `RunFolderError` if the folder is incomplete, damaged, from a newer version or of
     another kind, and `DataError` for an ARPA file that cannot be read.
     """
+    require(part is None or part in get_args(Part), f"part is one of {', '.join(get_args(Part))}, got {part!r}")
     if is_arpa(run):
         return _arpa(path_of(run), kinds, part)
     folder, how = run_path(run), _How(without_torch, copied)

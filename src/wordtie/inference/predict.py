@@ -130,7 +130,8 @@ def likeliest(
 ) -> list[tuple[str, float]]:
     """As `next_words`, of a distribution that is known; words of the same probability by their ids."""
     vocabulary, top = tokenizer.vocabulary, min(top, len(log_p_V))
-    left_out = {number for word in blocked for number in vocabulary.prefixes.written(word).tolist()}
+    spelt = (word if word.isascii() else folded(tokenizer, word) or word for word in blocked)
+    left_out = {number for word in spelt for number in vocabulary.prefixes.written(word).tolist()}
     if words_only:
         left_out |= {vocabulary.unk_id, vocabulary.eos_id}
     candidates = vocabulary.prefixes.ids(folded(tokenizer, prefix)) if prefix else np.arange(len(log_p_V))

@@ -37,7 +37,7 @@ def best_words(logits_BV: Tensor, bias_V: Tensor | None, count: int) -> tuple[Te
         return log_p, ids, normaliser
     if bias_V is not None:
         logits_BV += bias_V
-    best_BK, ids_BK = logits_BV.topk(count, dim=1)
+    best_BK, ids_BK = (each[:, :count] for each in logits_BV.sort(dim=1, descending=True, stable=True))
     highest_B1 = best_BK[:, :1].clone()
     normaliser_B1 = logits_BV.sub_(highest_B1).exp_().sum(1, keepdim=True).log_() + highest_B1
     return best_BK - normaliser_B1, ids_BK, normaliser_B1

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 
 from wordtie.data.tokenizer import Tokenizer
@@ -25,7 +26,7 @@ from wordtie.errors import RunFolderError, SettingsError
 from wordtie.models.mixture import Mixture
 from wordtie.models.recent_words import RecentWords, recent_words_of
 from wordtie.runs.contents import MixtureConfig, check_config
-from wordtie.runs.layout import CONFIG, MANIFEST, MODEL_FILES, PARTS
+from wordtie.runs.layout import CONFIG, MANIFEST, MODEL, MODEL_FILES, PARTS
 from wordtie.runs.run_folder import (
     LANGUAGE_MODEL,
     MIXTURE,
@@ -87,6 +88,8 @@ def understand_mixture(stored: StoredModel) -> SavedMixture:
                 raise RunFolderError(f"{part / MANIFEST}: is of another model: take the mixture from a copy")
             parts.append(open_stored(part, *MIXED))
         weights = load_arrays(bytes(stored.content))["weights"]
+    except SafetensorError as error:
+        raise RunFolderError(f"{stored.folder / MODEL}: damaged ({error}): restore it from a copy") from error
     except OSError as error:
         raise RunFolderError(f"{part}: a part is missing ({error.strerror}): restore it from a copy") from error
     except SettingsError as error:

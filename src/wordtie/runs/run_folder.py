@@ -10,7 +10,7 @@ import mmap
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -42,7 +42,9 @@ from wordtie.runs.layout import (
 )
 from wordtie.runs.sealed import finish_publishing, publish, read_model_files
 from wordtie.storage.atomic import file_sha256, remove_leftovers, saving, stage_prefix
-from wordtie.storage.lock import LOCK, hold, open_lock, release
+from wordtie.storage.lock import LOCK, held, release
+from wordtie.storage.opening import read_regular
+from wordtie.storage.strict_json import parse
 
 if TYPE_CHECKING:  # commands on a short text read a model without torch
     from torch import Tensor
@@ -264,7 +266,7 @@ def read_settings(config: Mapping[str, Any], folder: Path) -> Settings:
 def is_mixture_of(folder: Path, part: Path) -> bool:
     """Whether the folder holds a mixture whose first part is the model that `part` holds now."""
     try:
-        parts = json.loads((folder / CONFIG).read_bytes())["parts"]
+        parts = parse(read_regular(folder / CONFIG))["parts"]
         return bool(parts[0] == file_sha256(part / MANIFEST))
     except (OSError, ValueError, TypeError, KeyError, IndexError):
         return False
@@ -276,10 +278,9 @@ def locked(folder: Path) -> Iterator[None]:
     with saving(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with saving(folder / LOCK):
-        handle = open_lock(folder / LOCK)
-        free = hold(handle, seconds=0.2)
-    with handle:
-        if not free:
+        handle = held(folder / LOCK, seconds=0.2)
+    with handle or nullcontext():
+        if handle is None:
             raise RunFolderError(f"{folder}: another process is training it: wait, or train elsewhere")
         with saving(folder):
             finish_publishing(folder)
@@ -300,14 +301,15 @@ def folder_for_training(name: str | Path, mode: Mode, can_resume: bool = True) -
     folder = named(name)
     check_free(folder, mode, can_resume)  # before a folder is made in a place that holds a file
     found = folder.exists()
-    try:
-        with locked(folder):
+    with locked(folder):
+        try:
             check_free(folder, mode, can_resume)  # another process may have just finished
             yield folder
-    finally:
-        if not found and folder.is_dir() and {each.name for each in folder.iterdir()} == {LOCK}:
-            (folder / LOCK).unlink()
-            folder.rmdir()
+        finally:
+            if not found and folder.is_dir() and {each.name for each in folder.iterdir()} == {LOCK}:
+                (folder / LOCK).unlink()  # while it is held: who waits for it sees that it is gone
+                with suppress(OSError):
+                    folder.rmdir()
 
 
 def clear(folder: Path, but: Sequence[str | Path] = ()) -> None:

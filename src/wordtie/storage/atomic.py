@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from wordtie.errors import NOT_ALLOWED, SaveError
+from wordtie.storage.opening import regular_file
 
 
 @contextmanager
@@ -46,7 +47,7 @@ def apply_umask(path: Path) -> None:
 
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file's bytes."""
-    with path.open("rb") as file:
+    with open(path, "rb", opener=regular_file) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

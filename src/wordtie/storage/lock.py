@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import time
 from pathlib import Path
 from typing import IO, Any
@@ -37,6 +38,25 @@ def hold(file: IO[Any], seconds: float = 0.0, lock: int = fcntl.LOCK_EX) -> bool
             time.sleep(0.01)
         else:
             return True
+
+
+def held(path: Path, seconds: float = 0.0) -> IO[Any] | None:
+    """The lock file at this path, opened and locked; None if another process holds it for so long.
+
+    Whoever held it before may have removed the file: then it is made again. Raises `OSError` as `open_lock` does.
+    """
+    until = time.monotonic() + seconds
+    while True:
+        file = open_lock(path)
+        if not hold(file, max(0.0, until - time.monotonic())):
+            file.close()
+            return None
+        try:
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        file.close()
 
 
 def release(file: IO[Any]) -> None:

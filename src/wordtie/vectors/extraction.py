@@ -19,6 +19,7 @@ from wordtie.runs.contents import NewerFormatError, parse_kind
 from wordtie.runs.layout import CONFIG
 from wordtie.runs.ready import run_path
 from wordtie.runs.run_folder import LANGUAGE_MODEL, WORD2VEC, read_language_model
+from wordtie.storage.opening import read_regular
 from wordtie.vectors.files import read_vectors
 from wordtie.vectors.word_vectors import WordVectors
 from wordtie.word2vec.reading import read_word2vec
@@ -85,7 +86,7 @@ def open_vectors(source: str) -> WordVectors:
 def _kind(run: Path) -> str:
     path = run / CONFIG
     try:
-        kind = parse_kind(path.read_bytes())["kind"]
+        kind = parse_kind(read_regular(path))["kind"]
     except NewerFormatError as error:
         raise RunFolderError(f"{path}: {error}: update wordtie") from error
     except (OSError, ValueError) as error:

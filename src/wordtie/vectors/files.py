@@ -86,6 +86,7 @@ def read_vectors(path: Path) -> WordVectors:
             return _read_npy(path)
         with opened(Source(path)) as file:
             words, size = _header(path, file.readline().removeprefix(codecs.BOM_UTF8))
+            _check_size(path, words, size)
             start = file.tell()
             beginning = file.read(LONGEST_WORD + 40 * size)
             file.seek(start)
@@ -124,7 +125,7 @@ def _is_text(beginning: bytes, size: int) -> bool:
 
 def _read_text(path: Path, file: BinaryIO, words: int, size: int) -> tuple[list[str], Floats]:
     names: list[str] = []
-    matrix_VE = _matrix(path, words, size)
+    matrix_VE = np.empty((words, size), np.float32)
     for number, line in enumerate(file, 2):
         word, _, rest = line.decode("utf-8", "replace").rstrip().partition(" ")
         parts = rest.split()
@@ -152,7 +153,7 @@ def _read_text(path: Path, file: BinaryIO, words: int, size: int) -> tuple[list[
 
 def _read_binary(path: Path, file: BinaryIO, words: int, size: int) -> tuple[list[str], Floats]:
     names: list[str] = []
-    matrix_VE = _matrix(path, words, size)
+    matrix_VE = np.empty((words, size), np.float32)
     for row in range(words):
         name = bytearray()
         while (byte := file.read(1)) != b" ":
@@ -171,11 +172,10 @@ def _read_binary(path: Path, file: BinaryIO, words: int, size: int) -> tuple[lis
     return names, matrix_VE
 
 
-def _matrix(path: Path, words: int, size: int) -> Floats:
+def _check_size(path: Path, words: int, size: int) -> None:
     most = path.stat().st_size * (MOST_UNPACKED if path.suffix == ".gz" else 1)
     if words * size > most:  # a number takes at least a byte and a blank
         raise DataError(f"{path}, line 1: promises {words} words of {size} numbers, more than the file can hold")
-    return np.empty((words, size), np.float32)
 
 
 def _read_npy(path: Path) -> WordVectors:
