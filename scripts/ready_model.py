@@ -178,7 +178,7 @@ def main() -> int:
     parser = argparse.ArgumentParser("scripts/ready-model", description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("--build", type=Path, default=BUILD, help=f"what is kept between calls ({BUILD})")
     parser.add_argument("--out", type=Path, default=ready.FOLDER / "en", help="where the model goes")
-    parser.add_argument("--blimp", type=Path, default=Path("..", "shared", "data", "blimp"), help="BLiMP's JSONL files")
+    parser.add_argument("--blimp", type=Path, default=Path("blimp"), help="BLiMP's JSONL files (blimp)")
     arguments = parser.parse_args()
     if not any(arguments.blimp.glob("*.jsonl")):
         parser.error(f"--blimp {arguments.blimp}: no *.jsonl there; github.com/alexwarstadt/blimp has them in data/")

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.page import PAGE
 from benchmarks.quality.choices import trials, with_chosen_settings
-from benchmarks.quality.contenders import CONTENDERS, OTHERS
+from benchmarks.quality.contenders import ADDED, CONTENDERS, OTHERS
 from benchmarks.quality.goals import WHAT, is_late, value, verdicts
 from benchmarks.quality.rows import Row
 from benchmarks.quality.texts import GOAL_TEXTS, TEXTS, TRIAL_TEXTS
@@ -46,7 +46,7 @@ def write(rows: Sequence[Row], to: Path = PAGE, figure: Path = FIGURE, short: Pa
 def short_table(rows: Sequence[Row]) -> Iterator[str]:
     """Test perplexities of each text and time that ours was measured in: of each contender alone and mixed with the
     5-gram, and of ours with recent words, too."""
-    others = [name for name in OTHERS if name not in ("kneser-ney", "former-default")]
+    others = [name for name in (*OTHERS, ADDED) if name not in ("kneser-ney", "former-default")]
     names = ("5-gram", "wordtie", "with recent words", *(CONTENDERS[name].what for name in others))
     yield from _head("text", "minutes", *names)
     for text in TEXTS:
@@ -75,7 +75,8 @@ def goals_table(rows: Sequence[Row]) -> Iterator[str]:
     for verdict in verdicts(rows):
         ratios = [f"{verdict.ratios[text]:.3f}" if text in verdict.ratios else "-" for text in GOAL_TEXTS]
         reached = {True: "yes", False: "**no**", None: "not measured"}[verdict.reached]
-        yield table_line([WHAT[verdict.kind], f"{verdict.minutes:g}", f"≤ {verdict.limit:g}", *ratios, reached])
+        limit = [f"≤ {verdict.limit:g}", reached] if verdict.limit is not None else ["-", "no goal"]
+        yield table_line([WHAT[verdict.kind], f"{verdict.minutes:g}", limit[0], *ratios, limit[1]])
 
 
 def results_table(rows: Sequence[Row]) -> Iterator[str]:

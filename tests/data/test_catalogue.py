@@ -52,8 +52,8 @@ def know(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setitem(cast(dict[str, Entry], CATALOGUE), name, replace(CATALOGUE[name], files=files))
 
 
-@pytest.mark.parametrize("place", ["data/ptb", "shared/data/ptb", "cache/wordtie/ptb"])
-def test_looks_in_three_places(nowhere: Path, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("place", ["data/ptb", "cache/wordtie/ptb"])
+def test_looks_in_two_places(nowhere: Path, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     know(monkeypatch, "ptb")
     with pytest.raises(DataError, match=r"ptb: not on this machine: .*train\.txt, valid\.txt, test\.txt into"):
         locate("ptb")

@@ -219,3 +219,21 @@ def test_memory_does_not_grow_with_the_text(tmp_path: Path) -> None:
     run = subprocess.run([sys.executable, "-c", PEAK, *files], capture_output=True, text=True, check=True)
     small, large = map(int, run.stdout.split())
     assert large - small < 10, f"{small} MB, then {large} MB, of a text of 27 MB"
+
+
+@pytest.mark.parametrize("moment", ["read train", "write train"])
+def test_a_text_that_is_replaced_while_it_is_read_is_refused(moment: str, text: Path, out: Path) -> None:
+    """Its parts would be those of two texts, and nothing would ever notice."""
+    before = write_token_files(DataSettings(corpus=str(text)), out)
+
+    def replaced(stage: str, done: int, total: int) -> None:
+        if stage == moment:
+            with (text / "train.txt").open("a") as file:
+                file.write("one more line\n")
+
+    settings = DataSettings(corpus=str(text), lowercase=True)
+    with pytest.raises(DataError, match="was changed while it was read: try again"):
+        write_token_files(settings, out, replaced)
+    assert open_prepared(out).info.made_from == before.info.made_from
+    again = write_token_files(settings, out)
+    assert "one" in again.vocabulary.words

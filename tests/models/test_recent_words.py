@@ -34,6 +34,7 @@ from wordtie.models.recent_words import (
     fit_recent_words,
     log_with_recent,
     mixture_of,
+    text_queries,
     text_shares,
     with_recent_words,
 )
@@ -89,6 +90,9 @@ def test_equals_the_definition(weights: np.ndarray, recent: RecentWords, monkeyp
     assert entropy is not None
     log_m_N = alone.score(ids[:, None], alone.initial_state(1))[0][:, 0]
     np.testing.assert_allclose(with_recent_words(model, ids, log_m_N), found[:, 0], rtol=1e-6)
+    query_NE = text_queries(parts, ids)
+    assert query_NE is not None
+    np.testing.assert_allclose(with_recent_words(model, ids, log_m_N, query_NE), found[:, 0], rtol=1e-6)
     state, of_mixture = model.initial_state(1), alone.initial_state(1)
     read: list[tuple[int, np.ndarray]] = []
     for position, word in enumerate(ids):
@@ -217,3 +221,13 @@ def test_a_run_stores_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     sealed(config.parent)
     with pytest.raises(RunFolderError, match=r"config\.json.*half-life of recent words"):
         wordtie.load("run")
+
+
+def test_queries_of_a_long_text_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts, ids = parts_with_queries(), text(60, 5)
+    known = text_shares(parts, SHARP, ids, text_queries(parts, ids))
+    monkeypatch.setattr(recent_words, "MOST_KEPT", 1)
+    assert text_queries(parts, ids) is None
+    np.testing.assert_allclose(text_shares(parts, SHARP, ids), known)
+    assert text_queries(parts[:2], ids) is None, "no part has any"
+    assert fit_recent_words(parts, ids, np.full(60, -math.log(WORDS)))[1].shape == (60,)

@@ -14,7 +14,7 @@ from wordtie.errors import DataError, SettingsError
 from wordtie.ngrams.kneser_ney import discounts, fit_kneser_ney
 from wordtie.ngrams.unigram import Unigram
 
-PTB = Path(os.environ.get("WORDTIE_DATA") or Path(__file__).parents[3] / "shared" / "data") / "ptb"
+PTB = Path(os.environ.get("WORDTIE_DATA", "")) / "ptb"
 WORDS = 6
 TEXTS = st.lists(st.integers(0, WORDS - 2), min_size=1, max_size=80)  # the last word is never seen in training
 

@@ -270,7 +270,8 @@ def test_the_time_of_recent_words_is_measured(text: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     asked = []
 
-    def slow(parts: object, recent: object, ids: Sized) -> None:
+    def slow(parts: object, recent: object, ids: Sized, query_NE: Sized) -> None:
+        assert len(query_NE) == len(ids)
         asked.append(len(ids))
         time.sleep(0.2)
 

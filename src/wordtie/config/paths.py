@@ -32,9 +32,9 @@ def path_of(name: str | Path) -> Path:
 
 
 def data_folders() -> list[Path]:
-    """Where data may lie that are asked for by name: `$WORDTIE_DATA` where it is set, and `../shared/data`."""
+    """Where data may lie that are asked for by name: `$WORDTIE_DATA`, where it is set."""
     own = os.environ.get("WORDTIE_DATA")
-    return [*([Path(own)] if own else []), Path("..", "shared", "data")]
+    return [Path(own)] if own else []
 
 
 def cache_folder() -> Path:

@@ -61,7 +61,7 @@ PARALLEL: Mapping[str, Parallel] = {
         {"en": 1, "de": 2},
     ),
 }
-"""Looked for in `$WORDTIE_DATA`, in `../shared/data` and in the cache folder."""
+"""Looked for in `$WORDTIE_DATA` and in the cache folder."""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,8 @@
 """The corpora that have a name: where they are, what they are, and under which licence.
 
-A corpus is looked for in `$WORDTIE_DATA/NAME`, in `../shared/data/NAME` and in the cache folder, and is downloaded
-only if it was asked for by name, and only where its files have a public address. The SHA-256 is that of the file
-under that name, as stored; a file with another one is refused, wherever it comes from: what is called `ptb` in a
-result is the Penn Treebank.
+A corpus is looked for in `$WORDTIE_DATA/NAME` and in the cache folder, and is downloaded only if it was asked for by
+name, and only where its files have a public address. The SHA-256 is that of the file under that name, as stored; a
+file with another one is refused, wherever it comes from: what is called `ptb` in a result is the Penn Treebank.
 """
 
 from __future__ import annotations

@@ -164,6 +164,7 @@ def _folder(folder: Path) -> dict[str, list[Source]]:
 
 def _one_file(path: Path, settings: DataSettings) -> dict[str, list[Source]]:
     """Contiguous shares of the file's bytes, cut at line ends; of running text, at white space."""
+    before = path.stat()
     with opened(Source(path)) as handle:
         size = 0
         while data := handle.read(BLOCK):
@@ -175,6 +176,9 @@ def _one_file(path: Path, settings: DataSettings) -> dict[str, list[Source]]:
             handle.seek(int(size * share))
             cuts.append(handle.tell() + _to_next_cut(handle.read(LONGEST_LINE), settings.sentences))
     cuts.append(size)
+    after = path.stat()
+    if (before.st_ino, before.st_size, before.st_mtime_ns) != (after.st_ino, after.st_size, after.st_mtime_ns):
+        raise DataError(f"{path}: was changed while it was read: try again")
     spans = dict(zip(SPLITS, pairwise(cuts), strict=True))
     if size and any(start >= end for start, end in spans.values()):
         with opened(Source(path)) as handle:

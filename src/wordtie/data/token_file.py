@@ -138,6 +138,8 @@ def write_token_files(settings: DataSettings, folder: Path, progress: OnProgress
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".prepare-", dir=folder) as stage:
             names = _write_all(Path(stage), corpus, settings, tokenisation, made_from, progress or _silent, base)
+            if _made_from(settings, corpus, base) != made_from:
+                raise DataError(f"{settings.corpus}: was changed while it was read: try again")
             replace_files(Path(stage), folder, names)
     return open_prepared(folder)
 

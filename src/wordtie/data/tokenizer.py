@@ -24,6 +24,7 @@ from wordtie.data.tokenisation import SPACE_PATTERN, Tokenisation, is_one_charac
 from wordtie.data.vocabulary import EOS, UNK, Vocabulary
 from wordtie.errors import RunFolderError
 from wordtie.storage.atomic import write_text
+from wordtie.storage.opening import read_regular
 from wordtie.storage.strict_json import conform, parse
 
 MOST_BYTES = 1 << 30
@@ -80,7 +81,7 @@ class Tokenizer:
     def load(cls, path: str | Path) -> Tokenizer:
         """Read what `save` wrote. Raises `RunFolderError` where the file is missing, damaged or not of this kind."""
         try:
-            return cls.from_bytes(Path(path).read_bytes(), path)
+            return cls.from_bytes(read_regular(Path(path)), path)
         except OSError as error:
             raise RunFolderError(f"{path}: cannot be read: {error.strerror}") from error
 

@@ -57,8 +57,16 @@ def queries(
         yield query, torch.from_numpy(targets_TB).flatten().to(device)
 
 
-def evaluate(model: LanguageModel, ids: Ids, eos_id: int, streams: int = 1, log_p: list[Tensor] | None = None) -> Score:
-    """Score a text of word ids, (N,). Over one stream, log p of each token is added to `log_p`, piece by piece."""
+def evaluate(
+    model: LanguageModel,
+    ids: Ids,
+    eos_id: int,
+    streams: int = 1,
+    log_p: list[Tensor] | None = None,
+    kept: list[Tensor] | None = None,
+) -> Score:
+    """Score a text of word ids, (N,). Over one stream, log p of each token is added to `log_p`, and the vector from
+    which it is predicted to `kept`, piece by piece."""
     import torch.nn.functional as F
 
     from wordtie.models.network import LogProbabilities, evaluating
@@ -71,6 +79,8 @@ def evaluate(model: LanguageModel, ids: Ids, eos_id: int, streams: int = 1, log_
                 if log_p is not None:
                     log_p.append(log_p_NV.gather(1, here[:, None])[:, 0].cpu())
             tokens += int((targets != PADDING).sum())
+            if kept is not None:
+                kept.append(query.cpu())
     return Score(total, tokens)
 
 

@@ -14,7 +14,7 @@ Shapes: T steps, B streams, N tokens, P parts, R classes of contexts, V words, E
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -55,6 +55,8 @@ PRIOR = 0.05
 SMALLEST_GAIN = 0.001
 """Nats a token of the validation text; for less, the words are not remembered."""
 ALMOST_ALL = 1 - 1e-9
+MOST_KEPT = 50_000_000
+"""Numbers in the queries of a text that are kept. The network reads a longer text again for each pass over it."""
 
 
 @runtime_checkable
@@ -241,12 +243,19 @@ def recent_words_of(mixture: Mixture) -> RecentWords | None:
 
 
 def best_adaptive_mixture(
-    parts: Sequence[NextWordModel[Any]], ids_N: Ids, log_p_NP: Nats, class_N: Classes
+    parts: Sequence[NextWordModel[Any]],
+    ids_N: Ids,
+    log_p_NP: Nats,
+    class_N: Classes,
+    query_NE: Queries | None = None,
 ) -> tuple[Mixture, Nats]:
-    """(`best_mixture` for a text, with recent words if many return in it; log p of each of its tokens)."""
+    """(`best_mixture` for a text, with recent words if many return in it; log p of each of its tokens).
+
+    `query_NE`: `text_queries` of the text, if they are known.
+    """
     weights_RP = best_mixture(parts, log_p_NP, class_N).weights_RP
     log_m_N = log_p_of_tokens(log_p_NP, class_N, weights_RP)
-    recent, log_p_N = fit_recent_words(parts, ids_N, log_m_N)
+    recent, log_p_N = fit_recent_words(parts, ids_N, log_m_N, query_NE)
     return mixture_of(parts, weights_RP, recent), log_p_N
 
 
@@ -255,49 +264,45 @@ def tokens_to_choose(valid: int) -> int:
     return (1 + len(SHARPNESSES) + len(HALF_LIVES)) * min(STRETCH, valid)
 
 
-def fit_recent_words(parts: Sequence[NextWordModel[Any]], ids_N: Ids, log_m_N: Nats) -> tuple[RecentWords | None, Nats]:
+def fit_recent_words(
+    parts: Sequence[NextWordModel[Any]], ids_N: Ids, log_m_N: Nats, query_NE: Queries | None = None
+) -> tuple[RecentWords | None, Nats]:
     """(The recent words with which a validation text is most likely, or None if few return; log p of each token).
 
-    `log_m_N`: log p of each token without them.
+    `log_m_N`: log p of each token without them. `query_NE`: `text_queries` of the text, if they are known.
     """
     first = max(0, (len(ids_N) - STRETCH) // 2)
     stretch = slice(first, first + STRETCH)
+    whole_NE = text_queries(parts, ids_N) if query_NE is None else query_NE
+    part_NE = text_queries(parts, ids_N[stretch]) if whole_NE is None else whole_NE[stretch]
 
     def best(candidates: Sequence[RecentWords]) -> RecentWords:
-        found = [_weighted(parts, each, ids_N[stretch], log_m_N[stretch]) for each in candidates]
+        found = [_weighted(parts, each, ids_N[stretch], log_m_N[stretch], part_NE) for each in candidates]
         return max(found, key=lambda each: float(each[1].sum()))[0]
 
     found = RecentWords(0.0, FIRST_HALF_LIFE)
-    if norm := _mean_square(parts, ids_N[stretch]):
+    if part_NE is not None and part_NE.any():
+        norm = float((part_NE**2).sum(-1).mean())
         found = best([found, *(replace(found, sharpness=each / norm) for each in SHARPNESSES)])
     found = best([replace(found, half_life=half_life) for half_life in HALF_LIVES])
-    found, log_p_N = _weighted(parts, found, ids_N, log_m_N)
+    found, log_p_N = _weighted(parts, found, ids_N, log_m_N, whole_NE)
     gain = float(log_p_N.sum()) - float(log_m_N.sum())
     return (found, log_p_N) if gain > SMALLEST_GAIN * len(ids_N) else (None, log_m_N)
 
 
 def _weighted(
-    parts: Sequence[NextWordModel[Any]], recent: RecentWords, ids_N: Ids, log_m_N: Nats
+    parts: Sequence[NextWordModel[Any]], recent: RecentWords, ids_N: Ids, log_m_N: Nats, query_NE: Queries | None
 ) -> tuple[RecentWords, Nats]:
     """(With the likeliest weight; log p of each token with it).
 
     s r + (1 - s) m, with s = weight f, is weight (f r + (1 - f) m) + (1 - weight) m: a mixture of two models of which
     one has a weight to fit.
     """
-    share_N, of_ids_N = text_shares(parts, replace(recent, weight=ALMOST_ALL), ids_N)
+    share_N, of_ids_N = text_shares(parts, replace(recent, weight=ALMOST_ALL), ids_N, query_NE)
     log_all_N = log_with_recent(log_m_N, share_N, of_ids_N)
     weights = expectation_maximisation(np.stack([log_m_N, log_all_N], 1), np.array([1 - PRIOR, PRIOR]))
     weight = min(float(weights[1]), ALMOST_ALL)
     return replace(recent, weight=weight), log_with_recent(log_m_N, share_N * weight, of_ids_N * weight)
-
-
-def _mean_square(parts: Sequence[NextWordModel[Any]], ids_N: Ids) -> float:
-    """Of the norm of queries, 0 if no part has any."""
-    ids_T1 = np.asarray(ids_N[:TOKENS_AT_ONCE], np.int64)[:, None]
-    for part in parts:
-        if isinstance(part, HasQueries):
-            return float((part.queries(ids_T1, part.initial_state(1))[0] ** 2).sum(-1).mean())
-    return 0.0
 
 
 def log_with_recent(log_m: Nats, share: Nats, of_ids: Nats) -> Nats:
@@ -306,25 +311,47 @@ def log_with_recent(log_m: Nats, share: Nats, of_ids: Nats) -> Nats:
         return np.logaddexp(log_m + np.log1p(-share), np.log(of_ids))
 
 
-def with_recent_words(mixture: Mixture, ids_N: Ids, log_m_N: Nats) -> Nats:
+def with_recent_words(mixture: Mixture, ids_N: Ids, log_m_N: Nats, query_NE: Queries | None = None) -> Nats:
     """log p of the tokens of a text, which is one stream, from log m of each."""
     recent = recent_words_of(mixture)
-    return log_m_N if recent is None else log_with_recent(log_m_N, *text_shares(mixture.parts, recent, ids_N))
+    return log_m_N if recent is None else log_with_recent(log_m_N, *text_shares(mixture.parts, recent, ids_N, query_NE))
 
 
-def text_shares(parts: Sequence[NextWordModel[Any]], recent: RecentWords, ids_N: Ids) -> tuple[Nats, Nats]:
-    """`RecentWords.shares` of the tokens of a text, which is one stream."""
-    has_queries = [part for part in parts if isinstance(part, HasQueries)] if recent.sharpness else []
-    state = has_queries[0].initial_state(1) if has_queries else None
-    query_T1E = np.zeros((min(TOKENS_AT_ONCE, len(ids_N)), 1, 0), np.float32)
-    memory = recent.start(1)
-    share_N, of_ids_N = np.zeros(len(ids_N)), np.zeros(len(ids_N))
+def text_queries(parts: Sequence[NextWordModel[Any]], ids_N: Ids) -> Queries | None:
+    """The vectors from which the tokens of a text, one stream, are predicted, (N, E); None if no part has any, or if
+    they are more than `MOST_KEPT` numbers."""
+    pieces: list[Queries] = []
+    for _, query_T1E in _queries(parts, ids_N):
+        if len(ids_N) * query_T1E.shape[-1] > MOST_KEPT:
+            return None
+        pieces.append(query_T1E[:, 0])
+    return np.concatenate(pieces) if pieces else None
+
+
+def _queries(parts: Sequence[NextWordModel[Any]], ids_N: Ids) -> Iterator[tuple[slice, Queries]]:
+    """Piece by piece; nothing if no part has any."""
+    part = next((part for part in parts if isinstance(part, HasQueries)), None)
+    if part is None:
+        return
+    state = part.initial_state(1)
     for first in range(0, len(ids_N), TOKENS_AT_ONCE):
         here = slice(first, first + TOKENS_AT_ONCE)
+        query_T1E, state = part.queries(np.asarray(ids_N[here], np.int64)[:, None], state)
+        yield here, query_T1E
+
+
+def text_shares(
+    parts: Sequence[NextWordModel[Any]], recent: RecentWords, ids_N: Ids, query_NE: Queries | None = None
+) -> tuple[Nats, Nats]:
+    """`RecentWords.shares` of the tokens of a text, which is one stream."""
+    pieces = [slice(first, first + TOKENS_AT_ONCE) for first in range(0, len(ids_N), TOKENS_AT_ONCE)]
+    if not recent.sharpness or not (query_NE is not None or any(isinstance(part, HasQueries) for part in parts)):
+        query_NE = np.zeros((len(ids_N), 0), np.float32)  # they do not matter, or there are none
+    known = None if query_NE is None else ((here, query_NE[here, None]) for here in pieces)
+    memory = recent.start(1)
+    share_N, of_ids_N = np.zeros(len(ids_N)), np.zeros(len(ids_N))
+    for here, query_T1E in _queries(parts, ids_N) if known is None else known:
         ids_T1 = np.asarray(ids_N[here], np.int64)[:, None]
-        if has_queries:
-            query_T1E, state = has_queries[0].queries(ids_T1, state)
-        query_T1E = query_T1E[: len(ids_T1)]
         share_T1, of_ids_T1, memory = recent.shares(ids_T1, query_T1E, memory)
         share_N[here], of_ids_N[here] = share_T1[:, 0], of_ids_T1[:, 0]
     return share_N, of_ids_N

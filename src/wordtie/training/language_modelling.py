@@ -28,6 +28,7 @@ from wordtie.losses.build import build_loss
 from wordtie.losses.loss import Loss, LossSum
 from wordtie.losses.sampled import SampledLoss
 from wordtie.models.language_model import LanguageModel
+from wordtie.models.recent_words import MOST_KEPT
 from wordtie.nn.core import State
 from wordtie.noise.noisy_forward import Noise, build_noise
 from wordtie.training.divergence import why_diverged
@@ -88,7 +89,9 @@ class LanguageModelling:
         self.precision = precision
         self.valid, self.test = (spread(ids, training.measured_tokens) for ids in (data.valid, data.test))
         self.log_p: dict[str, list[Tensor]] = {}
-        """Of each token of the texts that `measure` read, in pieces; no pieces if it was sampled."""
+        self.queries: dict[str, list[Tensor]] = {}
+        """Of each token of the texts that `measure` read, in pieces; no pieces if it was sampled, and no queries of a
+        text so long that they would take too much memory."""
         self.noise = build_noise(settings.noise, data, device)
         self.batches_per_epoch = window_count(len(data.train), training.streams, training.steps)
         self.tokens_per_epoch = training.streams * stream_length(len(data.train), training.streams)
@@ -161,7 +164,7 @@ class LanguageModelling:
         found: dict[str, Any] = {"text": text}
         what = ""
         for split, ids, most in (("valid", self.valid, None), ("test", self.test, math.inf)):
-            score = self._final(ids, self.log_p.setdefault(split, []))
+            score = self._final(ids, self.log_p.setdefault(split, []), self.queries.setdefault(split, []))
             what = what or why_diverged(score, self.model.words, most)
             found |= {
                 f"{split}_perplexity": score.perplexity,
@@ -189,11 +192,13 @@ class LanguageModelling:
     def _score(self, ids: Ids, streams: int = 1) -> Score:
         return evaluate(self.model, ids, self.data.vocabulary.eos_id, streams)
 
-    def _final(self, ids: Ids, log_p: list[Tensor]) -> Score:
-        """Over one stream, or over draws of the noise where `noise.prediction` is sampling; fills `log_p`."""
+    def _final(self, ids: Ids, log_p: list[Tensor], queries: list[Tensor]) -> Score:
+        """Over one stream, or over draws of the noise where `noise.prediction` is sampling; fills the lists."""
         noise = self.settings.noise
         log_p.clear()
+        queries.clear()
         if noise.predicts_with != "sampling":
-            return evaluate(self.model, ids, self.data.vocabulary.eos_id, log_p=log_p)
+            kept = queries if len(ids) * self.model.output_matrix.shape[1] <= MOST_KEPT else None
+            return evaluate(self.model, ids, self.data.vocabulary.eos_id, log_p=log_p, kept=kept)
         eos_id, steps = self.data.vocabulary.eos_id, self.settings.training.steps
         return evaluate_sampled(self.model, self.noise, ids, eos_id, steps, noise.samples)

@@ -23,7 +23,7 @@ from wordtie.data.batches import Ids
 from wordtie.models.mixture import Classes, Mixture, log_p_of_tokens, log_probabilities
 from wordtie.models.network import Network
 from wordtie.models.next_word import Nats
-from wordtie.models.recent_words import best_adaptive_mixture, recent_words_of, with_recent_words
+from wordtie.models.recent_words import Queries, best_adaptive_mixture, recent_words_of, with_recent_words
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
 from wordtie.ngrams.model import NgramModel
 from wordtie.runs.layout import MIXTURE_FOLDER, MODEL, NGRAMS
@@ -58,11 +58,11 @@ def mix_with_ngrams(
     write_ngrams(folder / NGRAMS, SavedNgrams(settings, trie, tokenizer, data.texts))
     parts = (Network(task.model, data.vocabulary), NgramModel(data.vocabulary, trie))
     read = {
-        split: _Read.of(parts, ids, task.log_p.get(split, ()))
+        split: _Read.of(parts, ids, task.log_p.get(split, ()), task.queries.get(split, ()))
         for split, ids in (("valid", task.valid), ("test", task.test))
     }
     valid = read["valid"]
-    mixture, log_p_N = best_adaptive_mixture(parts, valid.ids_N, valid.log_p_NP, valid.class_N)
+    mixture, log_p_N = best_adaptive_mixture(parts, valid.ids_N, valid.log_p_NP, valid.class_N, valid.query_NE)
     write_mixture(folder / MIXTURE_FOLDER, [folder, folder / NGRAMS], mixture, tokenizer, link=True)
     ngram = {
         "order": settings.order,
@@ -93,14 +93,21 @@ class _Read:
     ids_N: Ids
     log_p_NP: Nats
     class_N: Classes
+    query_NE: Queries | None
+    """None if they were not kept."""
 
     @classmethod
-    def of(cls, parts: tuple[Network, NgramModel], ids: Ids, network: Sequence[Tensor]) -> _Read:
-        """`network`: log p of each token under the first part, in pieces; it is computed if there are none."""
+    def of(
+        cls, parts: tuple[Network, NgramModel], ids: Ids, network: Sequence[Tensor], queries: Sequence[Tensor]
+    ) -> _Read:
+        """`network`: log p of each token under the first part, in pieces; it is computed if there are none. `queries`:
+        from which it predicted them."""
+        query_NE = torch.cat(list(queries)).numpy() if queries else None
         if not network:
-            return cls(ids, *log_probabilities(parts, [ids]))
+            return cls(ids, *log_probabilities(parts, [ids]), query_NE)
         log_p_N1, class_N = log_probabilities(parts[1:], [ids])
-        return cls(ids, np.hstack([torch.cat(list(network)).double().numpy()[:, None], log_p_N1]), class_N)
+        log_p_NP = np.hstack([torch.cat(list(network)).double().numpy()[:, None], log_p_N1])
+        return cls(ids, log_p_NP, class_N, query_NE)
 
 
 def _of_mixture(texts: Mapping[str, _Read], mixture: Mixture, known: Mapping[str, Nats]) -> dict[str, Any]:
@@ -124,7 +131,7 @@ def _figures(
         log_p_N = known.get(split)
         if log_p_N is None:
             log_p_N = log_p_of_tokens(read.log_p_NP, read.class_N, weights_RP)
-            log_p_N = with_recent_words(mixture, read.ids_N, log_p_N) if mixture else log_p_N
+            log_p_N = with_recent_words(mixture, read.ids_N, log_p_N, read.query_NE) if mixture else log_p_N
         nats, tokens = -float(log_p_N.sum()), len(read.class_N)
         found |= {
             f"{split}_perplexity": math.exp(min(nats / tokens, 700.0)),

@@ -120,7 +120,7 @@ def make_plan(
         def timed(hidden: int, tokens: int = 0) -> Timings:
             candidate = with_recipe(settings, given, size(hidden) | streams_for(len(data.train), tokens))
             check_size(candidate, len(data.vocabulary), resolve_device(settings.training.device))
-            return time_model(candidate, data, min(2.0, seconds / 40), mixed=ngram is not None)
+            return time_model(candidate, data, min(2.0, seconds / 80), mixed=ngram is not None)
 
         def chosen_by(timings: Timings, hidden: int | None = None) -> Settings:
             measured = timings.remembering + 2 * earlier * timings.measuring  # earlier texts by network and mixture

@@ -11,7 +11,14 @@ import torch
 from wordtie.config import Settings
 from wordtie.data.token_file import PreparedData
 from wordtie.models.network import Network
-from wordtie.models.recent_words import HALF_LIVES, RecentWords, text_shares, tokens_to_choose
+from wordtie.models.recent_words import (
+    HALF_LIVES,
+    MOST_KEPT,
+    RecentWords,
+    text_queries,
+    text_shares,
+    tokens_to_choose,
+)
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
 from wordtie.training.language_modelling import LanguageModelling
 from wordtie.training.optim import build_optimiser, parameter_groups
@@ -125,9 +132,11 @@ def time_full_softmax(task: LanguageModelling, state: RunState, clip: float) -> 
 
 def seconds_to_remember(task: LanguageModelling) -> float:
     """How long recent words take for one token of a text that is measured, by the time a few words take."""
-    sample = task.valid[:TOKENS_TO_REMEMBER]
+    sample, parts = task.valid[:TOKENS_TO_REMEMBER], [Network(task.model, task.data.vocabulary)]
+    are_kept = len(task.valid) * task.model.output_matrix.shape[1] <= MOST_KEPT
+    query_NE = text_queries(parts, sample) if are_kept else None
     started = time.monotonic()
-    text_shares([Network(task.model, task.data.vocabulary)], RecentWords(0.1, HALF_LIVES[-1], 1.0), sample)
+    text_shares(parts, RecentWords(0.1, HALF_LIVES[-1], 1.0), sample, query_NE)
     return (time.monotonic() - started) / len(sample)
 
 

@@ -17,7 +17,7 @@ BENCHMARKS = {
 
 
 def standard() -> dict[str, Path]:
-    """Name to file, in `$WORDTIE_DATA/wordsim` or `../shared/data/wordsim`. Raises `DataError` where one is missing."""
+    """Name to file, in `$WORDTIE_DATA/wordsim`. Raises `DataError` where one is missing."""
     for root in data_folders():
         found = {name: root / "wordsim" / file for name, file in BENCHMARKS.items()}
         if all(file.is_file() for file in found.values()):
