@@ -50,7 +50,7 @@ MOST_EPOCHS = 40
 FEWEST_WINDOWS = 20
 """Trained on if there is no time at all: a model of nothing is of no use."""
 MOST_VALIDATIONS = 10
-SHARE_OF_MEASURING = 0.1
+SHARE_OF_MEASURING = 0.07
 """Of the time, for validation and the figures in the end: of long texts, a part is measured."""
 FEWEST_MEASURED = 5_000
 """Tokens of each text that are measured however little time there is."""
@@ -58,7 +58,7 @@ SHARE_OF_NGRAMS = 0.25
 """Of the time that counting n-grams may take; they are left out if it would take longer."""
 SHARE_OF_PLANNING = 0.15
 """Of the time, that timing models may take; then the plan is made of what is known."""
-MARGIN = 0.05
+MARGIN = 0.025
 """Of the time, left for what was not foreseen."""
 SECONDS_TO_END = 2.0
 """To write the model and to end."""
