@@ -25,6 +25,7 @@ from wordtie.data.corpus import SplitReader, find_corpus
 from wordtie.data.reading import LONGEST_LINE
 from wordtie.data.token_file import write_token_files
 from wordtie.errors import DataError
+from wordtie.storage import atomic
 
 
 @pytest.fixture
@@ -327,10 +328,10 @@ def test_a_path_that_is_a_known_name_is_told_as_a_path(nowhere: Path, monkeypatc
 def test_a_file_that_cannot_be_read(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(nowhere / "data" / "ptb", "ptb")
 
-    def refuse(path: Path, mode: str = "r") -> None:
+    def refuse(path: str, flags: int) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(atomic, "regular_file", refuse)
     with pytest.raises(UnusableFileError, match=r"train\.txt: cannot be read: Permission denied$"):
         locate("ptb")
 
