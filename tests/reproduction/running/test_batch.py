@@ -102,7 +102,7 @@ def test_a_row_for_a_gpu_runs_without_one_where_it_is_named_in_full(
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     large = dataclasses.replace(row, needs="gpu")
     assert batch.runnable([large], [row.name], place.results) == [large]
-    with pytest.raises(SettingsError, match=rf"cannot be run here: {row.name}: needs a GPU"):
+    with pytest.raises(SettingsError, match=rf"cannot be run here: {row.name}: days on a CPU"):
         batch.runnable([large], [row.table], place.results)
 
 
