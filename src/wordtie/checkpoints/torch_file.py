@@ -43,8 +43,9 @@ TYPES = {
 }
 STORAGES = {f"{place}.{name}Storage": dtype for place in ("torch", "torch.cuda") for name, dtype in TYPES.items()}
 MOST_DIMENSIONS = 8
-LONGEST_ID = 6
 """Of a tensor; all of a model have one or two."""
+LONGEST_ID = 6
+"""Parts of a persistent id, in either form."""
 MODEL = "model.RNNModel"
 """The class of the models of all three programs."""
 PARALLEL = "torch.nn.parallel.data_parallel.DataParallel"

@@ -62,11 +62,11 @@ def _export(parser: Parser, argv: list[str]) -> None:
     from wordtie.export.dictionaries import entries, write_keyman, write_latinime
     from wordtie.inference.frequencies import read_frequencies, training_frequencies
     from wordtie.inference.loading import load
-    from wordtie.inference.predict import blocklist, folded
+    from wordtie.inference.predict import blocklist, spelt
 
     model = load(arguments.run, part=arguments.part, without_torch=True)
     words = blocklist(read_lines(arguments.blocked)) if arguments.blocked else ()
-    blocked = [folded(model.tokenizer, word) or word for word in words]
+    blocked = [spelt(model.tokenizer, word) for word in words]
     frequencies = None
     if arguments.frequencies:
         file = arguments.frequencies

@@ -18,6 +18,7 @@ import numpy as np
 
 from wordtie.data.table import read_table
 from wordtie.errors import DataError
+from wordtie.inference.predict import spelt
 from wordtie.inference.training_corpus import training_corpus
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def read_frequencies(lines: Iterable[str], where: str, tokenizer: Tokenizer | No
         if not row.cells[count].strip().isdecimal():
             raise DataError(f"{where}, line {row.line}: count {row.cells[count]!r:.40} is no whole number: fix the row")
         cell = row.cells[word].strip()
-        own = cell if tokenizer is None else "".join(tokenizer.words(cell)) or cell
+        own = cell if tokenizer is None else spelt(tokenizer, cell)
         counts[own] = counts.get(own, 0) + int(row.cells[count])
     if not counts:
         raise DataError(f"{where}: has no counts, only a header: give one word a row")

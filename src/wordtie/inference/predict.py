@@ -130,8 +130,8 @@ def likeliest(
 ) -> list[tuple[str, float]]:
     """As `next_words`, of a distribution that is known; words of the same probability by their ids."""
     vocabulary, top = tokenizer.vocabulary, min(top, len(log_p_V))
-    spelt = (word if word.isascii() else folded(tokenizer, word) or word for word in blocked)
-    left_out = {number for word in spelt for number in vocabulary.prefixes.written(word).tolist()}
+    spellings = (word if word.isascii() else spelt(tokenizer, word) for word in blocked)
+    left_out = {number for word in spellings for number in vocabulary.prefixes.written(word).tolist()}
     if words_only:
         left_out |= {vocabulary.unk_id, vocabulary.eos_id}
     candidates = vocabulary.prefixes.ids(folded(tokenizer, prefix)) if prefix else np.arange(len(log_p_V))
@@ -148,6 +148,11 @@ def likeliest(
 def folded(tokenizer: Tokenizer, prefix: str) -> str:
     """The letters as the tokenizer writes those of a word: composed, and in lower case if it folds case."""
     return "".join(tokenizer.words(prefix))
+
+
+def spelt(tokenizer: Tokenizer, word: str) -> str:
+    """The word as the tokenizer writes it; as it is, if the tokenizer leaves nothing of it."""
+    return folded(tokenizer, word) or word
 
 
 def blocklist(lines: Iterable[str]) -> frozenset[str]:

@@ -13,7 +13,7 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from wordtie.inference.generate import Spaces, Writing
-from wordtie.inference.predict import CURSOR, as_file, at_cursor, likeliest, lines_of, words_of
+from wordtie.inference.predict import CURSOR, as_file, at_cursor, likeliest, lines_of, spelt, words_of
 from wordtie.inference.surprisal import Reset, WordSurprisal, records_of, texts_of
 from wordtie.serve.served import CannotAnswerError, Opened
 from wordtie.vectors.word_vectors import WordVectors
@@ -126,7 +126,7 @@ def neighbours(opened: Opened, word: str, side: str | None, top: int) -> dict[st
     if side is not None and side not in sides:
         raise CannotAnswerError(f"the model has no {side} vectors of their own: it has {', '.join(sides)}")
     chosen = sides if side is None else {side: sides[side]}
-    word = "".join(opened.loaded.tokenizer.words(word)) or word
+    word = spelt(opened.loaded.tokenizer, word)
     return {
         name: [{"word": near, "cosine": cosine} for near, cosine in vectors.neighbours(word, top)]
         for name, vectors in chosen.items()
