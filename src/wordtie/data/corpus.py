@@ -31,6 +31,7 @@ from wordtie.data.reading import (
     decoded,
     opened,
     refuse_old_mac,
+    size_when_opened,
     skip,
 )
 from wordtie.data.tokenisation import Kind, looks_like
@@ -89,8 +90,9 @@ class SplitReader:
 
     def _blocks(self, source: Source) -> Iterator[str]:
         running = not (self.sentences or source.documents)
-        start, end = source.span or (0, None)
         with opened(source) as file:
+            # A text that grows while it is read is read as far as it went: a log file would never end.
+            start, end = source.span or (0, size_when_opened(source, file))
             handle: Readable = file
             if source.whole_words and end is not None:
                 words = WordSpan(file, start, end)

@@ -9,6 +9,8 @@ too long to hold.
 from __future__ import annotations
 
 import gzip
+import os
+import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -55,6 +57,14 @@ class Source:
     def is_compressed(self) -> bool:
         """Whether the file's size is not that of its text."""
         return self.path.suffix in (".gz", ".zip")
+
+
+def size_when_opened(source: Source, file: BinaryIO) -> int | None:
+    """Bytes of a plain file just opened; None where the system does not say, as of pipes and of files under /proc."""
+    if source.handle is not None or source.is_compressed:
+        return None
+    status = os.fstat(file.fileno())
+    return status.st_size or None if stat.S_ISREG(status.st_mode) else None
 
 
 @contextmanager
