@@ -41,7 +41,7 @@ def references() -> list[Reference]:
 
 def quoted(text: str) -> list[str]:
     """Numbers with a point in what a person wrote, code left out."""
-    prose = re.sub(r"<!-- ([\w ]+): begin.*?<!-- \1: end -->|```.*?```", "", text, flags=re.DOTALL)
+    prose = re.sub(r"<!-- ([\w -]+): begin.*?<!-- \1: end -->|```.*?```", "", text, flags=re.DOTALL)
     numbers = re.findall(r"(?<![\w.±])\d+\.\d+(?!\.?\w)", prose)
     return [number for number in numbers if float(number) >= LEAST or re.fullmatch(r"[1-9]\d*\.\d{3,}", number)]
 

@@ -347,6 +347,19 @@ def test_a_second_stage_that_diverges_leaves_the_first(row: Row, place: Place) -
     assert len(entry_of(row, place)["sessions"]) == 2
 
 
+def test_a_curve_has_the_validations_that_are_spread_over_tokens(row: Row, place: Place) -> None:
+    """Some of an epoch's, or several in one, are not taken for those of epochs."""
+    changes: Changes = {"training.tokens": 700, "training.validations": 5, "training.patience": 0}
+    planned = dataclasses.replace(row, changes={**row.changes, **changes})
+    run_row.run_row(planned, 1, place)
+    folder = place.folder(planned, 1)
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    measured = [line["valid_perplexity"] for line in lines if "valid_perplexity" in line]
+    entry = entry_of(planned, place)
+    assert len(measured) == 5 != entry["epochs"]
+    assert entry["curve"]["valid"] == pytest.approx(measured, abs=1e-3)
+
+
 def test_a_curve_that_is_not_whole_is_refused(row: Row, place: Place) -> None:
     run_row.run_row(row, 1, place)
     (place.results / f"{row.name}.seed-1.json").unlink()

@@ -34,10 +34,10 @@ def test_the_validation_text_alone_says_which_stage_stands(
     """On the test text the other one is better."""
     test = (10.0, 50.0) if stands == 1 else (50.0, 10.0)
 
-    def scored(result: TrainingResult, folder: Path) -> Stage:
+    def scored(result: TrainingResult, folder: Path, spread: bool) -> Stage:
         stage = int(folder.name.endswith(".session-2"))
         return {
-            **stage_entry(result, folder),
+            **stage_entry(result, folder, spread),
             "valid_perplexity": valid[stage],
             "valid_nats": result.valid_tokens * math.log(valid[stage]),
             "test_perplexity": test[stage],

@@ -48,8 +48,10 @@ def texts(settings: RowSettings, data: Texts) -> dict[str, str]:
     return {"corpus": settings.data.corpus, **data.texts}
 
 
-def stage_entry(result: TrainingResult, folder: Path) -> Stage:
+def stage_entry(result: TrainingResult, folder: Path, spread: bool = False) -> Stage:
     """The numbers of one training stage, and the machines and versions it was computed with.
+
+    `spread`: its validations were spread over a number of tokens, rather than one after each epoch.
 
     Raises `RunFolderError` where the folder no longer says which.
     """
@@ -63,17 +65,22 @@ def stage_entry(result: TrainingResult, folder: Path) -> Stage:
         **({"code_versions": used} if len(used) > 1 else {}),
         **({"machines": machines} if len(machines) > 1 else {}),
         **{name: getattr(result, name) for name in (*RESULT, *SCORES, "parameters", "weights_sha256")},
-        "curve": curve(folder, result.epochs),
+        "curve": curve(folder, result.best_epoch if spread else result.epochs, spread),
     }
     return conform(stage, Stage)
 
 
-def curve(folder: Path, epochs: int) -> Curve:
-    """Training and validation perplexity of each epoch. Raises `RunFolderError` where not all of them are there."""
-    lines = finished_epochs(folder)[:epochs]
-    if [line["epoch"] for line in lines] != list(range(1, epochs + 1)):
+def curve(folder: Path, least: int, spread: bool = False) -> Curve:
+    """Training and validation perplexity of each epoch, or, where they are `spread` over tokens, at each validation.
+
+    Raises `RunFolderError` where there are fewer than so many epochs, or validations.
+    """
+    lines = finished_epochs(folder)
+    lines = lines if spread else lines[:least]
+    if (len(lines) < least) if spread else ([line["epoch"] for line in lines] != list(range(1, least + 1))):
+        what = "validations" if spread else "epochs"
         raise RunFolderError(
-            f"{folder / METRICS}: has no line for each of the {epochs} epochs: take the file from a copy"
+            f"{folder / METRICS}: has no line for each of the {least} {what}: take the file from a copy"
         )
     return {
         "train": [round(line["train_perplexity"], 4) for line in lines],

@@ -20,7 +20,7 @@ STAGE_SUFFIX: Final = ".session-"
 
 
 class Curve(TypedDict):
-    """Perplexity of each epoch."""
+    """Perplexity at each validation: of each epoch, as a rule."""
 
     train: list[float]
     valid: list[float]

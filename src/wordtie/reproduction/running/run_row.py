@@ -96,7 +96,8 @@ def stages_trained(
         folder = place.folder(row, seed, stage)
         limited = dataclasses.replace(place, max_seconds=left)
         try:
-            result = trained(row.settings(seed, {**changes, **start}), data, folder, limited, weights)
+            settings = row.settings(seed, {**changes, **start})
+            result = trained(settings, data, folder, limited, weights)
         except DivergedError as error:
             if stage == 1:
                 raise
@@ -104,7 +105,7 @@ def stages_trained(
             return stages, changes
         if result.stopped == "max_time":
             return None
-        stages.append(stage_entry(result, folder))
+        stages.append(stage_entry(result, folder, settings.training.validations is not None))
     return stages, None
 
 
@@ -161,7 +162,9 @@ def trained(settings: Settings, data: PreparedData, folder: Path, place: Place, 
         as_begun = _as_begun(settings, folder)
         earlier = invocations(folder)
         result = find_reusable_result(folder, as_begun, data, started_from)
-        curve(folder, epochs_of(folder, result))  # what is lost is told of before hours are spent, not after
+        spread = settings.training.validations is not None
+        # what is lost is told of before hours are spent, not after
+        curve(folder, validated(folder, result, spread), spread)
         by = {call["code_version"] for call in earlier}
         overwrite = place.again and bool(result or earlier) and by != {versions()["code_version"]}
     except RunFolderError as error:
@@ -180,15 +183,18 @@ def trained(settings: Settings, data: PreparedData, folder: Path, place: Place, 
         raise DivergedError(f"{error}: {with_others}") from error
 
 
-def epochs_of(folder: Path, result: TrainingResult | None) -> int:
-    """Those that a run has finished, by its result or its checkpoint. Raises `RunFolderError` for a damaged one."""
+def validated(folder: Path, result: TrainingResult | None, spread: bool) -> int:
+    """After how many epochs a run was measured at least, by its result or its checkpoint; or how often, if `spread`.
+
+    Raises `RunFolderError` for a damaged one.
+    """
     if result is not None:
-        return result.epochs
+        return result.best_epoch if spread else result.epochs
     if not (folder / CHECKPOINT).exists():
         return 0
     with checkpoint.wrap_record_errors(folder / CHECKPOINT):
         position, _ = read_record(checkpoint.record(folder / CHECKPOINT))
-        return position.epoch - 1
+        return len(position.history) if spread else position.epoch - 1
 
 
 def _as_begun(settings: Settings, folder: Path) -> Settings:
