@@ -38,7 +38,10 @@ def error(arguments: list[str], code: int, capsys: Capture) -> str:
         (b"", "text.txt: has no words in it; give a file with text"),
         (b"\n\n  \n", "text.txt"),
         (b"only\n", "too few lines to split"),
-        (GOOD + b"\n" * 4000, "text.txt: has no words in it in one of the parts it is split into"),
+        (
+            GOOD + b"\n" * 4000,
+            "text.txt: one of the parts it is split into has blank lines alone; take out those in a row",
+        ),
         (GOOD + b"\x00\x01\x02\xff\n" + GOOD, "text.txt, line 41: a NUL byte"),
         (
             GOOD + b"caf\xe9\n" + GOOD,

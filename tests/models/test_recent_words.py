@@ -161,6 +161,16 @@ def test_words_are_remembered_where_they_return() -> None:
     np.testing.assert_array_equal(log_p_N, uniform)
 
 
+@pytest.mark.parametrize("length", [1e-4, 1e-12, 1e-30])
+def test_queries_of_almost_nothing_are_not_compared(length: float) -> None:
+    """As of a network that has learnt little from small initial weights; 1e-30 squared is 0."""
+    ids_N, uniform = in_sections(3000, 1), np.full(3000, -math.log(WORDS))
+    query_NE = np.full((3000, 2), length, np.float32)
+    recent, _ = fit_recent_words([], ids_N, uniform, query_NE)
+    assert recent is not None
+    assert recent.sharpness == 0
+
+
 def test_the_weight_is_the_likeliest() -> None:
     mixed, uniform = in_sections(10_000, 1), np.full(10_000, -math.log(WORDS))
     mixed[::2] = np.random.default_rng(3).integers(0, WORDS, 5000)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -11,9 +12,13 @@ import wordtie
 from tests.commands import Capture
 from wordtie import cli
 from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, TrainingSettings
-from wordtie.errors import RunFolderError
+from wordtie.errors import RunFolderError, SettingsError
+from wordtie.models import memory
 from wordtie.models.mixture import Mixture
+from wordtie.runs.curves import read_state
+from wordtie.runs.provenance import UNMIXED
 from wordtie.runs.result import read_result
+from wordtie.training import train as train_module
 from wordtie.training.train import train
 
 
@@ -62,6 +67,43 @@ def test_overwriting_leaves_nothing_of_the_mixture(settings: Settings) -> None:
     train(settings, "run", mode="overwrite")
     assert not Path("run/mixture").exists()
     assert not Path("run/ngram").exists()
+
+
+def test_a_run_that_was_stopped_while_n_grams_are_mixed_in_says_so(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    def stopped(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(train_module, "mix_with_ngrams", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            train(settings, "run", ngram=3)
+    assert "interrupted: run is trained, but n-grams are not mixed in yet" in capsys.readouterr().err
+    assert read_state(Path("run")) == ("stopped", UNMIXED)
+    assert not isinstance(wordtie.load("run").model, Mixture)
+    assert "run: this is the network alone, n-grams are not mixed in yet" in capsys.readouterr().err
+    for inner in ("ngram", "mixture"):
+        Path("run", inner, ".model-killed").mkdir(parents=True)
+    train(settings, "run", mode="resume", ngram=3)
+    assert read_state(Path("run")) == ("finished", "")
+    assert isinstance(wordtie.load("run").model, Mixture)
+    assert not list(Path("run").glob("*/.model-*"))
+    capsys.readouterr()
+    train(settings, "run", mode="resume")
+    assert read_state(Path("run")) == ("finished", ""), "none are to be mixed in any more"
+    wordtie.load("run")
+    assert "mixed in" not in capsys.readouterr().err
+
+
+def test_n_grams_that_do_not_fit_into_memory_are_refused_before_training(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "ngrams_fit", lambda tokens, order: False)
+    with pytest.raises(SettingsError, match=r"counting 3-grams of [\d,]+ tokens needs .* take a smaller --ngram"):
+        train(settings, "run", ngram=3)
+    assert not Path("run").exists()
+    train(settings, "run")
 
 
 def test_parts_take_their_space_once(settings: Settings) -> None:

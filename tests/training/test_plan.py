@@ -205,11 +205,15 @@ def test_threads_are_as_many_as_are_fastest() -> None:
         def timed() -> Timings:
             return Timings(seconds[torch.get_num_threads()], 1.0, 1.0)
 
-        assert with_fewer_threads(timed(), timed) == (2, Timings(2.0, 1.0, 1.0))
+        assert with_fewer_threads(timed(), timed, lambda: True) == (2, Timings(2.0, 1.0, 1.0))
         assert torch.get_num_threads() == 2
         seconds[1] = 1.0
-        assert with_fewer_threads(timed(), timed) == (1, Timings(1.0, 1.0, 1.0))
-        assert with_fewer_threads(timed(), timed) == (None, Timings(1.0, 1.0, 1.0))
+        assert with_fewer_threads(timed(), timed, lambda: True) == (1, Timings(1.0, 1.0, 1.0))
+        assert with_fewer_threads(timed(), timed, lambda: True) == (None, Timings(1.0, 1.0, 1.0))
+        torch.set_num_threads(8)
+        assert with_fewer_threads(timed(), timed, lambda: False) == (None, Timings(9.0, 1.0, 1.0))
+        seconds[4] = 8.9  # no more than chance
+        assert with_fewer_threads(timed(), timed, lambda: True) == (None, Timings(9.0, 1.0, 1.0))
     finally:
         torch.set_num_threads(before)
 
@@ -338,6 +342,8 @@ def test_a_resumed_run_keeps_its_plan_of_n_grams(
     assert cli.main([*command, "--resume", "--ngram", "2"]) == 0
     assert json.loads((tmp_path / "run" / "result.json").read_text())["ngram"]["order"] == 2
     capsys.readouterr()
+    assert cli.main([*command[:2], "--out", "run", "--resume", "--time", "10h"]) == 0
+    assert "run goes on as planned, for " in capsys.readouterr().err
     assert cli.main([*command[:2], "--out", "run", "--resume", "--time", "soon"]) == 2
     assert "--time" in capsys.readouterr().err
 
@@ -358,7 +364,50 @@ def test_a_plan_says_how_long_given_settings_take(text: Path, monkeypatch: pytes
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(planning, "time_model", lambda *_, mixed: replace(FAST, tokens=1000))
     settings = Settings(data=wordtie.DataSettings(corpus=str(text)), training=TrainingSettings(tokens=2_000_000))
-    assert "about 100 of 10 s, " in make_plan(settings, ["training.tokens"], 10).reasons[0]
+    line = make_plan(settings, ["training.tokens"], 10).reasons[0]
+    assert "2,000,000 tokens" in line
+    assert "epochs as given: about 100 s, more than the 10 s given, " in line
+
+
+@pytest.mark.parametrize("hidden", [255, planning.REFERENCE, 400])
+@pytest.mark.parametrize("seconds", [1, 1000])
+def test_word_vectors_are_half_as_long_as_the_units_that_are_given(
+    text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hidden: int, seconds: int
+) -> None:
+    """What is timed is what is trained, whether or not there is time for another timing."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    timed = []
+
+    def time_model(settings: Settings, *_: object, mixed: bool) -> Timings:
+        timed.append(settings.model)
+        return FAST
+
+    monkeypatch.setattr(planning, "time_model", time_model)
+    plan = make_plan(settings_from(text, hidden=hidden), ["model.hidden"], seconds)
+    assert (plan.settings.model.hidden, plan.settings.model.embedding) == (hidden, hidden // 2)
+    assert {(each.hidden, each.embedding) for each in timed} == {(hidden, hidden // 2)}
+
+
+@pytest.mark.parametrize("lacking", ["time", "memory"])
+def test_n_grams_are_left_out_of_a_plan_unless_they_are_asked_for(
+    text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lacking: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(planning, "time_model", lambda *_, mixed: FAST)
+    if lacking == "time":
+        monkeypatch.setattr(planning, "seconds_to_count", lambda *_: 50.0)
+    else:
+        monkeypatch.setattr(planning, "ngrams_fit", lambda *_: False)
+    settings = settings_from(text)
+    plan = make_plan(settings, [], 100)
+    assert plan.ngram is None
+    assert "no n-gram model: to count it takes too long, or too much memory; --ngram 5 does it" in plan.reasons[2]
+    assert make_plan(settings, [], 100, keep_ngram=True).ngram == 5
+
+
+def test_validations_are_planned_or_given(text: Path, capsys: Capture) -> None:
+    assert cli.main(["train", str(text), "--time", "4s", "--validations", "3"]) == 2
+    assert "--validations: --time plans them, too; leave one of the two out" in capsys.readouterr().err
 
 
 def test_what_does_not_fit_into_memory_is_refused_before_it_is_timed(

@@ -121,6 +121,8 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     seconds = None if parsed.time is None else parse_time(parsed.time, "--time")
     if parsed.like is not None:
         return parser.with_place(Settings, **parser.made(row_settings(parsed.like))), ngram
+    if seconds is not None and "training.validations" in parser.given and "training.tokens" not in parser.given:
+        raise UsageError("--validations: --time plans them, too; leave one of the two out, or give --tokens")
     values = {name: given.value for name, given in parser.given.items()}
     recipe = {} if parser.has_recipe else recommended(values)  # a recipe means the same in each version
     kept = adapted(parser, parsed)
@@ -147,7 +149,8 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     of_model = {name: value for name, value in recipe.items() if name.startswith("model.")}
     given = parser.with_place(Settings, **parser.made({**of_model, **kept}))
     with waiting("timing this machine"):
-        plan = make_plan(given, {*parser.given, *kept}, seconds, ngram=ngram, spent=time.monotonic() - started)
+        spent, keep = time.monotonic() - started, parsed.ngram is not None
+        plan = make_plan(given, {*parser.given, *kept}, seconds, ngram=ngram, keep_ngram=keep, spent=spent)
     for line in plan.reasons:
         tell(line)
     return plan.settings, plan.ngram
@@ -203,6 +206,8 @@ def refuse_another_length(parser: SettingsParser, parsed: Namespace, settings: S
             f"--epochs changes nothing here: {folder} was planned for {tokens:,} tokens; train a new run with a longer "
             "--time"
         )
+    if parsed.time is not None:
+        say([f"{folder} goes on as planned, for {tokens:,} tokens; another --time needs a new run"])
 
 
 def order_before(folder: Path, otherwise: int | None) -> int | None:

@@ -85,8 +85,12 @@ class SplitReader:
                 empty = empty and not block.strip()
                 yield block
             if empty:
-                part = " in one of the parts it is split into" if source.span and self.bytes else ""
-                raise DataError(f"{source.path}: has no words in it{part}; give a file with text")
+                if source.span and self.bytes:
+                    raise DataError(
+                        f"{source.path}: one of the parts it is split into has blank lines alone; take out those in a "
+                        "row, or give a folder with train.txt, valid.txt and test.txt"
+                    )
+                raise DataError(f"{source.path}: has no words in it; give a file with text")
 
     def _blocks(self, source: Source) -> Iterator[str]:
         running = not (self.sentences or source.documents)

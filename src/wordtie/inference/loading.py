@@ -15,11 +15,12 @@ from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from wordtie.config import DataSettings, Settings
 from wordtie.config.ngram import NgramSettings
 from wordtie.config.paths import is_arpa, path_of
+from wordtie.console import say
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import RunFolderError, SettingsError, require
 from wordtie.inference import predict
 from wordtie.models.next_word import NextWordModel
-from wordtie.runs.layout import CONFIG, MIXTURE_FOLDER, MODEL, NGRAMS
+from wordtie.runs.layout import CONFIG, INVOCATIONS, MIXTURE_FOLDER, MODEL, NGRAMS
 from wordtie.runs.ready import run_path
 from wordtie.runs.run_folder import (
     LANGUAGE_MODEL,
@@ -212,8 +213,18 @@ def load(
         stored = open_stored(folder, *(kinds or _LOADERS))
         if part and stored.kind != LANGUAGE_MODEL:
             raise RunFolderError(f"{folder}: is not a network with n-grams mixed in: leave out --part")
+        if part is None and stored.kind == LANGUAGE_MODEL and MIXTURE in (kinds or _LOADERS):
+            _tell_of_mixing(folder)
         return _loaded(stored, how)
     return replace(loaded, folder=folder)
+
+
+def _tell_of_mixing(folder: Path) -> None:
+    """A note where a run was stopped before it was mixed with n-grams: what it predicts is not what it will."""
+    if (folder / INVOCATIONS).exists():
+        from wordtie.runs.provenance import UNMIXED, ngram_due
+
+        say([f"{folder}: this is the network alone, {UNMIXED}"] if ngram_due(folder) else [])
 
 
 def _loaded(stored: StoredModel, how: _How) -> LoadedModel:

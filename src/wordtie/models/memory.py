@@ -17,6 +17,8 @@ from wordtie.models.language_model import LanguageModel
 
 BYTES = 4
 """A float32."""
+COUNTING = 50
+"""Bytes for each token and order while n-grams are counted: 45 of 200,000 tokens, 40 of two million."""
 GROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 """Where Linux says how much a container may use."""
 
@@ -42,6 +44,21 @@ def check_fits(parameters: int, copies: int, hint: str) -> None:
         raise SettingsError(
             f"a model of {parameters:,} parameters needs {needed / 1e9:,.1f} GB to be trained, and this machine has "
             f"{available / 1e9:,.1f} GB: {hint}"
+        )
+
+
+def ngrams_fit(tokens: int, order: int) -> bool:
+    """Whether n-grams of so many tokens of text can be counted in memory."""
+    return COUNTING * order * tokens <= machine_memory()
+
+
+def check_ngrams_fit(tokens: int, order: int | None) -> None:
+    """Raise a `SettingsError` if they cannot, which would be noticed after the training."""
+    if order is not None and not ngrams_fit(tokens, order):
+        needed, available = COUNTING * order * tokens, machine_memory()
+        raise SettingsError(
+            f"counting {order}-grams of {tokens:,} tokens needs {needed / 1e9:,.1f} GB, and this machine has "
+            f"{available / 1e9:,.1f} GB: take a smaller --ngram, or --ngram none"
         )
 
 

@@ -283,7 +283,8 @@ def fit_recent_words(
     found = RecentWords(0.0, FIRST_HALF_LIFE)
     if part_NE is not None and part_NE.any():
         norm = float((part_NE**2).sum(-1).mean())
-        found = best([found, *(replace(found, sharpness=each / norm) for each in SHARPNESSES)])
+        sharp = [each / norm for each in SHARPNESSES if norm and each / norm <= SHARPEST]  # none if all is almost 0
+        found = best([found, *(replace(found, sharpness=each) for each in sharp)])
     found = best([replace(found, half_life=half_life) for half_life in HALF_LIVES])
     found, log_p_N = _weighted(parts, found, ids_N, log_m_N, whole_NE)
     gain = float(log_p_N.sum()) - float(log_m_N.sum())

@@ -19,7 +19,7 @@ from wordtie.errors import RunFolderError
 from wordtie.runs import live_progress
 from wordtie.runs.layout import CHECKPOINT, CONFIG, INVOCATIONS, MANIFEST, METRICS, RESULT, SETTINGS
 from wordtie.runs.metrics import read_metrics
-from wordtie.runs.provenance import invocations
+from wordtie.runs.provenance import UNMIXED, invocations
 from wordtie.runs.ready import run_path
 from wordtie.runs.result import read_result
 from wordtie.runs.sealed import read_model_files
@@ -133,6 +133,8 @@ def read_state(folder: Path, seal: bool = True) -> tuple[State, str]:
         return "damaged", f"{folder}: has neither a {MANIFEST} nor a {CHECKPOINT}: restore it from a copy"
     if result is None and resumable:
         return "stopped", str(calls[-1].get("ended", "")) if calls else ""
+    if result and calls and calls[-1].get("ngram") and result.get("mixture") is None:
+        return "stopped", UNMIXED
     return ("stopped" if result and result.get("stopped") == "max_time" else "finished"), ""
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     import torch
 
 
+UNMIXED = "n-grams are not mixed in yet: `wordtie train` with --resume does it"
+
+
 class _Invocation(TypedDict):
     """What a line of `sessions.jsonl` has, at least."""
 
@@ -112,6 +115,23 @@ def end_invocation(folder: Path, how: str) -> None:
     calls = invocations(folder)
     calls[-1]["ended"] = how
     write_text(folder / INVOCATIONS, "".join(f"{json.dumps(call)}\n" for call in calls))
+
+
+def record_ngram(folder: Path, order: int | None) -> None:
+    """Note in the last invocation which n-grams are mixed in, where that has changed since. Raises `SaveError`."""
+    calls = invocations(folder)
+    if calls and calls[-1].get("ngram") != order:
+        calls[-1]["ngram"] = order
+        write_text(folder / INVOCATIONS, "".join(f"{json.dumps(call)}\n" for call in calls))
+
+
+def ngram_due(folder: Path) -> bool:
+    """Whether the run in the folder, as it was called last, is to be mixed with n-grams in the end."""
+    try:
+        calls = invocations(folder)
+    except (RunFolderError, OSError):
+        return False
+    return bool(calls and calls[-1].get("ngram"))
 
 
 def _whole_lines(path: Path) -> bytes:

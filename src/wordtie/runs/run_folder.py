@@ -286,6 +286,9 @@ def locked(folder: Path) -> Iterator[None]:
             finish_publishing(folder)
         remove_leftovers(folder, ".model-", *(stage_prefix(folder / name) for name in (SETTINGS, RESULT, INVOCATIONS)))
         remove_leftovers((folder / CHECKPOINT).parent, stage_prefix(CHECKPOINT))
+        for inner in (folder / NGRAMS, folder / MIXTURE_FOLDER):
+            if not inner.is_symlink():  # a link leads to another's model
+                remove_leftovers(inner, ".model-", ".part-")
         try:
             yield
         finally:

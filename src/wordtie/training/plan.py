@@ -25,7 +25,7 @@ from wordtie.config.names import Names
 from wordtie.config.recommended import BUDGET, RECOMMENDED, recommended
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import require
-from wordtie.models.memory import check_size
+from wordtie.models.memory import check_size, ngrams_fit
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
 from wordtie.training.rehearsal import read_texts
@@ -60,6 +60,8 @@ SHARE_OF_PLANNING = 0.15
 """Of the time, that timing models may take; then the plan is made of what is known."""
 MARGIN = 0.025
 """Of the time, left for what was not foreseen."""
+NOISE_OF_TIMING = 0.03
+"""By how much less a step may take by chance."""
 SECONDS_TO_END = 2.0
 """To write the model and to end."""
 Reasons: TypeAlias = tuple[str, str, str]
@@ -103,9 +105,18 @@ def plan(text: Settings | str | Path, seconds: float, **named: Any) -> Settings:
 
 
 def make_plan(
-    settings: Settings, given: Collection[str], seconds: float, *, ngram: int | None = 5, spent: float = 0.0
+    settings: Settings,
+    given: Collection[str],
+    seconds: float,
+    *,
+    ngram: int | None = 5,
+    keep_ngram: bool = False,
+    spent: float = 0.0,
 ) -> Plan:
-    """As `plan`. `given`: full names of the settings that are kept. `spent`: seconds of the time that are over."""
+    """As `plan`. `given`: full names of the settings that are kept. `spent`: seconds of the time that are over.
+
+    `ngram` is left out where it would take too long to count, unless `keep_ngram` says that it is wanted all the same.
+    """
     started = time.monotonic() - spent
     require(seconds > 0, f"the time to plan for must be positive, got {seconds}")
     read_start(settings)  # what cannot be trained is refused before any text is read
@@ -113,9 +124,13 @@ def make_plan(
     data = texts.for_training(settings.training.rehearsal)
     earlier = sum(len(each.test) for each in texts.earlier)
     with exclusive_training(settings.training.threads, resolve_device(settings.training.device)):
-        counting = seconds_to_count(texts.for_counting(), ngram) if ngram else 0.0
-        if counting > SHARE_OF_NGRAMS * seconds:
-            ngram, counting = None, 0.0
+        wanted, counting = ngram, 0.0
+        if ngram:
+            counting = seconds_to_count(texts.for_counting(), ngram)
+            fits = ngrams_fit(len(texts.for_counting().train), ngram)
+            if not keep_ngram and (counting > SHARE_OF_NGRAMS * seconds or not fits):
+                ngram, counting = None, 0.0
+        reference = units(settings, given, REFERENCE)
 
         def timed(hidden: int, tokens: int = 0) -> Timings:
             candidate = with_recipe(settings, given, size(hidden) | streams_for(len(data.train), tokens))
@@ -133,20 +148,21 @@ def make_plan(
 
         lengths = Lengths(len(data.train), len(data.valid), len(data.test))
         begun = time.monotonic()
-        timings = timed(REFERENCE)
+        timings = timed(reference)
         first = time.monotonic() - begun
         if "training.threads" not in given and has_time():
-            threads, timings = with_fewer_threads(timings, lambda: timed(REFERENCE))
+            threads, timings = with_fewer_threads(timings, lambda: timed(reference), has_time)
             settings = settings_from(settings, **{"training.threads": threads})
         chosen = chosen_by(timings)
         hidden, training = chosen.model.hidden, chosen.training
-        if hidden != REFERENCE or training.streams * training.steps != timings.tokens:
+        if hidden != reference or training.streams * training.steps != timings.tokens:
             if has_time():
                 timings = timed(hidden, training.tokens or 0)
             else:
-                hidden = REFERENCE
+                hidden = reference
             chosen = chosen_by(timings, hidden)
-    return Plan(chosen, ngram, reasons(chosen, data, seconds, timings, ngram))
+    fixed = "training.tokens" in given or "training.epochs" in given
+    return Plan(chosen, ngram, reasons(chosen, data, seconds, timings, mixed_in(ngram, wanted), fixed))
 
 
 def fitted_to_length(settings: Settings, given: Collection[str]) -> Settings:
@@ -197,7 +213,7 @@ def choose(
         settings,
         given,
         {
-            **size(hidden or _first(SIZES, tokens)),
+            **size(hidden or units(settings, given, _first(SIZES, tokens))),
             "loss.full_at_end": full_at_end,
             "model.input_dropout": dropout,
             "model.hidden_dropout": dropout,
@@ -227,21 +243,29 @@ def measured_tokens(lengths: Lengths, seconds: float, timings: Timings) -> int |
     return max(FEWEST_MEASURED, int(seconds / (timings.validation + 2 * timings.measuring)))
 
 
-def with_fewer_threads(timings: Timings, timed: Callable[[], Timings]) -> tuple[int | None, Timings]:
+def with_fewer_threads(
+    timings: Timings, timed: Callable[[], Timings], has_time: Callable[[], bool]
+) -> tuple[int | None, Timings]:
     """(The number of threads that is fastest, None for all; its timings). torch has this number afterwards.
 
-    Half as many are tried while that is faster: where other work is on the machine, threads wait for each other.
+    Half as many are tried while that is faster, and there is time: where other work is on the machine, threads wait for
+    each other.
     """
     most = torch.get_num_threads()
     best = most
-    while best > 1:
+    while best > 1 and has_time():
         torch.set_num_threads(best // 2)
         found = timed()
-        if found.window >= timings.window:
+        if found.window > (1 - NOISE_OF_TIMING) * timings.window:
             break
         best, timings = best // 2, found
     torch.set_num_threads(best)
     return (None if best == most else best), timings
+
+
+def units(settings: Settings, given: Collection[str], planned: int) -> int:
+    """Of a layer: so many as are given, or planned."""
+    return settings.model.hidden if "model.hidden" in given else planned
 
 
 def size(hidden: int) -> dict[str, int]:
@@ -291,21 +315,32 @@ def _first(table: Sequence[tuple[float, Any]], number: float) -> Any:
     return next(value for limit, value in table if number < limit)
 
 
-def reasons(settings: Settings, data: PreparedData, seconds: float, timings: Timings, ngram: int | None) -> Reasons:
-    """Three lines: what was chosen, and why."""
+def mixed_in(ngram: int | None, wanted: int | None) -> str:
+    """Of the n-gram model of this order, where one of the order `wanted` was asked for."""
+    if ngram:
+        return f"a {ngram}-gram model and recent words are mixed in"
+    return "no n-gram model" + (
+        f": to count it takes too long, or too much memory; --ngram {wanted} does it" if wanted else ""
+    )
+
+
+def reasons(
+    settings: Settings, data: PreparedData, seconds: float, timings: Timings, mixed: str, fixed: bool
+) -> Reasons:
+    """Three lines: what was chosen, and why. `mixed`: what with; `fixed`: the number of tokens was given."""
     model, training = settings.model, settings.training
     tokens = training.tokens or training.epochs * len(data.train)
     epochs = tokens / len(data.train)
     rate = timings.tokens / timings.window
     needed = timings.seconds_of(tokens, settings.loss.full_at_end)
-    enough = f": {MOST_EPOCHS} are enough" if epochs >= MOST_EPOCHS else ""
+    enough = f": {MOST_EPOCHS} are enough" if epochs >= MOST_EPOCHS and not fixed else " as given" if fixed else ""
+    limit = f"s, more than the {seconds:.0f} s given" if needed > seconds else f"of {seconds:.0f} s"
     at_end = settings.loss.full_at_end
     softmax = settings.loss.softmax + (f", over all words in the last {100 * at_end:.0f} %" if at_end else "")
     validations = "1 validation" if training.validations == 1 else f"{training.validations or 'some'} validations"
     noise = f" and noise {settings.noise.gamma:g}" if settings.noise.kind != "none" else ""
-    mixed = f"a {ngram}-gram model and recent words are mixed in" if ngram else "no n-gram model"
     return (
-        f"plan: {tokens:,} tokens, {epochs:.2g} epochs{enough}: about {needed:.0f} of {seconds:.0f} s, "
+        f"plan: {tokens:,} tokens, {epochs:.2g} epochs{enough}: about {needed:.0f} {limit}, "
         f"at {rate:,.0f} words/s on this machine",
         f"plan: {model.layers} layer of {model.hidden} units for so many tokens, dropout "
         f"{model.hidden_dropout:g}{noise} for so many epochs, over {len(data.vocabulary):,} words",

@@ -36,8 +36,8 @@ FULL_STEPS = 3
 """Full steps that are timed."""
 TOKENS_TO_REMEMBER = 4096
 """Read to estimate how long recent words take: more than are remembered."""
-NGRAM_SAMPLE = 50_000
-"""Tokens counted to estimate how long counting all takes."""
+NGRAM_SAMPLE, NGRAM_SAMPLE_READ = 200_000, 50_000
+"""Tokens counted, and read by the n-gram model, to estimate how long all take; of fewer, the tables fit the cache."""
 SAVED, BYTES_PER_SECOND = 4, 200e6
 """Copies of the parameters in a checkpoint: the model, the best so far, the optimiser's state. A validation writes two
 checkpoints and the model."""
@@ -147,7 +147,7 @@ def seconds_to_count(data: PreparedData, order: int) -> float:
     eos_id = data.vocabulary.eos_id if data.tokenizer.sentences else None
     trie = fit_kneser_ney(sample, len(data.vocabulary), order, eos_id=eos_id)
     fitted = time.monotonic() - started
-    trie.log_probabilities(data.valid[:NGRAM_SAMPLE])
+    trie.log_probabilities(sample[:NGRAM_SAMPLE_READ])
     measured = time.monotonic() - started - fitted
-    texts = (len(data.valid) + len(data.test)) / min(len(data.valid), NGRAM_SAMPLE)
+    texts = (len(data.valid) + len(data.test)) / min(len(sample), NGRAM_SAMPLE_READ)
     return 1.5 * (fitted * len(data.train) / len(sample) + 2 * measured * texts)

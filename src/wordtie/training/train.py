@@ -11,11 +11,12 @@ from wordtie.config import Settings
 from wordtie.config.keywords import settings_from
 from wordtie.config.ngram import NgramSettings
 from wordtie.config.unused_settings import unused_settings
-from wordtie.console import say, waiting
+from wordtie.console import say, tell, waiting
 from wordtie.data.input_warnings import training_text_warnings
-from wordtie.models.memory import check_size
+from wordtie.models.memory import check_ngrams_fit, check_size
 from wordtie.models.network import Network
 from wordtie.runs import run_folder
+from wordtie.runs.provenance import UNMIXED, record_ngram
 from wordtie.runs.result import Position, TrainingResult
 from wordtie.runs.run_folder import Mode, folder_for_training
 from wordtie.training.language_modelling import LanguageModelling
@@ -77,6 +78,7 @@ def train(
         data = texts.for_training(settings.training.rehearsal)
         say([*([] if resumable else of_a_new_run(settings, texts, folder, mode)), *texts.missing])
         check_size(settings, len(data.vocabulary), device)
+        check_ngrams_fit(len(texts.for_counting().train), ngram)
         torch.manual_seed(settings.training.seed)
         task = LanguageModelling(settings, data, device, precision)
         started_from = load_start(start, settings, task.model, data) if start else ""
@@ -95,8 +97,13 @@ def of_a_new_run(settings: Settings, texts: Texts, folder: Path, mode: Mode) -> 
 
 def finish(result: TrainingResult, ngram: int | None, texts: Texts, task: LanguageModelling) -> TrainingResult:
     """Mix n-grams in, if there are to be any, and measure the texts of earlier runs."""
+    record_ngram(result.folder, ngram)
     if ngram is None:
         run_folder.remove_mixture(result.folder)
         return with_earlier_texts(result, texts, Network(task.model, texts.own.vocabulary))
-    with waiting("counting n-grams and mixing them in"):
-        return mix_with_ngrams(result, NgramSettings(task.settings.data, ngram), texts, task)
+    try:
+        with waiting("counting n-grams and mixing them in"):
+            return mix_with_ngrams(result, NgramSettings(task.settings.data, ngram), texts, task)
+    except KeyboardInterrupt:
+        tell(f"interrupted: {result.folder} is trained, but {UNMIXED}")
+        raise
