@@ -1,0 +1,92 @@
+"""How much dropout a text needs that is read so many times.
+
+    python -m benchmarks.dropout                    the rows that results/bench/dropout.tsv lacks
+    python -m benchmarks.dropout ptb sotu           of these texts
+
+Each row trains on so many tokens with the size and the streams that `wordtie train --time` plans for them, and
+with the noise. Perplexities are of the validation text: of the network, and of its mixture with 5-grams and recent words. The
+rule that follows from it is `wordtie.training.plan.DROPOUTS`. Rows count tokens, not seconds, so that two processes may
+run side by side, one for each text.
+"""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import wordtie
+from benchmarks import names_given
+from wordtie.config import DataSettings, ModelSettings, Settings, TrainingSettings
+from wordtie.data.prepare import prepare
+from wordtie.training.plan import Lengths, choose
+from wordtie.training.timings import Timings
+
+POINTS: dict[str, dict[int, tuple[float, ...]]] = {
+    "ptb": {11_000_000: (0.3, 0.4), 3_700_000: (0.0, 0.1, 0.2), 2_800_000: (0.0, 0.1, 0.2), 2_000_000: (0.0, 0.1)},
+    "sotu": {10_800_000: (0.2, 0.3), 6_200_000: (0.0, 0.1, 0.2), 3_900_000: (0.0, 0.1)},
+    "wikitext-2": {11_400_000: (0.2, 0.3), 4_200_000: (0.0, 0.1)},
+}
+"""By text: after how many tokens, which shares are compared."""
+VOCABULARY = {"sotu": 10_000}
+NO_MATTER = Timings(window=0.05, validation=1e-5, measuring=3e-5, full_window=0.1)
+"""The number of tokens is given, so that nothing depends on the speed."""
+RESULTS = Path(__file__).parent.parent / "results" / "bench" / "dropout.tsv"
+COLUMNS = ("text", "tokens", "epochs", "hidden", "dropout", "network", "mixture")
+
+
+def main(texts: Sequence[str]) -> None:
+    """Measure the rows of these texts, of all if there are none, that the file lacks; each is added when it is done."""
+    done = measured()
+    for text in texts or POINTS:
+        for tokens, shares in POINTS[text].items():
+            for dropout in shares:
+                if (text, f"{tokens}", f"{dropout:g}") not in done:
+                    row = measure(text, tokens, dropout)
+                    with RESULTS.open("a", encoding="utf-8") as file:
+                        print(*row, sep="\t", file=file)
+
+
+def measured() -> set[tuple[str, str, str]]:
+    """Text, tokens and dropout of each row that is there; the file begins with the names of the columns."""
+    if not RESULTS.exists():
+        RESULTS.write_text("\t".join(COLUMNS) + "\n", encoding="utf-8")
+    with RESULTS.open(encoding="utf-8", newline="") as file:
+        return {(row["text"], row["tokens"], row["dropout"]) for row in csv.DictReader(file, delimiter="\t")}
+
+
+def measure(text: str, tokens: int, dropout: float) -> tuple[str, ...]:
+    """A row of the table."""
+    settings = planned(text, tokens, dropout)
+    with tempfile.TemporaryDirectory() as folder:
+        result = wordtie.train(settings, Path(folder) / "run", ngram=5)
+    assert result.mixture is not None
+    return (
+        text,
+        f"{tokens}",
+        f"{result.epochs_trained:.1f}",
+        f"{settings.model.hidden}",
+        f"{dropout:g}",
+        f"{result.valid_perplexity:.2f}",
+        f"{result.mixture['valid_perplexity']:.2f}",
+    )
+
+
+def planned(text: str, tokens: int, dropout: float) -> Settings:
+    """What is planned for so many tokens, with this dropout."""
+    data = DataSettings(corpus=text, vocabulary_size=VOCABULARY.get(text))
+    start = Settings(
+        data,
+        ModelSettings(input_dropout=dropout, hidden_dropout=dropout),
+        training=TrainingSettings(tokens=tokens, validations=4, schedule="cosine", patience=0, threads=1),
+    )
+    given = ("training.tokens", "training.validations", "training.threads", "training.patience",
+             "model.input_dropout", "model.hidden_dropout")  # fmt: skip
+    chosen = choose(start, given, Lengths(len(prepare(data).train), 1, 1), 1.0, 0.1, NO_MATTER)
+    return replace(chosen, training=replace(chosen.training, measured_tokens=None))
+
+
+if __name__ == "__main__":
+    main(names_given(__doc__))
