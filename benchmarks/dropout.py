@@ -3,10 +3,10 @@
     python -m benchmarks.dropout                    the rows that results/bench/dropout.tsv lacks
     python -m benchmarks.dropout ptb sotu           of these texts
 
-Each row trains on so many tokens with the size and the streams that `wordtie train --time` plans for them, and
-with the noise. Perplexities are of the validation text: of the network, and of its mixture with 5-grams and recent words. The
-rule that follows from it is `wordtie.training.plan.DROPOUTS`. Rows count tokens, not seconds, so that two processes may
-run side by side, one for each text.
+Each row trains on so many tokens with the size, the streams and the noise that `wordtie train --time` plans for them.
+Perplexities are of the validation text: of the network, and of its mixture with 5-grams and recent words. The rule that
+follows from it is `wordtie.training.plan.DROPOUTS`. Rows count tokens, not seconds, so that two processes may run side
+by side, one for each text.
 """
 
 from __future__ import annotations

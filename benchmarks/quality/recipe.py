@@ -23,7 +23,7 @@ Tensors: TypeAlias = dict[str, Tensor]
 SCORES_AT_ONCE = 5_000_000
 """Scores (tokens x vocabulary) in memory at a time while a text is scored."""
 DROPOUTS = ((1.2, 0.0), (2.5, 0.1), (5.0, 0.2), (9.0, 0.3), (16.0, 0.4), (math.inf, 0.5))
-"""Up to how many readings of the text which dropout: the table by which `wordtie train --time` chooses, for all."""
+"""Up to how many readings of the text which dropout: that of `wordtie train --time` when the settings were searched."""
 GROWTH = 0.3
 """Units grow with this power of the time, from two minutes on."""
 

@@ -36,8 +36,8 @@ REFERENCE = 256
 """Units of the model that is timed first."""
 SIZES = ((0.25e6, 128), (0.5e6, 192), (4e6, REFERENCE), (9e6, 320), (25e6, 400), (math.inf, 512))
 """Up to how many tokens that it could be trained on in the time which number of units is best."""
-DROPOUTS = ((1.2, 0.0), (2.5, 0.1), (5.0, 0.2), (9.0, 0.3), (16.0, 0.4), (math.inf, 0.5))
-"""Up to how many epochs which dropout is best."""
+DROPOUTS = ((2.7, 0.0), (4.0, 0.1), (6.0, 0.2), (14.0, 0.3), (18.0, 0.4), (math.inf, 0.5))
+"""Up to how many epochs which dropout is best: `benchmarks/dropout.py`."""
 NOISES = ((6.0, 0.0), (16.0, 0.1), (math.inf, 0.3))
 """Up to how many epochs which gamma of data noising with Kneser-Ney (`wordtie.noise`) is best."""
 STREAMS = ((6e6, 32), (math.inf, 64))
