@@ -16,20 +16,16 @@ REFERENCE = "recipe"
 TOKENS = 2_000_000
 SEEDS = (1, 2, 3)
 TEXTS: dict[str, Changes] = {
-    "ptb": {"data.corpus": "ptb", "model.input_dropout": 0.0, "model.hidden_dropout": 0.0},
-    "sotu": {
-        "data.corpus": "sotu",
-        "data.vocabulary_size": 10_000,
-        "model.input_dropout": 0.0,
-        "model.hidden_dropout": 0.0,
-    },
-    "wikitext-2": {"data.corpus": "wikitext-2", "model.input_dropout": 0.0, "model.hidden_dropout": 0.0},
+    "ptb": {"data.corpus": "ptb"},
+    "sotu": {"data.corpus": "sotu", "data.vocabulary_size": 10_000},
+    "wikitext-2": {"data.corpus": "wikitext-2"},
 }
-"""Each with the dropout that is planned for as many epochs as two million tokens are of it."""
 COMMON: Changes = {
     **{name: value for name, value in RECOMMENDED.items() if name != "training.decay"},
     "model.hidden": 256,
     "model.embedding": 128,
+    "model.input_dropout": 0.0,
+    "model.hidden_dropout": 0.0,
     "loss.full_at_end": 0.1,
     "training.schedule": "cosine",
     "training.patience": 0,
