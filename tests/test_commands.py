@@ -253,6 +253,8 @@ def test_what_a_text_has_that_may_not_be_meant(
     assert "text                   taken as raw: punctuation marks are words" in printed.out
     assert "note: <unk> does not occur in the training text" in printed.err
     assert re.search(r"note: 5\d of 16\d lines of the training text are blank", printed.err)
+    assert re.search(r"note: \d of \d lines of the validation text are blank", printed.err)
+    assert re.search(r"note: \d of \d lines of the test text are blank", printed.err)
     assert "worse than guessing" not in printed.err
     wild = ["--data.min_count", "1", "--training.lr", "30", "--training.clip", "5", "--out", "wild"]
     assert cli.main(["train", "novel.txt", *SMALL, *wild]) == 0

@@ -15,6 +15,9 @@ from wordtie.data.vocabulary import EOS, UNK
 from wordtie.errors import DataError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from wordtie.data.token_file import PreparedData
 
 SAMPLE = 200
@@ -145,7 +148,7 @@ def written_ends(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
 
 
 def training_text_warnings(data: PreparedData) -> list[str]:
-    """What of a training text someone may not have meant."""
+    """What of the texts of a training someone may not have meant."""
     from wordtie.data.catalogue import CATALOGUE  # commands on a few words do without
 
     ids, vocabulary = data.train, data.vocabulary
@@ -161,11 +164,14 @@ def training_text_warnings(data: PreparedData) -> list[str]:
     paths = map(Path, data.info.made_from.files)
     if written := [f"{path}: {note}" for path in paths for note in written_ends(data.tokenizer, beginning(path))]:
         return found + written
-    ends = ids == vocabulary.eos_id
+    splits = {"training": ids, "validation": data.valid, "test": data.test}
+    return found + [note for name, split in splits.items() for note in _blank_in(name, split == vocabulary.eos_id)]
+
+
+def _blank_in(text: str, ends: NDArray[np.bool_]) -> list[str]:
+    """A note where some of the lines that end at these places have no words."""
     blank = int((ends[1:] & ends[:-1]).sum())
-    if blank:
-        found.append(
-            f"{blank:,} of {int(ends.sum()):,} lines of the training text are blank, each a sentence without words: "
-            "remove them if they only separate paragraphs"
-        )
-    return found
+    return [
+        f"{blank:,} of {int(ends.sum()):,} lines of the {text} text are blank, each a sentence without words: remove "
+        "them if they only separate paragraphs"
+    ] if blank else []  # fmt: skip
