@@ -1,8 +1,9 @@
-"""Tables and figure of docs/performance.md, and the short table of the README, from the rows."""
+"""Tables and figure of docs/performance.md, and the short tables of the README and of docs/how-to/ngrams.md."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from wordtie.reproduction.render.tables import table_line
 
 FIGURE = PAGE.with_name("figures") / "quality-in-minutes.svg"
 README = PAGE.parents[1] / "README.md"
+NGRAMS = PAGE.parent / "how-to" / "ngrams.md"
 BEGIN, END = "<!-- quality in minutes: begin -->", "<!-- quality in minutes: end -->"
 COLOURS = {"ours": "#d55e00", "kneser-ney": "#4c566a", "pytorch-word-lm": "#0072b2", "awd-lstm": "#009e73",
            "gpt": "#cc79a7", "sampled-lstm": "#56b4e9", "former-default": "#e69f00"}  # fmt: skip
@@ -27,7 +29,9 @@ HEAD_LINES = 2
 """Of a table: one that has no more is empty."""
 
 
-def write(rows: Sequence[Row], to: Path = PAGE, figure: Path = FIGURE, short: Path = README) -> list[str]:
+def write(
+    rows: Sequence[Row], to: Path = PAGE, figure: Path = FIGURE, short: Path = README, parts: Path = NGRAMS
+) -> list[str]:
     """Write them all; the figure needs two times of a text. Only measurements by the wall clock are shown.
 
     Raises `DataError` if a page has lost its markers.
@@ -37,10 +41,11 @@ def write(rows: Sequence[Row], to: Path = PAGE, figure: Path = FIGURE, short: Pa
     tables = [list(goals_table(measured)), list(results_table(measured)), list(trials_table(rows))]
     content = ["![Test perplexity against minutes](figures/quality-in-minutes.svg)"] if drawn else []
     content += ["\n".join(lines) for lines in tables if len(lines) > HEAD_LINES]
-    for page, text in ((to, "\n\n".join(content)), (short, "\n".join(short_table(measured)))):
+    pages = {to: "\n\n".join(content), short: "\n".join(short_table(measured)), parts: "\n".join(parts_table(measured))}
+    for page, text in pages.items():
         if not generated_blocks.replace(page, BEGIN, END, f"{text}\n"):
             raise DataError(f"{page}: the lines `{BEGIN}` and `{END}` are missing; put them where the table belongs")
-    return [str(to), str(short), *([str(figure)] if drawn else [])]
+    return [*map(str, pages), *([str(figure)] if drawn else [])]
 
 
 def short_table(rows: Sequence[Row]) -> Iterator[str]:
@@ -56,6 +61,17 @@ def short_table(rows: Sequence[Row]) -> Iterator[str]:
                          _of(rows, "ours", text, minutes, "own_mixture_test"),
                          *(_both(rows, name, text, minutes) for name in others)]  # fmt: skip
                 yield table_line([text, f"{minutes:g}", *cells])
+
+
+def parts_table(rows: Sequence[Row]) -> Iterator[str]:
+    """Test perplexities of what `wordtie train` mixes, and of the mixtures."""
+    yield from _head("text", "minutes", "network", "5-gram", "both", "with recent words")
+    for text in TEXTS:
+        for minutes in sorted({row["minutes"] for row in rows if row["text"] == text and row["contender"] == "ours"}):
+            ours = partial(_of, rows, "ours", text, minutes)
+            cells = [ours("test"), _of(rows, "kneser-ney", text, minutes, "test"), ours("own_without_recent_test"),
+                     ours("own_mixture_test")]  # fmt: skip
+            yield table_line([text, f"{minutes:g}", *cells])
 
 
 def _of(rows: Sequence[Row], name: str, text: str, minutes: float, what: str) -> str:
