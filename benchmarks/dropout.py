@@ -27,7 +27,7 @@ from wordtie.training.timings import Timings
 POINTS: dict[str, dict[int, tuple[float, ...]]] = {
     "ptb": {11_000_000: (0.3, 0.4), 3_700_000: (0.0, 0.1, 0.2), 2_800_000: (0.0, 0.1, 0.2), 2_000_000: (0.0, 0.1)},
     "sotu": {10_800_000: (0.2, 0.3), 6_200_000: (0.0, 0.1, 0.2), 3_900_000: (0.0, 0.1)},
-    "wikitext-2": {11_400_000: (0.2, 0.3), 4_200_000: (0.0, 0.1)},
+    "wikitext-2": {11_400_000: (0.2, 0.3, 0.4), 6_300_000: (0.1, 0.2, 0.3), 4_200_000: (0.0, 0.1, 0.2)},
 }
 """By text: after how many tokens, which shares are compared."""
 VOCABULARY = {"sotu": 10_000}
