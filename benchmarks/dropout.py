@@ -84,7 +84,9 @@ def planned(text: str, tokens: int, dropout: float) -> Settings:
     )
     given = ("training.tokens", "training.validations", "training.threads", "training.patience",
              "model.input_dropout", "model.hidden_dropout")  # fmt: skip
-    chosen = choose(start, given, Lengths(len(prepare(data).train), 1, 1), 1.0, 0.1, NO_MATTER)
+    prepared = prepare(data)
+    lengths = Lengths(len(prepared.train), 1, 1, len(prepared.vocabulary))
+    chosen = choose(start, given, lengths, 1.0, 0.1, NO_MATTER)
     return replace(chosen, training=replace(chosen.training, measured_tokens=None))
 
 

@@ -21,6 +21,7 @@ import wordtie
 from benchmarks import names_given
 from wordtie.config import DataSettings, NoiseSettings, Settings, TrainingSettings
 from wordtie.data.catalogue import locate
+from wordtie.data.prepare import prepare
 from wordtie.reproduction.render import generated_blocks
 from wordtie.training.plan import Lengths, choose
 from wordtie.training.timings import Timings
@@ -90,7 +91,7 @@ def planned(folder: Path, words: int, gamma: float) -> Settings:
     noise = NoiseSettings(kind="kneser_ney", scheme="data_noising", gamma=gamma) if gamma else NoiseSettings()
     start = Settings(data=data, noise=noise, training=TRAINING)
     given = ("noise.kind", "training.tokens", "training.validations", "training.patience")
-    return choose(start, given, Lengths(words, 1, 1), 1.0, 0.1, NO_MATTER)
+    return choose(start, given, Lengths(words, 1, 1, len(prepare(data).vocabulary)), 1.0, 0.1, NO_MATTER)
 
 
 def write_start(text: str, words: int, folder: Path) -> None:

@@ -23,7 +23,7 @@ from wordtie.training.rehearsal import read_texts
 from wordtie.training.timings import Timings
 
 FAST = Timings(window=0.05, validation=1e-5, measuring=3e-5)
-LENGTHS = Lengths(2_000_000, 100_000, 100_000)
+LENGTHS = Lengths(2_000_000, 100_000, 100_000, 10_000)
 
 
 def planned_seconds(settings: Settings, timings: Timings) -> float:
@@ -53,9 +53,21 @@ def test_more_time_gives_a_larger_model_and_more_dropout() -> None:
     assert plans[0].model.hidden_dropout == 0.0
 
 
+def test_a_large_model_of_a_small_text_needs_more_dropout() -> None:
+    """Read as often, what has more parameters for each word learns the text by heart sooner."""
+
+    def dropout(words: int, vocabulary: int) -> float:
+        settings = Settings(training=TrainingSettings(tokens=5 * words))
+        lengths = Lengths(words, 100_000, 100_000, vocabulary)
+        return choose(settings, ["training.tokens"], lengths, 100, 10, FAST).model.hidden_dropout
+
+    assert dropout(2_000_000, 1_000) < dropout(2_000_000, 10_000) < dropout(2_000_000, 33_000)
+    assert dropout(2_000_000, 10_000) < dropout(200_000, 10_000)
+
+
 def test_a_text_that_is_read_often_is_read_with_noise() -> None:
     def noise(words: int, *given: str) -> NoiseSettings:
-        return choose(Settings(), given, Lengths(words, 100_000, 100_000), 100, 10, FAST).noise
+        return choose(Settings(), given, Lengths(words, 100_000, 100_000, 10_000), 100, 10, FAST).noise
 
     assert noise(2_000_000) == NoiseSettings()
     some, much = noise(150_000), noise(20_000)
@@ -114,7 +126,7 @@ def test_whoever_chooses_another_loss_chooses_its_end(text: Path) -> None:
 
 
 def test_a_short_text_is_not_read_forever_and_has_few_streams() -> None:
-    chosen = choose(Settings(), [], Lengths(100, 10, 10), 3600, 360, FAST)
+    chosen = choose(Settings(), [], Lengths(100, 10, 10, 50), 3600, 360, FAST)
     assert chosen.training.tokens == planning.MOST_EPOCHS * 100
     assert chosen.training.streams == 1
 
@@ -126,9 +138,9 @@ def test_no_time_left_still_trains_some_steps() -> None:
 
 def test_what_was_given_is_kept() -> None:
     settings = Settings(training=TrainingSettings(lr=0.01, optimiser="adam", epochs=2))
-    chosen = choose(settings, ["training.lr", "training.epochs"], Lengths(1000, 10, 10), 60, 6, FAST)
+    chosen = choose(settings, ["training.lr", "training.epochs"], Lengths(1000, 10, 10, 100), 60, 6, FAST)
     assert (chosen.training.lr, chosen.training.tokens) == (0.01, 2000)
-    sgd = choose(Settings(), ["training.optimiser"], Lengths(1000, 10, 10), 60, 6, FAST)
+    sgd = choose(Settings(), ["training.optimiser"], Lengths(1000, 10, 10, 100), 60, 6, FAST)
     assert sgd.training.lr == TrainingSettings().lr, "the recipe's rate is one of adam"
 
 

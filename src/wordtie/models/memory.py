@@ -62,11 +62,17 @@ def check_ngrams_fit(tokens: int, order: int | None) -> None:
         )
 
 
+def parameters_of(settings: Settings, words: int) -> int:
+    """How many a model with these settings has over so many words."""
+    with torch.device("meta"):  # shapes without memory
+        return LanguageModel(settings.model, words).parameter_count()
+
+
 def check_size(settings: Settings, words: int, device: torch.device) -> None:
     """Raise a `SettingsError` if parameters, gradients and the optimiser's moments do not fit into memory."""
     if device.type != "cpu":  # a GPU reports it itself
         return
-    with torch.device("meta"):  # shapes without memory
-        parameters = LanguageModel(settings.model, words).parameter_count()
     moments = {"sgd": 0, "adam": 2, "rmsprop": 1, "adadelta": 2}[settings.training.optimiser]
-    check_fits(parameters, 2 + moments, "take a smaller model.hidden, model.layers or data.vocabulary_size")
+    check_fits(
+        parameters_of(settings, words), 2 + moments, "take a smaller model.hidden, model.layers or data.vocabulary_size"
+    )

@@ -25,7 +25,7 @@ from wordtie.config.names import Names
 from wordtie.config.recommended import BUDGET, RECOMMENDED, recommended
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import require
-from wordtie.models.memory import check_size, ngrams_fit
+from wordtie.models.memory import check_size, ngrams_fit, parameters_of
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
 from wordtie.training.rehearsal import read_texts
@@ -36,8 +36,8 @@ REFERENCE = 256
 """Units of the model that is timed first."""
 SIZES = ((0.25e6, 128), (0.5e6, 192), (4e6, REFERENCE), (9e6, 320), (25e6, 400), (math.inf, 512))
 """Up to how many tokens that it could be trained on in the time which number of units is best."""
-DROPOUTS = ((2.7, 0.0), (4.0, 0.1), (6.0, 0.2), (14.0, 0.3), (18.0, 0.4), (math.inf, 0.5))
-"""Up to how many epochs which dropout is best: `benchmarks/dropout.py`."""
+DROPOUTS = ((3.6, 0.0), (5.2, 0.1), (8.0, 0.2), (25.0, 0.3), (33.0, 0.4), (math.inf, 0.5))
+"""Up to how many epochs x sqrt(parameters / words of the text) which dropout is best: `benchmarks/dropout.py`."""
 NOISES = ((6.0, 0.0), (16.0, 0.1), (math.inf, 0.3))
 """Up to how many epochs which gamma of data noising with Kneser-Ney (`wordtie.noise`) is best."""
 STREAMS = ((6e6, 32), (math.inf, 64))
@@ -69,11 +69,12 @@ Reasons: TypeAlias = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Lengths:
-    """Tokens of the three texts."""
+    """Tokens of the three texts, and words of the vocabulary."""
 
     train: int
     valid: int
     test: int
+    vocabulary: int
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ def make_plan(
             """For another timing, which takes as long as the first."""
             return time.monotonic() - begun + first <= SHARE_OF_PLANNING * seconds
 
-        lengths = Lengths(len(data.train), len(data.valid), len(data.test))
+        lengths = Lengths(len(data.train), len(data.valid), len(data.test), len(data.vocabulary))
         begun = time.monotonic()
         timings = timed(reference)
         first = time.monotonic() - begun
@@ -208,15 +209,15 @@ def choose(
         tokens = training.tokens or training.epochs * words
     streams = streams_for(words, tokens)
     window = with_recipe(settings, given, streams).training.streams * training.steps
-    dropout = _first(DROPOUTS, tokens / words)
+    of_size = size(hidden or units(settings, given, _first(SIZES, tokens)))
+    parameters = parameters_of(with_recipe(settings, given, of_size), lengths.vocabulary)
     return with_recipe(
         settings,
         given,
         {
-            **size(hidden or units(settings, given, _first(SIZES, tokens))),
+            **of_size,
             "loss.full_at_end": full_at_end,
-            "model.input_dropout": dropout,
-            "model.hidden_dropout": dropout,
+            **dropout_for(tokens / words, parameters / words),
             **noise_for(tokens / words, given),
             "training.schedule": "cosine",
             "training.warmup": min(50, max(1, tokens // window // 10)),
@@ -281,6 +282,16 @@ def streams_for(words: int, tokens: float = 0) -> dict[str, Any]:
     """
     most = words // (4 * RECOMMENDED["training.steps"])
     return {"training.streams": max(1, min(_first(STREAMS, tokens), most))}
+
+
+def dropout_for(epochs: float, parameters: float) -> dict[str, float]:
+    """By how often the text is read, and how many parameters learn it by heart: `parameters` for each of its words.
+
+    >>> dropout_for(2, 1), dropout_for(5, 4)["model.input_dropout"]
+    ({'model.input_dropout': 0.0, 'model.hidden_dropout': 0.0}, 0.3)
+    """
+    dropout = _first(DROPOUTS, epochs * math.sqrt(parameters))
+    return {"model.input_dropout": dropout, "model.hidden_dropout": dropout}
 
 
 def noise_for(epochs: float, given: Collection[str]) -> dict[str, Any]:

@@ -54,12 +54,15 @@ def test_a_change_is_compared_over_the_seeds_that_both_have(page: Path, place: P
     assert document.check([page], place.results) == []
 
 
-@pytest.mark.parametrize(("text", "words"), [("ptb", 929_589), ("sotu", 2_078_870), ("wikitext-2", 2_088_628)])
-def test_the_reference_is_what_a_plan_chooses_for_as_many_tokens(text: str, words: int) -> None:
+@pytest.mark.parametrize(
+    ("text", "words", "vocabulary"),
+    [("ptb", 929_589, 10_000), ("sotu", 2_078_870, 10_000), ("wikitext-2", 2_088_628, 33_278)],
+)
+def test_the_reference_is_what_a_plan_chooses_for_as_many_tokens(text: str, words: int, vocabulary: int) -> None:
     """At 17,500 words/s and without measuring, which is about what two cores with AVX2 do."""
     reference = ROWS[f"{two_minutes.GROUP}/{text}/{two_minutes.REFERENCE}"].settings()
     timings = Timings(window=1024 / 17_500, validation=0.0, measuring=0.0)
-    planned = choose(Settings(), [], Lengths(words, 1, 1), 117.0, 12.0, timings)
+    planned = choose(Settings(), [], Lengths(words, 1, 1, vocabulary), 117.0, 12.0, timings)
     assert planned.training.tokens == pytest.approx(two_minutes.TOKENS, rel=0.01)
     for name in ("hidden", "embedding", "layers", "head", "input_dropout", "hidden_dropout"):
         assert getattr(planned.model, name) == getattr(reference.model, name), name
