@@ -54,7 +54,7 @@ def test_more_time_gives_a_larger_model_and_more_dropout() -> None:
 
 
 def test_a_large_model_of_a_small_text_needs_more_dropout() -> None:
-    """Read as often, what has more parameters for each word learns the text by heart sooner."""
+    """Read as often, a model with more parameters for each word of the text overfits sooner."""
 
     def dropout(words: int, vocabulary: int) -> float:
         settings = Settings(training=TrainingSettings(tokens=5 * words))

@@ -285,7 +285,7 @@ def streams_for(words: int, tokens: float = 0) -> dict[str, Any]:
 
 
 def dropout_for(epochs: float, parameters: float) -> dict[str, float]:
-    """By how often the text is read, and how many parameters learn it by heart: `parameters` for each of its words.
+    """By how often the text is read, and how many `parameters` there are for each of its words.
 
     >>> dropout_for(2, 1), dropout_for(5, 4)["model.input_dropout"]
     ({'model.input_dropout': 0.0, 'model.hidden_dropout': 0.0}, 0.3)
