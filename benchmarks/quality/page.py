@@ -54,24 +54,33 @@ def short_table(rows: Sequence[Row]) -> Iterator[str]:
     others = [name for name in (*OTHERS, ADDED) if name not in ("kneser-ney", "former-default")]
     names = ("5-gram", "wordtie", "with recent words", *(CONTENDERS[name].what for name in others))
     yield from _head("text", "minutes", *names)
-    for text in TEXTS:
-        for minutes in sorted({row["minutes"] for row in rows if row["text"] == text}):
-            if value(rows, "ours", text, minutes, "test") is not None:
-                cells = [_of(rows, "kneser-ney", text, minutes, "test"), _both(rows, "ours", text, minutes),
-                         _of(rows, "ours", text, minutes, "own_mixture_test"),
-                         *(_both(rows, name, text, minutes) for name in others)]  # fmt: skip
-                yield table_line([text, f"{minutes:g}", *cells])
+    for text, minutes in _measured_of_ours(rows):
+        cells = [_of(rows, "kneser-ney", text, minutes, "test"), _both(rows, "ours", text, minutes),
+                 _of(rows, "ours", text, minutes, "own_mixture_test"),
+                 *(_both(rows, name, text, minutes) for name in others)]  # fmt: skip
+        yield table_line([text, f"{minutes:g}", *cells])
 
 
 def parts_table(rows: Sequence[Row]) -> Iterator[str]:
     """Test perplexities of what `wordtie train` mixes, and of the mixtures."""
     yield from _head("text", "minutes", "network", "5-gram", "both", "with recent words")
+    for text, minutes in _measured_of_ours(rows):
+        ours = partial(_of, rows, "ours", text, minutes)
+        cells = [ours("test"), _of(rows, "kneser-ney", text, minutes, "test"), ours("own_without_recent_test"),
+                 ours("own_mixture_test")]  # fmt: skip
+        yield table_line([text, f"{minutes:g}", *cells])
+
+
+def _measured_of_ours(rows: Sequence[Row]) -> Iterator[tuple[str, float]]:
+    """Texts and minutes."""
     for text in TEXTS:
-        for minutes in sorted({row["minutes"] for row in rows if row["text"] == text and row["contender"] == "ours"}):
-            ours = partial(_of, rows, "ours", text, minutes)
-            cells = [ours("test"), _of(rows, "kneser-ney", text, minutes, "test"), ours("own_without_recent_test"),
-                     ours("own_mixture_test")]  # fmt: skip
-            yield table_line([text, f"{minutes:g}", *cells])
+        for minutes in _times(rows, text):
+            if value(rows, "ours", text, minutes, "test") is not None:
+                yield text, minutes
+
+
+def _times(rows: Sequence[Row], text: str) -> list[float]:
+    return sorted({row["minutes"] for row in rows if row["text"] == text})
 
 
 def _of(rows: Sequence[Row], name: str, text: str, minutes: float, what: str) -> str:
@@ -99,7 +108,7 @@ def results_table(rows: Sequence[Row]) -> Iterator[str]:
     """Test perplexities of all contenders, text by text and time by time; the median of several seeds."""
     yield from _head("text", "minutes", "contender", "alone", "with the 5-gram", "parameters", "tokens read", "seconds")
     for text in TEXTS:
-        for minutes in sorted({row["minutes"] for row in rows if row["text"] == text}):
+        for minutes in _times(rows, text):
             for name, contender in CONTENDERS.items():
                 of = [r for r in rows if (r["contender"], r["text"], r["minutes"]) == (name, text, minutes)]
                 if of:
@@ -144,7 +153,7 @@ def _head(*names: str) -> Iterator[str]:
 
 def draw(rows: Sequence[Row], path: Path = FIGURE) -> bool:
     """Test perplexity, mixed with the 5-gram and alone, against minutes; a panel a text. False without two times."""
-    times = {text: sorted({row["minutes"] for row in rows if row["text"] == text}) for text in TEXTS}
+    times = {text: _times(rows, text) for text in TEXTS}
     texts = [text for text in TEXTS if len(times[text]) > 1]
     if not texts:
         return False

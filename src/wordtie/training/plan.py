@@ -28,7 +28,7 @@ from wordtie.errors import require
 from wordtie.models.memory import check_size, ngrams_fit, parameters_of
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
-from wordtie.training.rehearsal import read_texts
+from wordtie.training.rehearsal import Texts, read_texts
 from wordtie.training.timings import Timings, seconds_to_count, time_model
 from wordtie.training.warm_start import read_start
 
@@ -125,12 +125,8 @@ def make_plan(
     data = texts.for_training(settings.training.rehearsal)
     earlier = sum(len(each.test) for each in texts.earlier)
     with exclusive_training(settings.training.threads, resolve_device(settings.training.device)):
-        wanted, counting = ngram, 0.0
-        if ngram:
-            counting = seconds_to_count(texts.for_counting(), ngram)
-            fits = ngrams_fit(len(texts.for_counting().train), ngram)
-            if not keep_ngram and (counting > SHARE_OF_NGRAMS * seconds or not fits):
-                ngram, counting = None, 0.0
+        wanted = ngram
+        ngram, counting = planned_ngram(texts, ngram, seconds, keep_ngram)
         reference = units(settings, given, REFERENCE)
 
         def timed(hidden: int, tokens: int = 0) -> Timings:
@@ -164,6 +160,19 @@ def make_plan(
             chosen = chosen_by(timings, hidden)
     fixed = "training.tokens" in given or "training.epochs" in given
     return Plan(chosen, ngram, reasons(chosen, data, seconds, timings, mixed_in(ngram, wanted), fixed))
+
+
+def planned_ngram(texts: Texts, order: int | None, seconds: float, keep: bool) -> tuple[int | None, float]:
+    """(The order of the n-gram model, seconds to count it); (None, 0) for none.
+
+    It is left out where counting takes too much of these seconds or of the memory, unless it is to be kept.
+    """
+    if not order:
+        return order, 0.0
+    counting = seconds_to_count(texts.for_counting(), order)
+    if keep or (counting <= SHARE_OF_NGRAMS * seconds and ngrams_fit(texts.tokens_to_count, order)):
+        return order, counting
+    return None, 0.0
 
 
 def fitted_to_length(settings: Settings, given: Collection[str]) -> Settings:

@@ -83,6 +83,11 @@ class Texts:
             stats[f"earlier {number}"] = each.data.info.splits["train"]
         return replace(self.own, train=np.concatenate(pieces), info=replace(info, splits=stats))
 
+    @property
+    def tokens_to_count(self) -> int:
+        """Of the training text of `for_counting`, which need not be put together for that."""
+        return len(self.own.train) + sum(len(each.data.train) for each in self.earlier)
+
     def for_counting(self) -> PreparedData:
         """The training text is all of them: n-grams that were counted forget nothing."""
         train = [self.own.train, *(each.data.train for each in self.earlier)]

@@ -78,7 +78,7 @@ def train(
         data = texts.for_training(settings.training.rehearsal)
         say([*([] if resumable else of_a_new_run(settings, texts, folder, mode)), *texts.missing])
         check_size(settings, len(data.vocabulary), device)
-        check_ngrams_fit(len(texts.for_counting().train), ngram)
+        check_ngrams_fit(texts.tokens_to_count, ngram)
         torch.manual_seed(settings.training.seed)
         task = LanguageModelling(settings, data, device, precision)
         started_from = load_start(start, settings, task.model, data) if start else ""
@@ -90,7 +90,7 @@ def train(
 
 
 def of_a_new_run(settings: Settings, texts: Texts, folder: Path, mode: Mode) -> list[str]:
-    """What is said once, when a run begins."""
+    """Notes on a run that begins."""
     new = [f"{folder}: no run to resume, so a new one starts"] if mode == "resume" else []
     return [*new, *unused_settings(settings), *training_text_warnings(texts.own)]
 
