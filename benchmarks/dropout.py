@@ -5,8 +5,8 @@
 
 Each row trains on so many tokens with the size, the streams and the noise that `wordtie train --time` plans for them.
 Perplexities are of the validation text: of the network, and of its mixture with 5-grams and recent words. The rule that
-follows from it is `wordtie.training.plan.DROPOUTS`. Rows count tokens, not seconds, so that two processes may run side
-by side, one for each text.
+follows from it is `wordtie.training.recipe.DROPOUTS`. Rows count tokens, not seconds, so that two processes may
+run side by side, one for each text.
 """
 
 from __future__ import annotations
@@ -17,12 +17,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import wordtie
 from benchmarks import names_given
-from wordtie.config import DataSettings, ModelSettings, Settings, TrainingSettings
-from wordtie.data.prepare import prepare
-from wordtie.training.plan import Lengths, choose
-from wordtie.training.timings import Timings
+from benchmarks.planned import NO_MATTER, planned, trained, training_on
+from wordtie.config import DataSettings, ModelSettings, Settings
 
 POINTS: dict[str, dict[int, tuple[float, ...]]] = {
     "ptb": {11_000_000: (0.3, 0.4), 3_700_000: (0.0, 0.1, 0.2), 2_800_000: (0.0, 0.1, 0.2), 2_000_000: (0.0, 0.1)},
@@ -31,8 +28,8 @@ POINTS: dict[str, dict[int, tuple[float, ...]]] = {
 }
 """By text: after how many tokens, which shares are compared."""
 VOCABULARY = {"sotu": 10_000}
-NO_MATTER = Timings(window=0.05, validation=1e-5, measuring=3e-5, full_window=0.1)
-"""The number of tokens is given, so that nothing depends on the speed."""
+TIMINGS = replace(NO_MATTER, full_window=2 * NO_MATTER.window)
+"""With the full softmax at the end."""
 RESULTS = Path(__file__).parent.parent / "results" / "bench" / "dropout.tsv"
 COLUMNS = ("text", "tokens", "epochs", "hidden", "dropout", "network", "mixture")
 
@@ -59,35 +56,15 @@ def measured() -> set[tuple[str, str, str]]:
 
 def measure(text: str, tokens: int, dropout: float) -> tuple[str, ...]:
     """A row of the table."""
-    settings = planned(text, tokens, dropout)
-    with tempfile.TemporaryDirectory() as folder:
-        result = wordtie.train(settings, Path(folder) / "run", ngram=5)
-    assert result.mixture is not None
-    return (
-        text,
-        f"{tokens}",
-        f"{result.epochs_trained:.1f}",
-        f"{settings.model.hidden}",
-        f"{dropout:g}",
-        f"{result.valid_perplexity:.2f}",
-        f"{result.mixture['valid_perplexity']:.2f}",
-    )
-
-
-def planned(text: str, tokens: int, dropout: float) -> Settings:
-    """What is planned for so many tokens, with this dropout."""
-    data = DataSettings(corpus=text, vocabulary_size=VOCABULARY.get(text))
     start = Settings(
-        data,
+        DataSettings(corpus=text, vocabulary_size=VOCABULARY.get(text)),
         ModelSettings(input_dropout=dropout, hidden_dropout=dropout),
-        training=TrainingSettings(tokens=tokens, validations=4, schedule="cosine", patience=0, threads=1),
+        training=training_on(tokens, threads=1),
     )
-    given = ("training.tokens", "training.validations", "training.threads", "training.patience",
-             "model.input_dropout", "model.hidden_dropout")  # fmt: skip
-    prepared = prepare(data)
-    lengths = Lengths(len(prepared.train), 1, 1, len(prepared.vocabulary))
-    chosen = choose(start, given, lengths, 1.0, 0.1, NO_MATTER)
-    return replace(chosen, training=replace(chosen.training, measured_tokens=None))
+    settings = planned(start, ("model.input_dropout", "model.hidden_dropout"), TIMINGS)
+    with tempfile.TemporaryDirectory() as folder:
+        epochs, *perplexities = trained(settings, Path(folder) / "run")
+    return text, f"{tokens}", epochs, f"{settings.model.hidden}", f"{dropout:g}", *perplexities
 
 
 if __name__ == "__main__":

@@ -3,8 +3,9 @@
 The paper's element-wise smoothing took about 12 times as long as the model without, and was not run on WikiText-2; a
 vocabulary of that size is the second one here. The step is the trainer's own, cross-entropy, half the coordinates of
 input vectors dropped: the plain step drops them with one mask a stream, the noisy ones with one a word and stream. The
-last row of each vocabulary drops output coordinates too, on both sides. Rates come from 930,000 synthetic ids, whose
-words have more different neighbours than those of a real text, and so are replaced more often.
+last row of each vocabulary drops output coordinates too, on both sides. Memory is kept as in training. Rates come from
+930,000 synthetic ids, whose words have more different neighbours than those of a real text, and so are replaced more
+often.
 
 Shapes: V words.
 """
@@ -19,7 +20,7 @@ from itertools import cycle
 import torch
 
 from benchmarks.harness import Claim, Effort, MatrixProbe, Measurement, compare
-from benchmarks.steps import Setup, Window, multiply_adds, windows_of, zipf_ids
+from benchmarks.steps import Setup, Window, memory_as_in_training, multiply_adds, windows_of, with_shares, zipf_ids
 from wordtie.config import LossSettings, ModelSettings, NoiseSettings, TrainingSettings
 from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
@@ -67,14 +68,16 @@ def measure(words: int, plain: NoiseSettings, noisy: NoiseSettings, effort: Effo
     setup = setup_of(words)
     windows = windows_of(setup)
     bare = replace(setup, model=replace(setup.model, input_dropout=0.0))
-    return compare(
-        alternative=contender(bare if plain.input_vector_dropout else setup, plain, cycle(windows)),
-        ours=contender(bare, noisy, cycle(windows)),
-        multiply_adds=multiply_adds(setup, windows),
-        probe=MatrixProbe(setup.precision),
-        rounds=effort.rounds,
-        note=f"{words:,} words, {str(setup.precision).removeprefix('torch.')}",
-    )
+    with memory_as_in_training():
+        ours = contender(bare, noisy, cycle(windows))
+        found = compare(
+            alternative=contender(bare if plain.input_vector_dropout else setup, plain, cycle(windows)),
+            ours=ours,
+            multiply_adds=multiply_adds(setup, windows),
+            probe=MatrixProbe(setup.precision),
+            rounds=effort.rounds,
+        )
+        return with_shares(found, f"{words:,} words, {str(setup.precision).removeprefix('torch.')}", ours)
 
 
 def claims_at(name: str, words: int) -> list[Claim]:

@@ -6,7 +6,7 @@
 Each row trains on the first sentences of a text, so many words of them, with the size and the dropout that `wordtie
 train --time` plans for two million tokens. Of the words read, data noising with Kneser-Ney replaces up to a share of
 `gamma`. Perplexities are of the validation text, which is whole: of the network, and of its mixture with 5-grams and
-recent words. The rule that follows from it is `wordtie.training.plan.NOISES`.
+recent words. The rule that follows from it is `wordtie.training.recipe.NOISES`.
 """
 
 from __future__ import annotations
@@ -17,22 +17,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
-import wordtie
 from benchmarks import names_given
-from wordtie.config import DataSettings, NoiseSettings, Settings, TrainingSettings
+from benchmarks.planned import planned, trained, training_on
+from wordtie.config import DataSettings, NoiseSettings, Settings
 from wordtie.data.catalogue import locate
 from wordtie.data.prepare import prepare
 from wordtie.reproduction.render import generated_blocks
-from wordtie.training.plan import Lengths, choose
-from wordtie.training.timings import Timings
 
 TEXTS = ("ptb", "wikitext-2")
 LENGTHS = (100_000, 300_000)
 GAMMAS = (0.0, 0.1, 0.3)
 TOKENS = 2_000_000
-TRAINING = TrainingSettings(tokens=TOKENS, validations=4, schedule="cosine", patience=0)
-NO_MATTER = Timings(window=0.05, validation=1e-5, measuring=3e-5)
-"""The number of tokens is given, so that nothing depends on the speed."""
 PAGE = Path(__file__).parent.parent / "docs" / "how-to" / "your-own-text.md"
 BEGIN, END = "<!-- short texts: begin -->", "<!-- short texts: end -->"
 RESULTS = Path(__file__).parent.parent / "results" / "bench" / "short-texts.tsv"
@@ -69,29 +64,13 @@ def measure(texts: Sequence[str], file: TextIO) -> None:
 
 def rows(folder: Path) -> Iterator[tuple[str, ...]]:
     """The rows of one text."""
-    train = (folder / "train.txt").read_text(encoding="utf-8")
-    words = sum(len(line.split()) + 1 for line in train.splitlines())  # <eos> is one
-    for gamma in GAMMAS:
-        settings = planned(folder, words, gamma)
-        result = wordtie.train(settings, folder / f"{gamma:g}", ngram=5)
-        assert result.mixture is not None
-        yield (
-            f"{words}",
-            f"{result.epochs_trained:.1f}",
-            f"{settings.model.hidden_dropout:g}",
-            f"{gamma:g}",
-            f"{result.valid_perplexity:.2f}",
-            f"{result.mixture['valid_perplexity']:.2f}",
-        )
-
-
-def planned(folder: Path, words: int, gamma: float) -> Settings:
-    """What is planned for these tokens, with this noise."""
     data = DataSettings(corpus=str(folder))
-    noise = NoiseSettings(kind="kneser_ney", scheme="data_noising", gamma=gamma) if gamma else NoiseSettings()
-    start = Settings(data=data, noise=noise, training=TRAINING)
-    given = ("noise.kind", "training.tokens", "training.validations", "training.patience")
-    return choose(start, given, Lengths(words, 1, 1, len(prepare(data).vocabulary)), 1.0, 0.1, NO_MATTER)
+    words = len(prepare(data).train)
+    for gamma in GAMMAS:
+        noise = NoiseSettings(kind="kneser_ney", scheme="data_noising", gamma=gamma) if gamma else NoiseSettings()
+        settings = planned(Settings(data, noise=noise, training=training_on(TOKENS)), ["noise.kind"])
+        epochs, *perplexities = trained(settings, folder / f"{gamma:g}")
+        yield f"{words}", epochs, f"{settings.model.hidden_dropout:g}", f"{gamma:g}", *perplexities
 
 
 def write_start(text: str, words: int, folder: Path) -> None:

@@ -10,6 +10,7 @@ Shapes: T steps, B streams, N = T * B tokens, V words, E = H units, L layers, M 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import cycle
 
@@ -29,6 +30,7 @@ from wordtie.noise.noisy_forward import Noise
 from wordtie.training.language_modelling import NextWordLoss, window
 from wordtie.training.optim import build_optimiser
 from wordtie.training.precision import resolve_precision
+from wordtie.training.process import hand_freed_memory_back, keep_freed_memory
 from wordtie.training.run_state import RunState
 from wordtie.training.step import train_step
 
@@ -146,6 +148,16 @@ def fast_contender(setup: Setup, windows: Iterator[Window]) -> Callable[[], floa
     return step
 
 
+@contextmanager
+def memory_as_in_training() -> Iterator[None]:
+    """What a step frees stays with the process, for both contenders: without it, the system clears pages again."""
+    keep_freed_memory()
+    try:
+        yield
+    finally:
+        hand_freed_memory_back()
+
+
 def against(alternative: Callable[[], object], setup: Setup, windows: list[Window], effort: Effort) -> Measurement:
     """The fast step against another one, and where its own time goes."""
     ours = fast_contender(setup, cycle(windows))
@@ -159,6 +171,11 @@ def against(alternative: Callable[[], object], setup: Setup, windows: list[Windo
     note = f"ours in {str(setup.precision).removeprefix('torch.')}"
     if setup.device != "cpu":
         return replace(found, note=note)
+    return with_shares(found, note, ours)
+
+
+def with_shares(found: Measurement, note: str, ours: Callable[[], object]) -> Measurement:
+    """The measurement with a note that says where our step's time goes."""
     parts = shares(ours)
     details = {**found.details, **{f"{part}_share": share for part, share in parts.items()}}
     return replace(found, note=f"{note}: {sentence(parts)}", details=details)

@@ -32,6 +32,7 @@ MODULES = {
     "Train and use a model": [
         "wordtie.training.train.train",
         "wordtie.training.plan",
+        "wordtie.training.recipe",
         "wordtie.inference.loading.load",
         "wordtie.inference.loading.LoadedModel",
         "wordtie.runs.result.TrainingResult",

@@ -1,4 +1,4 @@
-"""Plans for a time: what is chosen from timings, and that the command keeps to them."""
+"""Plans for a time: what is timed, and that the command keeps to what was planned."""
 
 from __future__ import annotations
 
@@ -14,66 +14,16 @@ import torch
 import wordtie
 from tests.commands import Capture
 from wordtie import cli
-from wordtie.config import LossSettings, NoiseSettings, Settings, TrainingSettings
+from wordtie.config import NoiseSettings, Settings, TrainingSettings
 from wordtie.config.keywords import settings_from
 from wordtie.training import plan as planning
 from wordtie.training import timings as timing
-from wordtie.training.plan import Lengths, choose, fitted_to_length, make_plan, measuring_seconds, with_fewer_threads
+from wordtie.training.plan import fitted_to_length, make_plan, with_fewer_threads
+from wordtie.training.recipe import REFERENCE, streams_for
 from wordtie.training.rehearsal import read_texts
 from wordtie.training.timings import Timings
 
 FAST = Timings(window=0.05, validation=1e-5, measuring=3e-5)
-LENGTHS = Lengths(2_000_000, 100_000, 100_000, 10_000)
-
-
-def planned_seconds(settings: Settings, timings: Timings) -> float:
-    training = settings.training
-    assert training.tokens
-    assert training.validations
-    once, at_the_end = measuring_seconds(LENGTHS, training.measured_tokens, timings)
-    return (
-        timings.seconds_of(training.tokens, settings.loss.full_at_end) + (training.validations - 1) * once + at_the_end
-    )
-
-
-@pytest.mark.parametrize("seconds", [30.0, 120.0, 600.0, 3600.0])
-def test_the_time_is_used_and_kept(seconds: float) -> None:
-    chosen = choose(Settings(), [], LENGTHS, seconds, 0.1 * seconds, FAST)
-    assert 0.9 * seconds < planned_seconds(chosen, FAST) <= seconds
-    assert chosen.training.validations
-    once, at_the_end = measuring_seconds(LENGTHS, chosen.training.measured_tokens, FAST)
-    assert (chosen.training.validations - 1) * once + at_the_end <= 0.1 * seconds
-    assert (chosen.training.measured_tokens is None) == (seconds >= 120), "7 s for all tokens"
-
-
-def test_more_time_gives_a_larger_model_and_more_dropout() -> None:
-    plans = [choose(Settings(), [], LENGTHS, seconds, 10, FAST) for seconds in (20, 100, 1000, 10_000)]
-    assert [each.model.hidden for each in plans] == sorted({each.model.hidden for each in plans})
-    assert [each.model.hidden_dropout for each in plans] == sorted(each.model.hidden_dropout for each in plans)
-    assert plans[0].model.hidden_dropout == 0.0
-
-
-def test_a_large_model_of_a_small_text_needs_more_dropout() -> None:
-    """Read as often, a model with more parameters for each word of the text overfits sooner."""
-
-    def dropout(words: int, vocabulary: int) -> float:
-        settings = Settings(training=TrainingSettings(tokens=5 * words))
-        lengths = Lengths(words, 100_000, 100_000, vocabulary)
-        return choose(settings, ["training.tokens"], lengths, 100, 10, FAST).model.hidden_dropout
-
-    assert dropout(2_000_000, 1_000) < dropout(2_000_000, 10_000) < dropout(2_000_000, 33_000)
-    assert dropout(2_000_000, 10_000) < dropout(200_000, 10_000)
-
-
-def test_a_text_that_is_read_often_is_read_with_noise() -> None:
-    def noise(words: int, *given: str) -> NoiseSettings:
-        return choose(Settings(), given, Lengths(words, 100_000, 100_000, 10_000), 100, 10, FAST).noise
-
-    assert noise(2_000_000) == NoiseSettings()
-    some, much = noise(150_000), noise(20_000)
-    assert {(each.kind, each.scheme) for each in (some, much)} == {("kneser_ney", "data_noising")}
-    assert 0 < some.gamma < much.gamma
-    assert noise(20_000, "noise.gamma") == NoiseSettings(), "whoever chooses the noise chooses it whole"
 
 
 def test_a_short_text_is_read_with_noise_without_a_time_too(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +34,7 @@ def test_a_short_text_is_read_with_noise_without_a_time_too(text: Path, monkeypa
     monkeypatch.setattr(planning, "SHORT", words + 1)
     fitted = fitted_to_length(settings, ["data.corpus"])
     assert fitted.noise == NoiseSettings("kneser_ney", "data_noising", gamma=0.3)
-    assert fitted.training.streams == planning.streams_for(words)["training.streams"]
+    assert fitted.training.streams == streams_for(words)["training.streams"]
     kept = fitted_to_length(settings, ["data.corpus", "noise.gamma", "training.streams"])
     assert kept.noise == settings.noise
     assert kept.training.streams == 32
@@ -100,48 +50,6 @@ def test_the_command_fits_a_run_without_a_time_to_its_text(text: Path, tmp_path:
     assert cli.main(["train", "--config", str(file), "--print-config"]) == 0
     assert "kneser_ney" not in capsys.readouterr().out, "a recipe is taken as it is"
     assert cli.main(["train", "--print-config"]) == 0, "without a text there is nothing to fit to"
-
-
-@pytest.mark.parametrize(("times", "share"), [(1.5, 0.2), (1.75, 0.2), (2.5, 0.1), (16.0, 0.01), (None, 0.0)])
-def test_the_softmax_is_full_at_the_end_as_far_as_that_takes_little_longer(times: float | None, share: float) -> None:
-    timings = replace(FAST, full_window=times and times * FAST.window)
-    chosen = choose(Settings(), [], LENGTHS, 600.0, 60.0, timings)
-    assert chosen.loss.full_at_end == pytest.approx(share)
-    without = choose(Settings(), [], LENGTHS, 600.0, 60.0, FAST).training.tokens
-    assert chosen.training.tokens
-    assert without
-    longer = 1 + share * ((times or 1) - 1)
-    assert longer <= 1 + timing.LONGER_WITH_FULL + 1e-9
-    assert chosen.training.tokens == pytest.approx(without / longer, rel=0.001)
-
-
-def test_whoever_chooses_another_loss_chooses_its_end(text: Path) -> None:
-    timings = replace(FAST, full_window=FAST.window)
-    for kind, end in (("augmented", 0.0), ("cross_entropy", 0.2)):
-        settings = Settings(loss=LossSettings(kind, softmax="sampled"))  # type: ignore[arg-type]
-        chosen = choose(settings, ["loss.softmax", "loss.kind"], LENGTHS, 600.0, 60.0, timings)
-        assert chosen.loss.full_at_end == end
-    given = Settings(loss=LossSettings("cross_entropy", softmax="sampled", full_at_end=0.3))
-    assert choose(given, ["loss.full_at_end"], LENGTHS, 600.0, 60.0, timings).loss.full_at_end == 0.3
-
-
-def test_a_short_text_is_not_read_forever_and_has_few_streams() -> None:
-    chosen = choose(Settings(), [], Lengths(100, 10, 10, 50), 3600, 360, FAST)
-    assert chosen.training.tokens == planning.MOST_EPOCHS * 100
-    assert chosen.training.streams == 1
-
-
-def test_no_time_left_still_trains_some_steps() -> None:
-    chosen = choose(Settings(), [], LENGTHS, 1.0, 0.1, FAST)
-    assert chosen.training.tokens == planning.FEWEST_WINDOWS * 32 * 32
-
-
-def test_what_was_given_is_kept() -> None:
-    settings = Settings(training=TrainingSettings(lr=0.01, optimiser="adam", epochs=2))
-    chosen = choose(settings, ["training.lr", "training.epochs"], Lengths(1000, 10, 10, 100), 60, 6, FAST)
-    assert (chosen.training.lr, chosen.training.tokens) == (0.01, 2000)
-    sgd = choose(Settings(), ["training.optimiser"], Lengths(1000, 10, 10, 100), 60, 6, FAST)
-    assert sgd.training.lr == TrainingSettings().lr, "the recipe's rate is one of adam"
 
 
 def test_a_plan_for_python(text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -262,7 +170,7 @@ def test_a_slow_machine_is_timed_once(text: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(planning, "time_model", slow)
     plan = make_plan(Settings(data=wordtie.DataSettings(corpus=str(text))), [], 3)
     assert len(asked) == 1
-    assert plan.settings.model.hidden == planning.REFERENCE, "of another size the speed is not known"
+    assert plan.settings.model.hidden == REFERENCE, "of another size the speed is not known"
 
 
 def test_time_is_kept_to_choose_how_much_recent_words_count(
@@ -270,7 +178,7 @@ def test_time_is_kept_to_choose_how_much_recent_words_count(
 ) -> None:
     """With a machine on which that takes a second of each ten, and n-grams or none."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(planning, "MOST_EPOCHS", 10**6)
+    monkeypatch.setattr("wordtie.training.recipe.MOST_EPOCHS", 10**6)
     monkeypatch.setattr(planning, "seconds_to_count", lambda *_: 0.0)
     monkeypatch.setattr(
         planning, "time_model", lambda *_, mixed: replace(FAST, window=0.001, remembering=10.0 if mixed else 0.0)
@@ -301,15 +209,6 @@ def test_the_time_of_recent_words_is_measured(text: Path, monkeypatch: pytest.Mo
     assert alone.remembering == 0.0
 
 
-def test_a_model_that_takes_long_to_write_is_validated_less_often() -> None:
-    quick, slow = (choose(Settings(), [], LENGTHS, 600, 60, replace(FAST, saving=each)) for each in (0.0, 60.0))
-    assert quick.training.validations == 10
-    assert slow.training.validations == 1
-    assert quick.training.tokens
-    assert slow.training.tokens
-    assert slow.training.tokens * FAST.window / 1024 < 600 - 60
-
-
 def test_a_run_that_is_there_is_refused_before_planning(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
@@ -318,14 +217,6 @@ def test_a_run_that_is_there_is_refused_before_planning(
     (tmp_path / "run" / "manifest.json").write_text("{}")
     assert cli.main(["train", str(text), "--time", "1h", "--out", "run"]) == 4
     assert capsys.readouterr().err == "wordtie: error: run: holds a run already: --overwrite replaces it\n"
-
-
-def test_more_time_gives_more_streams() -> None:
-    """And steps are timed with those: their tokens count, not their number."""
-    short, long_ = (choose(Settings(), [], LENGTHS, seconds, 10, FAST).training for seconds in (100, 1000))
-    assert (short.streams, long_.streams) == (32, 64)
-    timings = replace(FAST, window=0.1, tokens=2048)
-    assert choose(Settings(), [], LENGTHS, 1000, 10, timings).training.tokens == pytest.approx(long_.tokens, rel=0.001)
 
 
 def test_a_setting_that_is_given_as_the_recipe_has_it_changes_nothing(text: Path, capsys: Capture) -> None:
@@ -381,7 +272,7 @@ def test_a_plan_says_how_long_given_settings_take(text: Path, monkeypatch: pytes
     assert "epochs as given: about 100 s, more than the 10 s given, " in line
 
 
-@pytest.mark.parametrize("hidden", [255, planning.REFERENCE, 400])
+@pytest.mark.parametrize("hidden", [255, REFERENCE, 400])
 @pytest.mark.parametrize("seconds", [1, 1000])
 def test_word_vectors_are_half_as_long_as_the_units_that_are_given(
     text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hidden: int, seconds: int

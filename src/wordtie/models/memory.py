@@ -47,15 +47,20 @@ def check_fits(parameters: int, copies: int, hint: str) -> None:
         )
 
 
+def bytes_to_count(tokens: int, order: int) -> int:
+    """Memory that counting the n-grams of so many tokens of text takes."""
+    return COUNTING * order * tokens
+
+
 def ngrams_fit(tokens: int, order: int) -> bool:
-    """Whether n-grams of so many tokens of text can be counted in memory."""
-    return COUNTING * order * tokens <= machine_memory()
+    """Whether they can be counted in memory."""
+    return bytes_to_count(tokens, order) <= machine_memory()
 
 
 def check_ngrams_fit(tokens: int, order: int | None) -> None:
     """Raise a `SettingsError` if they cannot, which would be noticed after the training."""
     if order is not None and not ngrams_fit(tokens, order):
-        needed, available = COUNTING * order * tokens, machine_memory()
+        needed, available = bytes_to_count(tokens, order), machine_memory()
         raise SettingsError(
             f"counting {order}-grams of {tokens:,} tokens needs {needed / 1e9:,.1f} GB, and this machine has "
             f"{available / 1e9:,.1f} GB: take a smaller --ngram, or --ngram none"

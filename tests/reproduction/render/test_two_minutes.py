@@ -16,7 +16,7 @@ from wordtie.reproduction.papers.registry import ROWS, of_two_minutes
 from wordtie.reproduction.render import document
 from wordtie.reproduction.render.two_minutes import TSV
 from wordtie.reproduction.running.run_row import Place
-from wordtie.training.plan import Lengths, choose
+from wordtie.training.recipe import Lengths, choose
 from wordtie.training.timings import Timings
 
 

@@ -1,7 +1,8 @@
 """Targets with output vectors of their own, in the fast losses (Kong et al. 2019, section 4.2, training).
 
 The target's score is put into its row before the row work, and its gradient taken out after it, so that it passes
-through the drawn vector and not through the matrix.
+through the drawn vector and not through the matrix. Of each piece of the rows, one number a token is written and read;
+vectors are multiplied once for all tokens, before the first piece and after the last.
 
 Shapes: N tokens sorted by target, V words, E embedding size.
 """
@@ -13,22 +14,25 @@ from torch import Tensor
 
 
 class DrawnTargets:
-    """The drawn vectors of one call and the gradients on both sides of their scores."""
+    """The drawn vectors of one call, their scores and the gradients of these."""
 
-    def __init__(self, drawn_NE: Tensor) -> None:
-        self.drawn_NE = drawn_NE
-        self.d_drawn_NE = torch.empty_like(drawn_NE)
-        self.d_query_NE = torch.empty_like(drawn_NE)
+    def __init__(self, query_NE: Tensor, drawn_NE: Tensor) -> None:
+        """`query_NE`: as the products read it, in the precision of `drawn_NE`."""
+        self.query_NE, self.drawn_NE = query_NE, drawn_NE
+        self.scores_N = torch.linalg.vecdot(query_NE, drawn_NE)
+        self.d_scores_N = torch.empty_like(self.scores_N)
 
-    def put(self, rows: Tensor, query_NE: Tensor, targets_N: Tensor, here: slice) -> None:
+    def put(self, rows: Tensor, targets_N: Tensor, here: slice) -> None:
         """Scores of the targets, for the tokens `here`, into their rows."""
-        scores_N1 = (query_NE[here] * self.drawn_NE[here]).sum(1, keepdim=True)
-        rows[: len(targets_N)].scatter_(1, targets_N[:, None], scores_N1.to(rows.dtype))
+        rows[: len(targets_N)].scatter_(1, targets_N[:, None], self.scores_N[here, None].to(rows.dtype))
 
-    def take(self, rows: Tensor, query_NE: Tensor, targets_N: Tensor, here: slice) -> None:
+    def take(self, rows: Tensor, targets_N: Tensor, here: slice) -> None:
         """Gradients of the targets' scores out of their rows; the -1 of p - onehot joins them here, in fp32."""
         rows = rows[: len(targets_N)]
-        d_scores_N1 = rows.gather(1, targets_N[:, None]).to(self.drawn_NE.dtype) - 1
+        self.d_scores_N[here] = rows.gather(1, targets_N[:, None])[:, 0].to(self.d_scores_N.dtype) - 1
         rows.scatter_(1, targets_N[:, None], 0)
-        self.d_query_NE[here] = d_scores_N1 * self.drawn_NE[here]
-        self.d_drawn_NE[here] = d_scores_N1 * query_NE[here]
+
+    def add_gradient(self, d_query_NE: Tensor) -> Tensor:
+        """Add the gradient of the queries; return that of the drawn vectors."""
+        d_query_NE.addcmul_(self.d_scores_N[:, None], self.drawn_NE)
+        return self.d_scores_N[:, None] * self.query_NE

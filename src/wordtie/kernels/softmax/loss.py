@@ -83,8 +83,9 @@ class _Chunks:
     """The work of one call: holds the operands and the gradients that are being summed."""
 
     def __init__(
-        self, query: Tensor, output: Tensor, bias: Tensor | None, words: Tensor, tied: bool, precision: torch.dtype
-    ) -> None:
+        self, query: Tensor, output: Tensor, bias: Tensor | None, words: Tensor, tied: bool, precision: torch.dtype,
+        drawn: Tensor | None,
+    ) -> None:  # fmt: skip
         self.output = output.to(precision)
         self.words = self.output if tied else words.to(precision)
         self.tied = tied
@@ -97,18 +98,19 @@ class _Chunks:
         self.d_bias = None if bias is None else torch.zeros_like(bias)
         self.nats = torch.zeros((), dtype=torch.float64, device=query.device)
         self.divergence = torch.zeros_like(self.nats)
-        self.drawn: DrawnTargets | None = None
+        self.drawn = None if drawn is None else DrawnTargets(self.query.to(drawn.dtype), drawn)
+        self.d_drawn: Tensor | None = None
 
     def cross_entropy(self, here: slice, targets: Tensor) -> None:
         rows = self.query[here] @ self.output.T
         if self.drawn is not None:
-            self.drawn.put(rows, self.query, targets, here)
+            self.drawn.put(rows, targets, here)
         nats, predicted = self.kernels.cross_entropy_rows(rows, self.bias, targets)
         self.nats += nats
         if self.d_bias is not None:
             self.d_bias += predicted
         if self.drawn is not None:
-            self.drawn.take(rows, self.query, targets, here)
+            self.drawn.take(rows, targets, here)
         self.collect(rows, here)
 
     def augmented(self, here: slice, targets: Tensor, pull: Pull) -> None:
@@ -121,7 +123,7 @@ class _Chunks:
         if not self.tied:
             torch.mm(vectors, self.words.T, out=rows[tokens:])
         if self.drawn is not None:
-            self.drawn.put(rows, self.query, targets, here)
+            self.drawn.put(rows, targets, here)
         nats, divergence, predicted = self.kernels.augmented_rows(
             rows, self.bias, targets, word_of_N, pull.temperature, pull.gamma, pull.form == "kl", pull.biased,
             pull.through_target == "entropy",
@@ -131,7 +133,7 @@ class _Chunks:
         if self.d_bias is not None:
             self.d_bias += predicted
         if self.drawn is not None:
-            self.drawn.take(rows, self.query, targets, here)
+            self.drawn.take(rows, targets, here)
         if self.tied and pull.through_target:
             back = rows @ self.output
             self.d_query[here] = back[:tokens]
@@ -151,7 +153,7 @@ class _Chunks:
     def targets_themselves(self, targets: Tensor) -> None:
         """The -1 of p - onehot, in fp32: rounding p - 1 to bf16 would lose what p says."""
         if self.drawn is not None:
-            self.d_query += self.drawn.d_query_NE
+            self.d_drawn = self.drawn.add_gradient(self.d_query)
         else:
             self.d_query -= self.output[targets]
             self.d_output.index_add_(0, targets, self.query.to(self.d_output.dtype), alpha=-1)
@@ -196,8 +198,10 @@ class SoftmaxLossFunction(torch.autograd.Function):
         """`words` None: the similarities come from `output` itself (tied), or there are none (`pull` None)."""
         order = targets.argsort(stable=True)
         targets = targets[order]
-        work = _Chunks(query[order], output, bias, output if words is None else words, words is None, precision)
-        work.drawn = None if drawn is None else DrawnTargets(drawn[order])
+        work = _Chunks(
+            query[order], output, bias, output if words is None else words, words is None, precision,
+            None if drawn is None else drawn[order],
+        )  # fmt: skip
         for here in _bounds(len(targets), len(output), pull is not None):
             if pull is None:
                 work.cross_entropy(here, targets[here])
@@ -207,9 +211,9 @@ class SoftmaxLossFunction(torch.autograd.Function):
         d_query = torch.empty_like(work.d_query)
         d_query[order] = work.d_query
         d_words, d_drawn = None if work.tied else work.d_words, None
-        if work.drawn is not None:
-            d_drawn = torch.empty_like(work.drawn.d_drawn_NE)
-            d_drawn[order] = work.drawn.d_drawn_NE
+        if work.d_drawn is not None:
+            d_drawn = torch.empty_like(work.d_drawn)
+            d_drawn[order] = work.d_drawn
         ctx.save_for_backward(d_query, work.d_output, work.d_bias, d_words, d_drawn)
         total = work.nats + (pull.gamma * pull.temperature * work.divergence if pull else 0.0)
         nats = work.nats.to(query.dtype)

@@ -1,0 +1,36 @@
+"""Trainings as `wordtie train --time` plans them, but of a given number of tokens, so that nothing depends on speed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+import wordtie
+from wordtie.config import Settings, TrainingSettings
+from wordtie.data.prepare import prepare
+from wordtie.training.recipe import Lengths, choose
+from wordtie.training.timings import Timings
+
+NO_MATTER = Timings(window=0.05, validation=1e-5, measuring=3e-5)
+"""Seconds that change nothing: the number of tokens is given."""
+
+
+def training_on(tokens: int, threads: int | None = None) -> TrainingSettings:
+    """On so many tokens, with a rate that falls to zero at their end."""
+    return TrainingSettings(tokens=tokens, validations=4, schedule="cosine", patience=0, threads=threads)
+
+
+def planned(settings: Settings, given: Collection[str], timings: Timings = NO_MATTER) -> Settings:
+    """What is planned for these tokens of this text. `given`: full names of the other settings that are kept."""
+    prepared = prepare(settings.data)
+    lengths = Lengths(len(prepared.train), 1, 1, len(prepared.vocabulary))
+    kept = ("training.tokens", "training.validations", "training.threads", "training.patience", *given)
+    return choose(settings, kept, lengths, 1.0, 0.1, timings)
+
+
+def trained(settings: Settings, out: Path) -> tuple[str, str, str]:
+    """Epochs, validation perplexity of the network and of its mixture with 5-grams and recent words, to print."""
+    result = wordtie.train(settings, out, ngram=5)
+    assert result.mixture is not None
+    network, mixture = result.valid_perplexity, result.mixture["valid_perplexity"]
+    return f"{result.epochs_trained:.1f}", f"{network:.2f}", f"{mixture:.2f}"

@@ -1,0 +1,176 @@
+"""The recipe for a budget: sizes, dropout, noise and streams for so many tokens of a text.
+
+`choose` is a pure function of the lengths of the texts and of what was timed. The sizes are those that were best on the
+validation texts of Penn Treebank and the State of the Union, for budgets from half a million tokens to ten million.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from wordtie.config import Settings, to_dict
+from wordtie.config.keywords import settings_from
+from wordtie.config.recommended import BUDGET, RECOMMENDED, recommended
+from wordtie.models.memory import parameters_of
+from wordtie.training.timings import Timings
+
+REFERENCE = 256
+"""Units of the model that is timed first."""
+SIZES = ((0.25e6, 128), (0.5e6, 192), (4e6, REFERENCE), (9e6, 320), (25e6, 400), (math.inf, 512))
+"""Up to how many tokens that it could be trained on in the time which number of units is best."""
+DROPOUTS = ((3.6, 0.0), (5.2, 0.1), (8.0, 0.2), (25.0, 0.3), (33.0, 0.4), (math.inf, 0.5))
+"""Up to how many epochs x sqrt(parameters / words of the text) which dropout is best: `benchmarks/dropout.py`."""
+NOISES = ((6.0, 0.0), (16.0, 0.1), (math.inf, 0.3))
+"""Up to how many epochs which gamma of data noising with Kneser-Ney (`wordtie.noise`) is best."""
+STREAMS = ((6e6, 32), (math.inf, 64))
+"""Up to how many tokens how many streams are best: with more time, steps may be fewer and less noisy."""
+MOST_EPOCHS = 40
+"""More readings of a text teach a model nothing but this text."""
+FEWEST_WINDOWS = 20
+"""Trained on if there is no time at all: a model of nothing is of no use."""
+MOST_VALIDATIONS = 10
+FEWEST_MEASURED = 5_000
+"""Tokens of each text that are measured however little time there is."""
+MARGIN = 0.025
+"""Of the time, left for what was not foreseen."""
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Tokens of the three texts, and words of the vocabulary."""
+
+    train: int
+    valid: int
+    test: int
+    vocabulary: int
+
+
+def choose(
+    settings: Settings,
+    given: Collection[str],
+    lengths: Lengths,
+    seconds: float,
+    measuring: float,
+    timings: Timings,
+    hidden: int | None = None,
+) -> Settings:
+    """The settings for texts of these lengths, at the speed of these timings.
+
+    `seconds`: for training, validation and the figures in the end; `measuring`: of these, for all but training.
+    `hidden`: units of the timed model, where it is the chosen one; without it, the model that was timed has `REFERENCE`
+    units, and how large it is to be is chosen.
+    """
+    words = lengths.train
+    training = with_recipe(settings, given, {}).training
+    if "training.measured_tokens" not in given:
+        training = replace(training, measured_tokens=measured_tokens(lengths, measuring, timings))
+    once, at_the_end = measuring_seconds(lengths, training.measured_tokens, timings)
+    once += timings.saving
+    more = int((measuring - at_the_end) / max(once, 1e-9))
+    validations = 1 + max(0, min(more, MOST_VALIDATIONS - 1))
+    left = max(0.0, seconds * (1 - MARGIN) - at_the_end - timings.saving - (validations - 1) * once)
+    full_at_end = with_recipe(settings, given, {"loss.full_at_end": timings.full_at_end}).loss.full_at_end
+    windows = max(FEWEST_WINDOWS, int(left / timings.seconds_of(timings.tokens, full_at_end)))
+    tokens = training.tokens or min(windows * timings.tokens, MOST_EPOCHS * words)
+    if "training.epochs" in given:
+        tokens = training.tokens or training.epochs * words
+    streams = streams_for(words, tokens)
+    window = with_recipe(settings, given, streams).training.streams * training.steps
+    of_size = size(hidden or units(settings, given, _first(SIZES, tokens)))
+    parameters = parameters_of(with_recipe(settings, given, of_size), lengths.vocabulary)
+    return with_recipe(
+        settings,
+        given,
+        {
+            **of_size,
+            "loss.full_at_end": full_at_end,
+            **dropout_for(tokens / words, parameters / words),
+            **noise_for(tokens / words, given),
+            "training.schedule": "cosine",
+            "training.warmup": min(50, max(1, tokens // window // 10)),
+            "training.tokens": tokens,
+            "training.measured_tokens": training.measured_tokens,
+            "training.validations": min(validations, max(1, tokens // window)),
+            "training.patience": 0,
+            **streams,
+        },
+    )
+
+
+def measuring_seconds(lengths: Lengths, measured: int | None, timings: Timings) -> tuple[float, float]:
+    """(Of one validation, of the last one and the figures in the end), with so many tokens of each text measured."""
+    valid, test = (min(length, measured or length) for length in (lengths.valid, lengths.test))
+    once = valid * timings.validation
+    return once, once + (valid + test) * timings.measuring
+
+
+def measured_tokens(lengths: Lengths, seconds: float, timings: Timings) -> int | None:
+    """How many tokens of each text can be measured in these seconds; None if they are enough for all."""
+    if measuring_seconds(lengths, None, timings)[1] <= seconds:
+        return None
+    return max(FEWEST_MEASURED, int(seconds / (timings.validation + 2 * timings.measuring)))
+
+
+def units(settings: Settings, given: Collection[str], planned: int) -> int:
+    """Of a layer: so many as are given, or planned."""
+    return settings.model.hidden if "model.hidden" in given else planned
+
+
+def size(hidden: int) -> dict[str, int]:
+    """Of the model. Word vectors are half as long as the state: they cost more time than they are worth."""
+    return {"model.hidden": hidden, "model.embedding": hidden // 2}
+
+
+def streams_for(words: int, tokens: float = 0) -> dict[str, Any]:
+    """More streams to train on many tokens; fewer for a short text, so that each is several windows long.
+
+    >>> streams_for(1_000_000), streams_for(1_000_000, 9_000_000), streams_for(1000)
+    ({'training.streams': 32}, {'training.streams': 64}, {'training.streams': 7})
+    """
+    most = words // (4 * RECOMMENDED["training.steps"])
+    return {"training.streams": max(1, min(_first(STREAMS, tokens), most))}
+
+
+def dropout_for(epochs: float, parameters: float) -> dict[str, float]:
+    """By how often the text is read, and how many `parameters` there are for each of its words.
+
+    >>> dropout_for(2, 1), dropout_for(5, 4)["model.input_dropout"]
+    ({'model.input_dropout': 0.0, 'model.hidden_dropout': 0.0}, 0.3)
+    """
+    dropout = _first(DROPOUTS, epochs * math.sqrt(parameters))
+    return {"model.input_dropout": dropout, "model.hidden_dropout": dropout}
+
+
+def noise_for(epochs: float, given: Collection[str]) -> dict[str, Any]:
+    """Data noising, if the text is read often; nothing if a setting of the noise is given.
+
+    >>> noise_for(20, []), noise_for(2, []), noise_for(20, ["noise.kind"])
+    ({'noise.kind': 'kneser_ney', 'noise.scheme': 'data_noising', 'noise.gamma': 0.3}, {}, {})
+    """
+    gamma = _first(NOISES, epochs)
+    if not gamma or any(name.startswith("noise.") for name in given):
+        return {}
+    return {"noise.kind": "kneser_ney", "noise.scheme": "data_noising", "noise.gamma": gamma}
+
+
+def with_recipe(settings: Settings, given: Collection[str], choices: Mapping[str, Any]) -> Settings:
+    """The recipe's values, and these choices instead of them, for what was not given.
+
+    A choice that was made together with a given setting is not taken (`wordtie.config.recommended`).
+    """
+    sections = to_dict(settings)
+    values = {
+        name: sections[section][key] for name in given for section, key in [name.split(".", 1)] if section in sections
+    }
+    free = recommended(values, choices)
+    free |= {name: value for name, value in choices.items() if name in free or name in BUDGET}
+    if free.get("training.schedule") == "cosine":
+        free.pop("training.decay", None)
+    return settings_from(settings, **{name: value for name, value in free.items() if name not in given})
+
+
+def _first(table: Sequence[tuple[float, Any]], number: float) -> Any:
+    return next(value for limit, value in table if number < limit)
