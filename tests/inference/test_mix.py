@@ -6,6 +6,7 @@ import json
 import math
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +16,13 @@ from tests.commands import Capture
 from wordtie import cli
 from wordtie.config import DataSettings, ModelSettings, Settings, TrainingSettings
 from wordtie.config.ngram import NgramSettings
-from wordtie.errors import DataError, RunFolderError, SettingsError
+from wordtie.errors import DataError, DivergedError, RunFolderError, SettingsError
 from wordtie.export.arpa import export_arpa
+from wordtie.inference import mix as mix_module
 from wordtie.inference.mix import mix
-from wordtie.models.mixture import Mixture
+from wordtie.models.mixture import Mixture, best_mixture
 from wordtie.runs.layout import MODEL
+from wordtie.runs.run_folder import read_language_model
 from wordtie.training.ngrams import train_ngrams
 from wordtie.training.train import train
 
@@ -169,6 +172,54 @@ def test_a_part_that_is_exchanged_is_noticed(folder: Path) -> None:
     shutil.rmtree(first)
     with pytest.raises(RunFolderError, match="missing"):
         wordtie.load("mixed")
+
+
+def test_a_run_that_is_trained_further_meanwhile_is_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its weights would be those of the model before; an earlier mixture stays as it is."""
+    shutil.copytree(folder / "network", "run")
+    mix([folder / "unigram", folder / "ngram"], "mixed")
+    settings = read_language_model(Path("run")).settings
+
+    def fitted_meanwhile(*arguments: Any) -> Mixture:
+        train(settings, "run", mode="overwrite", seed=2)
+        return best_mixture(*arguments)
+
+    monkeypatch.setattr(mix_module, "best_mixture", fitted_meanwhile)
+    with pytest.raises(RunFolderError, match=r"^run: was trained further meanwhile"):
+        mix([folder / "ngram", "run"], "mixed", mode="overwrite")
+    assert len(list(Path("mixed", "parts").iterdir())) == 2
+    assert wordtie.load("mixed").evaluate(folder / "mine" / "valid.txt").perplexity > 1
+
+
+def test_a_part_that_changes_while_it_is_copied_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file is of the model that comes next: neither its seal nor that of the model before fits."""
+    real = shutil.copy
+
+    def torn(path: Path, other: Path) -> object:
+        return real(folder / "unigram" / MODEL if path == folder / "ngram" / MODEL else path, other)
+
+    monkeypatch.setattr(shutil, "copy", torn)
+    with pytest.raises(RunFolderError, match=r"ngram: was trained further meanwhile"):
+        mix([folder / "network", folder / "ngram"], "mixed")
+    assert not list(Path("mixed").glob("parts/.part-*"))
+
+
+def test_what_is_replaced_leaves_nothing(folder: Path) -> None:
+    """A run with n-grams mixed in, by a mixture, and that by a run: it stays usable until there is another."""
+    network = read_language_model(folder / "network").settings
+    train(network, "run", ngram=2)
+    mix([folder / "ngram", folder / "unigram"], "run", mode="overwrite")
+    assert not Path("run/ngram").exists()
+    assert not Path("run/mixture").exists()
+    before = wordtie.load("run").evaluate(folder / "mine" / "valid.txt").perplexity
+    with pytest.raises(DivergedError):
+        train(network, "run", mode="overwrite", lr=1e38, clip=0.0)
+    assert wordtie.load("run").evaluate(folder / "mine" / "valid.txt").perplexity == before
+    train(network, "run", mode="overwrite")
+    assert not Path("run/parts").exists()
+    assert not isinstance(wordtie.load("run").model, Mixture)
 
 
 def test_a_part_of_what_has_none_is_refused(folder: Path) -> None:

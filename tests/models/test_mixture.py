@@ -140,6 +140,15 @@ def test_classes_with_few_tokens_keep_near_the_weights_of_all() -> None:
     np.testing.assert_allclose(weights.sum(1), 1)
 
 
+def test_a_part_that_is_better_in_one_class_alone_has_weight_there() -> None:
+    """Over all tokens, the first part has all the weight."""
+    log_p_NP = np.log([[0.9, 1e-20]] * 5000 + [[0.45, 0.9]] * 200)
+    assert expectation_maximisation(log_p_NP).tolist() == [1.0, 0.0]
+    weights = fit_weights(log_p_NP, np.repeat([0, 1], [5000, 200]), 2)
+    assert weights[0, 0] > 0.999
+    assert weights[1, 1] == pytest.approx(180 / 220, abs=1e-3), "200 (1 - w) = 20 (1 + w), with 20 tokens of the prior"
+
+
 def nats(model: NextWordModel[Any], ids: np.ndarray) -> float:
     return -float(model.score(ids[:, None], model.initial_state(1))[0].sum())
 

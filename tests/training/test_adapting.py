@@ -142,6 +142,17 @@ def refusal(arguments: list[str], code: int, capsys: Capture) -> str:
     return capsys.readouterr().err
 
 
+def test_a_model_that_comes_with_wordtie_is_extended(first: Path, capsys: Capture) -> None:
+    lines = Path("second/train.txt").read_text()
+    Path("second/train.txt").write_text(lines.replace("house", "wordtiehouse"))
+    command = ["train", "second", "--start-from", "en", "--extend-vocabulary", "--out", "more", "--epochs", "1"]
+    assert cli.main([*command, "--streams", "4", "--steps", "7", "--threads", "1", "--ngram", "none"]) == 0
+    assert "the text of " in capsys.readouterr().err
+    old, new = wordtie.load("en").tokenizer.vocabulary.words, wordtie.load("more").tokenizer.vocabulary.words
+    assert [*new[: len(old)]] == [*old]
+    assert "wordtiehouse" in new[len(old) :]
+
+
 def test_what_cannot_be_extended_is_refused(first: Path, capsys: Capture) -> None:
     alone: list[Any] = ["train", "second", "--extend-vocabulary", "--out", "more"]
     assert "name it with --start-from" in refusal(alone, UsageError.exit_code, capsys)

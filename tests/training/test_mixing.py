@@ -12,7 +12,7 @@ import wordtie
 from tests.commands import Capture
 from wordtie import cli
 from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, TrainingSettings
-from wordtie.errors import RunFolderError, SettingsError
+from wordtie.errors import DivergedError, RunFolderError, SettingsError
 from wordtie.models import memory
 from wordtie.models.mixture import Mixture
 from wordtie.runs.curves import read_state
@@ -67,6 +67,13 @@ def test_overwriting_leaves_nothing_of_the_mixture(settings: Settings) -> None:
     train(settings, "run", mode="overwrite")
     assert not Path("run/mixture").exists()
     assert not Path("run/ngram").exists()
+
+
+def test_a_mixture_stays_until_there_is_another_model(settings: Settings) -> None:
+    train(settings, "run", ngram=3)
+    with pytest.raises(DivergedError):
+        train(settings, "run", mode="overwrite", lr=1e38, clip=0.0)
+    assert isinstance(wordtie.load("run").model, Mixture)
 
 
 def test_a_run_that_was_stopped_while_n_grams_are_mixed_in_says_so(

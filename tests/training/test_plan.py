@@ -35,7 +35,7 @@ def test_a_short_text_is_read_with_noise_without_a_time_too(text: Path, monkeypa
     fitted = fitted_to_length(settings, ["data.corpus"])
     assert fitted.noise == NoiseSettings("kneser_ney", "data_noising", gamma=0.3)
     assert fitted.training.streams == streams_for(words)["training.streams"]
-    kept = fitted_to_length(settings, ["data.corpus", "noise.gamma", "training.streams"])
+    kept = fitted_to_length(settings, ["data.corpus", "noise.l2", "training.streams"])
     assert kept.noise == settings.noise
     assert kept.training.streams == 32
 
@@ -86,6 +86,7 @@ def test_the_command_plans_trains_and_resumes_the_same_plan(
     assert cli.main([*command, "--max-time", "0.001s"]) == 0
     assert capsys.readouterr().err.count("plan: ") == 3
     before = (tmp_path / "run" / "settings.yaml").read_text().replace("max_time: 0.001s", "max_time: null")
+    (tmp_path / "run" / "settings.yaml").unlink()  # killed between its first checkpoint and this
     started = time.monotonic()
     assert cli.main([*command, "--resume"]) == 0
     assert time.monotonic() - started < 60
@@ -249,6 +250,33 @@ def test_a_resumed_run_keeps_its_plan_of_n_grams(
     assert "run goes on as planned, for " in capsys.readouterr().err
     assert cli.main([*command[:2], "--out", "run", "--resume", "--time", "soon"]) == 2
     assert "--time" in capsys.readouterr().err
+
+
+def test_epochs_that_are_planned_have_an_effect(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    command = ["train", str(text), "--time", "4s", "--epochs", "3", "--hidden", "8", "--out", "run"]
+    assert cli.main([*command, "--max-time", "0.001s"]) == 0
+    said = capsys.readouterr().err
+    assert "3 epochs as given" in said
+    assert "no effect" not in said
+    assert cli.main([*command, "--resume"]) == 0
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["epochs_trained"] == 3
+
+
+def test_a_plan_for_python_keeps_time_for_the_n_grams_of_train(
+    text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("wordtie.training.recipe.MOST_EPOCHS", 10**6)
+    monkeypatch.setattr(planning, "time_model", lambda *_, mixed: FAST)
+    monkeypatch.setattr(planning, "seconds_to_count", lambda *_: 50.0)
+    with_ngrams, alone = (wordtie.plan(text, 100, ngram=each).training.tokens for each in (5, None))
+    assert with_ngrams
+    assert alone
+    assert with_ngrams == pytest.approx(0.45 * alone, rel=0.1)
 
 
 def test_a_time_is_refused_where_it_would_change_nothing(

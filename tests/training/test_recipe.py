@@ -8,6 +8,7 @@ import pytest
 
 from wordtie.config import LossSettings, NoiseSettings, Settings, TrainingSettings
 from wordtie.training.recipe import FEWEST_WINDOWS, MOST_EPOCHS, Lengths, choose, measuring_seconds
+from wordtie.training.schedule import budget_of
 from wordtie.training.timings import LONGER_WITH_FULL, Timings
 
 FAST = Timings(window=0.05, validation=1e-5, measuring=3e-5)
@@ -61,7 +62,17 @@ def test_a_text_that_is_read_often_is_read_with_noise() -> None:
     some, much = noise(150_000), noise(20_000)
     assert {(each.kind, each.scheme) for each in (some, much)} == {("kneser_ney", "data_noising")}
     assert 0 < some.gamma < much.gamma
-    assert noise(20_000, "noise.gamma") == NoiseSettings(), "whoever chooses the noise chooses it whole"
+    assert noise(20_000, "noise.l2") == NoiseSettings(), "whoever chooses the noise chooses it whole"
+
+
+def test_how_much_noise_can_be_chosen_alone() -> None:
+    def noise(words: int, gamma: float) -> NoiseSettings:
+        settings = Settings(noise=NoiseSettings(gamma=gamma))
+        return choose(settings, ["noise.gamma"], Lengths(words, 100_000, 100_000, 10_000), 100, 10, FAST).noise
+
+    assert noise(20_000, 0.15) == NoiseSettings("kneser_ney", "data_noising", gamma=0.15)
+    assert noise(20_000, 0.0).kind == "none"
+    assert noise(2_000_000, 0.15).kind == "none"
 
 
 @pytest.mark.parametrize(("times", "share"), [(1.5, 0.2), (1.75, 0.2), (2.5, 0.1), (16.0, 0.01), (None, 0.0)])
@@ -93,6 +104,14 @@ def test_a_short_text_is_not_read_forever_and_has_few_streams() -> None:
     assert chosen.training.streams == 1
 
 
+def test_whole_epochs_end_with_the_text() -> None:
+    """Words that fill no stream are not read."""
+    chosen = choose(Settings(), [], Lengths(1003, 10, 10, 50), 3600, 360, FAST).training
+    assert chosen.streams == 7
+    assert chosen.tokens == MOST_EPOCHS * 1001
+    assert budget_of(chosen, windows_per_epoch=5, tokens_per_epoch=1001).windows == MOST_EPOCHS * 5
+
+
 def test_no_time_left_still_trains_some_steps() -> None:
     chosen = choose(Settings(), [], LENGTHS, 1.0, 0.1, FAST)
     assert chosen.training.tokens == FEWEST_WINDOWS * 32 * 32
@@ -101,7 +120,7 @@ def test_no_time_left_still_trains_some_steps() -> None:
 def test_what_was_given_is_kept() -> None:
     settings = Settings(training=TrainingSettings(lr=0.01, optimiser="adam", epochs=2))
     chosen = choose(settings, ["training.lr", "training.epochs"], Lengths(1000, 10, 10, 100), 60, 6, FAST)
-    assert (chosen.training.lr, chosen.training.tokens) == (0.01, 2000)
+    assert (chosen.training.lr, chosen.training.tokens) == (0.01, 2 * 994)
     sgd = choose(Settings(), ["training.optimiser"], Lengths(1000, 10, 10, 100), 60, 6, FAST)
     assert sgd.training.lr == TrainingSettings().lr, "the recipe's rate is one of adam"
 

@@ -19,6 +19,7 @@ from wordtie.losses.build import build_loss
 from wordtie.models.language_model import LanguageModel
 from wordtie.noise.noisy_forward import Noise
 from wordtie.noise.proposals import Proposal
+from wordtie.runs.compatibility import changed_settings
 from wordtie.training.language_modelling import NextWordLoss, window
 from wordtie.training.optim import build_optimiser, parameter_groups
 from wordtie.training.run_state import RunState
@@ -207,3 +208,10 @@ def test_a_restored_state_continues_bit_identically() -> None:
         assert stepped(resumed, ids)
     for (name, one), other in zip(whole.model.named_parameters(), resumed.model.parameters(), strict=True):
         assert torch.equal(one, other), name
+
+
+@pytest.mark.parametrize(("share", "differences"), [(0.2, ["training.epochs (50, now 60)"]), (0.0, [])])
+def test_a_run_whose_end_depends_on_its_epochs_keeps_them(share: float, differences: list[str]) -> None:
+    before = Settings(loss=LossSettings("cross_entropy", softmax="sampled", full_at_end=share))
+    longer = dataclasses.replace(before, training=dataclasses.replace(before.training, epochs=60))
+    assert changed_settings(before, longer) == differences

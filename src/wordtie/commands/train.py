@@ -201,7 +201,8 @@ def refuse_another_length(parser: SettingsParser, parsed: Namespace, settings: S
             f"--time plans a new run: {folder} was begun without, and trains until validation stops improving; "
             "--max-time stops it sooner"
         )
-    if tokens is not None and settings.training.epochs != before.training.epochs and "training.epochs" in parser.given:
+    other = "training.epochs" in parser.given and settings.training.epochs != before.training.epochs
+    if tokens is not None and parsed.time is None and other:
         raise UsageError(
             f"--epochs changes nothing here: {folder} was planned for {tokens:,} tokens; train a new run with a longer "
             "--time"
@@ -221,8 +222,9 @@ def order_before(folder: Path, otherwise: int | None) -> int | None:
 def planned_before(folder: Path) -> dict[str, Any]:
     """What the run in the folder has for the settings that a plan or the recipe chose; empty without a run."""
     from wordtie.runs.compatibility import recorded_settings
+    from wordtie.training.run_writer import checkpointed_settings
 
-    settings = recorded_settings(folder)
+    settings = checkpointed_settings(folder) or recorded_settings(folder)  # the checkpoint is written first
     sections = {} if settings is None else to_dict(settings)
     values = {f"{section}.{name}": value for section, names in sections.items() for name, value in names.items()}
     return {name: value for name, value in values.items() if name in (*RECOMMENDED, *BUDGET)}

@@ -20,7 +20,7 @@ from wordtie.models.next_word import Nats
 from wordtie.models.recent_words import best_adaptive_mixture, recent_words_of
 from wordtie.runs import layout, run_folder
 from wordtie.runs.layout import MIXTURE_FOLDER
-from wordtie.runs.mixture_run import MIXED, write_mixture
+from wordtie.runs.mixture_run import MIXED, name_of, write_mixture
 from wordtie.runs.ready import run_path
 from wordtie.runs.result import RunResult
 from wordtie.runs.run_folder import is_mixture_of
@@ -55,11 +55,13 @@ def mix(
     The weights are fitted on `text`, or else on the validation text of the first run's corpus. With `recent_words`, the
     mixture also expects the last words again, if they return in that text. Of a run that has n-grams mixed in, the
     network alone is taken. Raises `RunFolderError` for models of different words, for a mixture or an ARPA file among
-    them, and if a run is there already and `mode` is not `overwrite`; `DataError` for a text that cannot be used.
+    them, for a run that is trained further meanwhile, and if a run is there already and `mode` is not `overwrite`;
+    `DataError` for a text that cannot be used.
     """
     require(len(runs) >= 2, "a mixture needs at least two run folders")
     require(mode != "resume", "a mixture is fitted in one go: use mode overwrite")
     folders = _folders(runs)
+    opened = [name_of(each) for each in folders]
     models = _of_one_vocabulary(folders)
     tokenizer = models[0].tokenizer
     if text is None:
@@ -75,9 +77,10 @@ def mix(
             log_p_N = log_m_N = log_p_of_tokens(log_p_NP, class_N, mixture.weights_RP)
             if recent_words:
                 mixture, log_p_N = best_adaptive_mixture(parts, ids_N, log_p_NP, class_N)
-        write_mixture(folder, folders, mixture, tokenizer)
+        write_mixture(folder, folders, mixture, tokenizer, opened)
         if mode == "overwrite":
             run_folder.clear(folder, but=(*layout.MODEL_FILES, layout.PARTS))
+            run_folder.remove_mixture(folder)
         result = MixtureResult(
             folder=folder,
             parts=[str(each) for each in folders],

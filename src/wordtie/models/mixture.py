@@ -218,7 +218,7 @@ def log_p_of_tokens(log_p_NP: Nats, class_N: Classes, weights_RP: Nats) -> Nats:
 
 
 def fit_weights(log_p_NP: Nats, class_N: Classes, classes: int) -> Nats:
-    """Weights of each class, (R, P); with several classes, each starts from the weights of all tokens."""
+    """Weights of each class, (R, P); with several classes, the weights of all tokens are the prior of each."""
     weight_P = expectation_maximisation(log_p_NP)
     if classes == 1:
         return weight_P[None]
@@ -240,15 +240,18 @@ def expectation_maximisation(log_p_NP: Nats, prior_P: Nats | None = None) -> Nat
     """
     parts = log_p_NP.shape[1]
     share_NP = np.exp(log_p_NP - log_p_NP.max(1, keepdims=True, initial=-np.inf))  # a factor a token changes no weight
-    extra, prior = (0.0, np.full(parts, 1 / parts)) if prior_P is None else (PRIOR_TOKENS, prior_P)
-    weight_P, before = prior, -np.inf
+    uniform = np.full(parts, 1 / parts)
+    extra, prior = (0.0, uniform) if prior_P is None else (PRIOR_TOKENS, prior_P)
+    weight_P, before = uniform if len(share_NP) else prior, -np.inf  # from the prior, a weight of zero would stay zero
     for _ in range(MOST_STEPS if len(share_NP) else 0):
         joint_NP = share_NP * weight_P
         p_N1 = joint_NP.sum(1, keepdims=True)
+        of_prior = extra * prior[prior > 0] @ np.log(weight_P[prior > 0])
+        now = float(np.log(p_N1).sum() + of_prior) / len(share_NP)
         weight_P = ((joint_NP / p_N1).sum(0) + extra * prior) / (len(share_NP) + extra)
-        gained, before = float(np.log(p_N1).mean()) - before, float(np.log(p_N1).mean())
-        if gained < SMALLEST_GAIN:
+        if now - before < SMALLEST_GAIN:
             break
+        before = now
     alone = np.eye(parts)[[int(log_p_NP.sum(0).argmax())]]  # steps towards a part that is best everywhere never end
     everywhere = np.zeros(len(log_p_NP), np.intp)
     if prior_P is None and log_p_of_text(log_p_NP, everywhere, alone) > log_p_of_text(

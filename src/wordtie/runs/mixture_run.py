@@ -43,6 +43,8 @@ from wordtie.storage.atomic import file_sha256, remove_leftovers, saving
 MIXED = (LANGUAGE_MODEL, NGRAM)
 """Kinds of models that a mixture has parts of."""
 
+CHANGED = "was trained further meanwhile: mix it again when its training has ended"
+
 
 @dataclass(frozen=True)
 class SavedMixture:
@@ -54,18 +56,29 @@ class SavedMixture:
 
 
 def write_mixture(
-    folder: Path, parts: Sequence[Path], mixture: Mixture, tokenizer: Tokenizer, link: bool = False
+    folder: Path,
+    parts: Sequence[Path],
+    mixture: Mixture,
+    tokenizer: Tokenizer,
+    opened: Sequence[str | None] | None = None,
+    link: bool = False,
 ) -> None:
     """Copy the run folders' models, then write weights and seal. Raises `SaveError`.
 
+    `opened`: `name_of` each part, from before the weights were fitted; raises `RunFolderError` where it is another now.
     `link`: parts of one run folder take their space once; no file of a model is ever changed in place.
     """
     import torch
 
     from wordtie.runs.checkpoint import save_tensors
 
+    there = [part.name for part in (folder / PARTS).glob("*")]
     with saving(folder):
         names = [_copied(part, folder / PARTS, same_file if link else shutil.copy) for part in parts]
+    for part, name, before in zip(parts, names, names if opened is None else opened, strict=True):
+        if name != before:
+            remove_parts(folder, but=there)
+            raise RunFolderError(f"{part}: {CHANGED}")
     tensors = {"weights": torch.from_numpy(mixture.weights_RP)}
     config: dict[str, Any] = {"words": len(tokenizer.vocabulary), "parts": names}
     if recent := recent_words_of(mixture):
@@ -99,6 +112,14 @@ def understand_mixture(stored: StoredModel) -> SavedMixture:
     return SavedMixture(parts, weights, recent)
 
 
+def name_of(part: Path) -> str | None:
+    """Which model a run folder holds at the moment; None if it has none."""
+    try:
+        return file_sha256(part / MANIFEST)
+    except OSError:
+        return None
+
+
 def _copied(part: Path, folder: Path, copy: Callable[[Path, Path], object]) -> str:
     """The name of the copy of a part, which is whole or not there."""
     name = file_sha256(part / MANIFEST)
@@ -108,6 +129,11 @@ def _copied(part: Path, folder: Path, copy: Callable[[Path, Path], object]) -> s
         stage = Path(tempfile.mkdtemp(prefix=".part-", dir=folder))
         for file in MODEL_FILES:
             copy(part / file, stage / file)
+        try:
+            open_stored(stage, *MIXED)
+        except RunFolderError as error:
+            shutil.rmtree(stage)
+            raise RunFolderError(f"{part}: {CHANGED}") from error
         stage.chmod(folder.stat().st_mode)
         stage.rename(folder / name)
     return name

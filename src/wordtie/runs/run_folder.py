@@ -325,11 +325,18 @@ def clear(folder: Path, but: Sequence[str | Path] = ()) -> None:
     for events in () if board.is_symlink() else board.glob("events.out.tfevents.*"):  # a link leads to another's events
         events.unlink()
     if PARTS not in but:
-        remove_parts(folder)
-        remove_mixture(folder)
-    for emptied in (folder / PARTS, folder / CHECKPOINT.parent, folder / "tensorboard"):
+        remove_mixed(folder)
+    for emptied in (folder / CHECKPOINT.parent, folder / "tensorboard"):
         with suppress(OSError):  # what holds something else stays
             emptied.rmdir()
+
+
+def remove_mixed(folder: Path) -> None:
+    """Remove all models that lie inside the run folder: parts of a mixture, and what was mixed from its own model."""
+    remove_parts(folder)
+    remove_mixture(folder)
+    with suppress(OSError):  # what holds something else stays
+        (folder / PARTS).rmdir()
 
 
 def remove_parts(folder: Path, but: Sequence[str] = ()) -> None:

@@ -67,11 +67,11 @@ class Plan:
     """Three lines: what was chosen, and why."""
 
 
-def plan(text: Settings | str | Path, seconds: float, **named: Any) -> Settings:
-    """Settings with which training on this text takes about so many seconds on this machine, all included.
+def plan(text: Settings | str | Path, seconds: float, ngram: int | None = 5, **named: Any) -> Settings:
+    """Settings with which training on this text takes about `seconds` on this machine, all included.
 
-    `text` and keyword arguments are those of `wordtie.train`; what they set is kept, the rest is chosen. The machine is
-    timed for a few seconds.
+    `text` and keyword arguments are those of `wordtie.train`; what they set is kept, the rest is chosen. `ngram` is the
+    order that you will give to `train`: counting takes its share of the time. The machine is timed for a few seconds.
 
         wordtie.train(wordtie.plan("novel.txt", 600), "runs/novel", ngram=5)
     """
@@ -81,7 +81,7 @@ def plan(text: Settings | str | Path, seconds: float, **named: Any) -> Settings:
     default = to_dict(Settings())
     for section, values in to_dict(settings).items():
         given |= {f"{section}.{name}" for name, value in values.items() if value != default[section][name]}
-    return make_plan(settings, given, seconds).settings
+    return make_plan(settings, given, seconds, ngram=ngram, keep_ngram=True).settings
 
 
 def make_plan(
@@ -148,7 +148,7 @@ def planned_ngram(texts: Texts, order: int | None, seconds: float, keep: bool) -
     """
     if not order:
         return order, 0.0
-    counting = seconds_to_count(texts.for_counting(), order)
+    counting = seconds_to_count(texts.for_counting(), order, SHARE_OF_MEASURING * seconds)
     if keep or (counting <= SHARE_OF_NGRAMS * seconds and ngrams_fit(texts.tokens_to_count, order)):
         return order, counting
     return None, 0.0
@@ -162,7 +162,7 @@ def fitted_to_length(settings: Settings, given: Collection[str]) -> Settings:
     precision_of(settings, resolve_device(settings.training.device))  # what makes no sense is refused before any text
     read_start(settings)
     words = len(read_texts(settings).for_training(settings.training.rehearsal).train)
-    noise = noise_for(MOST_EPOCHS, given) if words < SHORT else {}
+    noise = noise_for(MOST_EPOCHS, settings, given) if words < SHORT else {}
     return with_recipe(settings, given, {**streams_for(words), **noise})
 
 

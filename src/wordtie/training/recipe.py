@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wordtie.config import Settings, to_dict
+from wordtie.config import Settings, TrainingSettings, to_dict
 from wordtie.config.keywords import settings_from
 from wordtie.config.recommended import BUDGET, RECOMMENDED, recommended
 from wordtie.models.memory import parameters_of
@@ -74,11 +74,11 @@ def choose(
     left = max(0.0, seconds * (1 - MARGIN) - at_the_end - timings.saving - (validations - 1) * once)
     full_at_end = with_recipe(settings, given, {"loss.full_at_end": timings.full_at_end}).loss.full_at_end
     windows = max(FEWEST_WINDOWS, int(left / timings.seconds_of(timings.tokens, full_at_end)))
-    tokens = training.tokens or min(windows * timings.tokens, MOST_EPOCHS * words)
-    if "training.epochs" in given:
-        tokens = training.tokens or training.epochs * words
+    tokens = planned_tokens(settings, given, words, windows * timings.tokens)
     streams = streams_for(words, tokens)
     window = with_recipe(settings, given, streams).training.streams * training.steps
+    if training.tokens is None:  # which say all of the epochs
+        settings = replace(settings, training=replace(settings.training, epochs=TrainingSettings.epochs))
     of_size = size(hidden or units(settings, given, _first(SIZES, tokens)))
     parameters = parameters_of(with_recipe(settings, given, of_size), lengths.vocabulary)
     return with_recipe(
@@ -88,7 +88,7 @@ def choose(
             **of_size,
             "loss.full_at_end": full_at_end,
             **dropout_for(tokens / words, parameters / words),
-            **noise_for(tokens / words, given),
+            **noise_for(tokens / words, settings, given),
             "training.schedule": "cosine",
             "training.warmup": min(50, max(1, tokens // window // 10)),
             "training.tokens": tokens,
@@ -98,6 +98,20 @@ def choose(
             **streams,
         },
     )
+
+
+def planned_tokens(settings: Settings, given: Collection[str], words: int, most: int) -> int:
+    """How many to train on: those given, or those of the epochs given, or else `most`, but not of too many epochs.
+
+    An epoch reads whole streams alone.
+    """
+    if settings.training.tokens is not None:
+        return settings.training.tokens
+    fixed = "training.epochs" in given
+    epochs = settings.training.epochs if fixed else MOST_EPOCHS
+    tokens = epochs * words if fixed else min(most, epochs * words)
+    streams = with_recipe(settings, given, streams_for(words, tokens)).training.streams
+    return min(tokens, epochs * max(1, words // streams) * streams)
 
 
 def measuring_seconds(lengths: Lengths, measured: int | None, timings: Timings) -> tuple[float, float]:
@@ -144,14 +158,16 @@ def dropout_for(epochs: float, parameters: float) -> dict[str, float]:
     return {"model.input_dropout": dropout, "model.hidden_dropout": dropout}
 
 
-def noise_for(epochs: float, given: Collection[str]) -> dict[str, Any]:
-    """Data noising, if the text is read often; nothing if a setting of the noise is given.
+def noise_for(epochs: float, settings: Settings, given: Collection[str]) -> dict[str, Any]:
+    """Data noising, if the text is read often; nothing if a setting of the noise other than its gamma is given.
 
-    >>> noise_for(20, []), noise_for(2, []), noise_for(20, ["noise.kind"])
+    >>> usual = Settings()
+    >>> noise_for(20, usual, []), noise_for(2, usual, []), noise_for(20, usual, ["noise.kind"])
     ({'noise.kind': 'kneser_ney', 'noise.scheme': 'data_noising', 'noise.gamma': 0.3}, {}, {})
     """
     gamma = _first(NOISES, epochs)
-    if not gamma or any(name.startswith("noise.") for name in given):
+    chosen = {name for name in given if name.startswith("noise.")}
+    if not gamma or chosen - {"noise.gamma"} or (chosen and not settings.noise.gamma):
         return {}
     return {"noise.kind": "kneser_ney", "noise.scheme": "data_noising", "noise.gamma": gamma}
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from wordtie.config import Settings, plain_values
+from wordtie.config.paths import path_of
 from wordtie.config.unused_settings import AT_THE_START
 from wordtie.data.batches import Ids, spread
 from wordtie.data.prepare import prepare
@@ -150,12 +151,13 @@ def settings_to_extend(run: str | None) -> dict[str, Any]:
     """
     require(run is not None, "extend_vocabulary adds words to an earlier run's: name it as start_from")
     assert run is not None
-    saved = read_language_model(run_path(run))
+    folder = run_path(run)
+    saved = read_language_model(folder)
     model = {f"model.{name}": value for name, value in plain_values(saved.settings.model).items()}
     rule = saved.tokenizer.tokenisation
     cut = {"tokenisation": rule.kind, "lowercase": rule.lowercase, "sentences": rule.sentences}
     return {
-        "data.extends": run,
+        "data.extends": run if path_of(run) == folder else str(folder),
         **{f"data.{name}": value for name, value in cut.items()},
         **{name: value for name, value in model.items() if "dropout" not in name and name not in AT_THE_START},
     }

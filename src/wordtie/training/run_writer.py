@@ -14,7 +14,7 @@ from wordtie.data.token_file import PreparedData
 from wordtie.errors import RunFolderError, SettingsError
 from wordtie.runs import checkpoint, provenance, run_folder
 from wordtie.runs.compatibility import changed_settings, difference, identity
-from wordtie.runs.layout import CHECKPOINT, MODEL_FILES, RESULT, SETTINGS
+from wordtie.runs.layout import CHECKPOINT, MODEL_FILES, PARTS, RESULT, SETTINGS
 from wordtie.runs.metrics import Metrics
 from wordtie.runs.record import read_record
 from wordtie.storage.atomic import write_text
@@ -77,6 +77,21 @@ def read_resumable(folder: Path, settings: AnySettings) -> Resumable | None:
     return Resumable(path, tensors, record)
 
 
+def checkpointed_settings(folder: Path) -> Settings | None:
+    """The settings of the run whose checkpoint is there; None without one, or for a run of another kind.
+
+    Raises `RunFolderError` for a damaged checkpoint.
+    """
+    path = folder / CHECKPOINT
+    if not path.exists():
+        return None
+    with checkpoint.wrap_record_errors(path):
+        try:
+            return settings_from_dict(read_record(checkpoint.record(path))[1]["settings"], Settings)
+        except SettingsError:
+            return None
+
+
 def incompatible_run(folder: Path, other: str) -> RunFolderError:
     """The error for a run that was started with other settings, or on another text."""
     back = ""
@@ -108,7 +123,7 @@ class RunWriter:
         else:
             self.checkpoint(state)
         if self.replaces:  # not before there was room for the new run; the model stays until there is another
-            run_folder.clear(self.folder, but=(CHECKPOINT, *MODEL_FILES))
+            run_folder.clear(self.folder, but=(CHECKPOINT, *MODEL_FILES, PARTS))
         (self.folder / RESULT).unlink(missing_ok=True)  # is of what was there
         write_text(self.folder / SETTINGS, yaml.safe_dump(to_dict(self.settings), sort_keys=False))
         self.metrics.open(state.position.metrics_length)
@@ -137,6 +152,9 @@ class RunWriter:
     def export(self, tensors: Tensors) -> None:
         """Make these parameters the run folder's model. Raises `SaveError`."""
         self.record.write_model(self.folder, tensors)
+        if self.replaces:  # what was mixed into the model before, which could be used until now
+            run_folder.remove_mixed(self.folder)
+            self.replaces = False
 
     def _restore(self, resumable: Resumable, state: RunState, task: Task) -> None:
         """Take everything back. Raises `RunFolderError` if the text is not the run's."""

@@ -140,8 +140,11 @@ def seconds_to_remember(task: LanguageModelling) -> float:
     return (time.monotonic() - started) / len(sample)
 
 
-def seconds_to_count(data: PreparedData, order: int) -> float:
-    """How long an n-gram model of the text takes to fit, to store and to measure, estimated on its beginning."""
+def seconds_to_count(data: PreparedData, order: int, measuring: float) -> float:
+    """How long an n-gram model of the text takes to fit, to store and to measure, estimated on its beginning.
+
+    `measuring`: the most that measuring may take; of longer texts, a part is measured.
+    """
     sample = data.train[:NGRAM_SAMPLE]
     started = time.monotonic()
     eos_id = data.vocabulary.eos_id if data.tokenizer.sentences else None
@@ -150,4 +153,4 @@ def seconds_to_count(data: PreparedData, order: int) -> float:
     trie.log_probabilities(sample[:NGRAM_SAMPLE_READ])
     measured = time.monotonic() - started - fitted
     texts = (len(data.valid) + len(data.test)) / min(len(sample), NGRAM_SAMPLE_READ)
-    return 1.5 * (fitted * len(data.train) / len(sample) + 2 * measured * texts)
+    return 1.5 * (fitted * len(data.train) / len(sample) + min(2 * measured * texts, measuring))

@@ -8,7 +8,7 @@ marked, and df(g) the number of old words that have g,
 so that a rare n-gram, as a stem is, counts more than a common ending. It is the idea of the bag-of-subwords model of
 Zhao, Mudgal & Liang (2018), without its training. A word that shares no n-gram starts from the mean of all rows.
 
-The output bias of a new word is the mean of those of old words that the new text has about as often.
+The output bias of a new word is the mean of those of old words that the training text has about as often.
 
 Shapes: V old words, W new words, E embedding size.
 """
@@ -28,12 +28,14 @@ NewWords: TypeAlias = Literal["spelling", "mean"]
 BIAS = "head.bias"
 SHORTEST, LONGEST = 3, 6
 """Characters of an n-gram, the marks of the word's ends included."""
+PAIRS_AT_ONCE = 100_000
+"""Of n-grams and words, whose rows are in memory at a time."""
 
 
 def extend(tensors: dict[str, Tensor], words: Sequence[str], count_V: Tensor, how: NewWords) -> dict[str, Tensor]:
     """The parameters of a model over `words`, from those of one over the first of them.
 
-    `count_V`: how often the new text has each word.
+    `count_V`: how often the training text has each word; what it repeats of an earlier text is counted, too.
     """
     found = dict(tensors)
     for name in WORD_MATRICES:
@@ -66,7 +68,9 @@ def _by_spelling(weight_VE: Tensor, words: Sequence[str], rows_WE: Tensor) -> Te
         return rows_WE
     gram_P, place_P = torch.tensor(pairs).T
     frequency_G = torch.bincount(gram_P, minlength=len(number)).to(weight_VE.dtype)
-    sum_GE = weight_VE.new_zeros(len(number), weight_VE.shape[1]).index_add_(0, gram_P, weight_VE[place_P])
+    sum_GE = weight_VE.new_zeros(len(number), weight_VE.shape[1])
+    for gram, place in zip(gram_P.split(PAIRS_AT_ONCE), place_P.split(PAIRS_AT_ONCE), strict=True):
+        sum_GE.index_add_(0, gram, weight_VE[place])
     for row_E, grams in zip(rows_WE, of_new, strict=True):
         shared = [gram for gram in grams if frequency_G[gram]]
         if shared:
