@@ -87,6 +87,27 @@ def test_surprisal_reads_stdin(run: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert [row["word"] for row in rows(output(["surprisal", str(run)], capsys))] == ["the", "cat", "<eos>"]
 
 
+def test_a_quotation_mark_is_a_word_that_tables_can_hold(run: Path, tmp_path: Path, capsys: Capture) -> None:
+    text, out, quoted = (tmp_path / name for name in ("text.txt", "out.csv", "quoted"))
+    text.write_text('" the cat "\n')
+    words = ['"', "the", "cat", '"', "<eos>"]
+    asked = ["surprisal", str(run), str(text)]
+    assert [row["word"] for row in from_tsv(output(asked, capsys))] == words
+    assert output([*asked, "--out", str(out)], capsys) == ""
+    assert [row["word"] for row in csv.DictReader(io.StringIO(out.read_text()))] == words
+    compared = from_tsv(output(["compare", str(run), "--phrase", '" the cat', "--top", "3"], capsys))
+    assert [row["phrase"] for row in compared] == ['" the cat'] * 5
+    (tmp_path / "quoted.txt").write_text('the cat said "\n' * 60)
+    assert cli.main(["ngram", f"{quoted}.txt", "--tokenisation", "space", "--out", str(quoted)]) == 0
+    (likeliest,) = from_tsv(output(["predict", str(quoted), "the cat said", "--top", "1"], capsys))
+    assert likeliest["word"] == '"'
+
+
+def from_tsv(printed: str) -> list[dict[str, str]]:
+    """A printed table as pandas and R read it, whose cells may have quotation marks."""
+    return list(csv.DictReader(io.StringIO(printed), delimiter="\t"))
+
+
 def test_predict_lists_the_likeliest(run: Path, capsys: Capture) -> None:
     words = rows(output(["predict", str(run), "the", "--top", "3"], capsys))
     probabilities = [float(row["probability"]) for row in words]
@@ -147,6 +168,28 @@ def test_a_column_of_one_word_in_one_row_is_a_sentence(run: Path, tmp_path: Path
     table.write_text("item,sentence\n1,cat\n")
     asked = ["surprisal", str(run), str(table), "--column", "sentence"]
     assert [row["word"] for row in rows(output(asked, capsys))] == ["cat", "<eos>"]
+
+
+def test_marked_regions_are_checked_as_they_are_scored(run: Path, tmp_path: Path, capsys: Capture) -> None:
+    """Not as one word a row, nor with the words before and after a mark as one."""
+    table = tmp_path / "items.csv"
+    table.write_text("item,sentence\n1,the|cat.|sat\n2,the|dog\n")
+    asked = ["surprisal", str(run), str(table), "--column", "sentence", "--per", "region", "--mark", "|"]
+    assert cli.main(asked) == 0
+    printed = capsys.readouterr()
+    assert [row["word"] for row in rows(printed.out)] == ["the", "cat.", "sat", "the", "dog"]
+    assert "note: unknown because of their punctuation: cat.; the model" in printed.err
+
+
+def test_a_column_may_begin_with_many_blank_cells(run: Path, tmp_path: Path, capsys: Capture) -> None:
+    table, blank = tmp_path / "items.csv", "item,sentence\n" + "".join(f"{number},\n" for number in range(450))
+    table.write_text(f"{blank}450,the cat\n")
+    asked = ["surprisal", str(run), str(table), "--column", "sentence", "--per", "region"]
+    found = rows(output(asked, capsys))
+    assert [(row["item"], row["line"], row["word"]) for row in found] == [("450", "451", "the"), ("450", "451", "cat")]
+    table.write_text(blank)
+    assert cli.main(asked) == DataError.exit_code
+    assert "has no words in column sentence" in capsys.readouterr().err
 
 
 def test_surprisal_of_a_column_of_json_lines(run: Path, tmp_path: Path, capsys: Capture) -> None:

@@ -14,6 +14,7 @@ from benchmarks.reading_times import BEGIN, END, PAGE, RESULTS, table
 from tests.commands import Capture, output
 from tests.tiny_run import AS_IN_PAPERS
 from wordtie import cli
+from wordtie.commands.pairs import combined
 from wordtie.errors import DataError
 from wordtie.reproduction.render.generated_blocks import parts
 
@@ -78,6 +79,8 @@ def test_from_a_table_to_a_gain(kind: str, runs: Path, times: Path, tmp_path: Pa
     assert result["items"] == 20
     assert result["words"] == sum(row["rt"] != "NA" and row["region"] != "1" for row in found)
     assert figure.exists()
+    (alone,) = json.loads(output([*fit, "--spillover", "0", "--json"], capsys))
+    assert alone["words"] == sum(row["rt"] != "NA" for row in found)
     both = read(output([*fit, "--surprisal", "surprisal_bits", "word_surprisal_bits"], capsys))
     assert [row["surprisal"] for row in both] == ["surprisal_bits", "word_surprisal_bits"]
     difference = float(both[1]["gain_nats"]) - float(both[0]["gain_nats"])
@@ -135,13 +138,13 @@ def test_sentences_per_row_keep_their_columns(runs: Path, tmp_path: Path, capsys
 
 def test_log_frequencies(runs: Path, tmp_path: Path, capsys: Capture) -> None:
     counts = tmp_path / "counts.csv"
-    counts.write_text("word,count\nThe,99\n")
     text = tmp_path / "text.txt"
     text.write_text("The cat\n")
     asked = ["surprisal", str(runs / "ngram"), str(text), "--per", "region"]
-    assert [row["log_frequency"] for row in read(output([*asked, "--frequencies", str(counts)], capsys))] == [
-        "6.000000", "4.000000",
-    ]  # fmt: skip
+    for word in ("The", "the"):
+        counts.write_text(f"word,count\n{word},99\n")
+        found = read(output([*asked, "--frequencies", str(counts)], capsys))
+        assert [row["log_frequency"] for row in found] == ["6.000000", "4.000000"]
     own = (runs / "text" / "train.txt").rename(runs / "text" / "moved.txt")
     try:
         with pytest.MonkeyPatch.context() as patch:
@@ -168,8 +171,17 @@ def test_pairs(runs: Path, tmp_path: Path, capsys: Capture) -> None:
     means = json.loads(output(["pairs", *models, str(second), "--mean", "--json"], capsys))
     assert (means[0]["ties"], means[0]["oov_pairs"]) == (1, 1)
     assert means[0]["accuracy_sd"] >= 0
+    assert cli.main(["pairs", models[0], "en", str(second), "--mean"]) == 2
+    assert "a mean needs models of one vocabulary" in capsys.readouterr().err
     assert cli.main(["pairs", str(runs / "ngram"), str(second), "--mean"]) == 2
     assert cli.main(["pairs", str(runs / "ngram"), str(second), "--good", "ok"]) == DataError.exit_code
+
+
+def test_ties_are_averaged_as_accuracies_are() -> None:
+    row: dict[str, object] = {"set": "x", "pairs": 4, "accuracy": 0.5, "ties": 1, "oov_pairs": 4}
+    row["accuracy_without_oov"] = None
+    (found,) = combined([[row], [row | {"ties": 2}]])
+    assert (found["accuracy"], found["ties"], found["accuracy_without_oov"]) == (0.5, 1.5, None)
 
 
 @pytest.mark.parametrize(
@@ -182,6 +194,7 @@ def test_pairs(runs: Path, tmp_path: Path, capsys: Capture) -> None:
         (["--words", "word", "--by", "item", "--per", "token"], "leave --per and --mark out"),
         (["--spillover", "2"], "--spillover is for regions: add --per region"),
         (["--column", "rt", "--mark", "|"], "--mark is for regions"),
+        (["--column", "rt", "--per", "region", "--mark", ""], "--mark is empty: give the character that parts regions"),
     ],
 )
 def test_options_that_make_no_sense(arguments: list[str], says: str, times: Path, runs: Path, capsys: Capture) -> None:

@@ -77,6 +77,13 @@ def test_a_mistaken_line_does_not_keep_the_next_from_its_answer(line: str, messa
     assert good["words"][0]["word"] == "cat"
 
 
+@pytest.mark.parametrize("wrong", ['"top": 0', '"text": 3', '"tops": 3', '"blocked": "cat"'])
+def test_the_answer_to_a_mistaken_line_has_its_id(wrong: str) -> None:
+    text = "" if "text" in wrong else '"text": "the", '
+    (answer,) = map(json.loads, answered([f'{{{text}"id": 7, {wrong}}}'], as_json=True))
+    assert (answer["id"], "error" in answer, "words" in answer) == (7, True, False)
+
+
 def test_a_plain_line_that_is_not_utf8() -> None:
     found = list(answers(NextWords(MODEL, Options(top=1)), [b"th\xff\n", b"the\n"], "stdin", as_json=False))
     assert found[0].startswith("error: stdin, line 1: not UTF-8")

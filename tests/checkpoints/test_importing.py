@@ -18,7 +18,7 @@ import wordtie
 from tests.checkpoints.checkpoint_files import WORDS, saved, small_model
 from tests.checkpoints.test_pickles import MARKER, Evil
 from tests.checkpoints.test_words import Dictionary
-from tests.commands import output, rows
+from tests.commands import output, rows, small_text
 from tests.reference.rnn_model import RNNModel, in_its_module, log_probabilities
 from wordtie import cli
 from wordtie.checkpoints.importing import import_checkpoint
@@ -173,6 +173,24 @@ def test_a_model_without_unk_gets_one_of_probability_0(tied: bool, bias: bool, c
     p_TBV, _ = loaded.model.distributions(np.array([[0], [1]]), loaded.model.initial_state(1))
     assert p_TBV.sum(2) == pytest.approx(1, abs=1e-6)
     assert (p_TBV[..., 3] == 0).all()
+
+
+@pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
+def test_an_unk_that_the_model_lacks_is_learnt_from_a_new_text(tied: bool) -> None:
+    """Like a new word, and not from its bias of -1000."""
+    words = ["the", "cat", "sat", "on", "mat", "<eos>"]
+    torch.manual_seed(5)
+    saved(RNNModel("LSTM", len(words), 6 if tied else 4, 6, 1, 0.0, tied), Path("model.pt"))
+    Path("vocab.txt").write_text("\n".join(words))
+    assert import_it() == 0
+    small_text(Path("text"), word="<unk>")
+    with Path("text/train.txt").open("a") as file:
+        file.write("the bird sat\n")
+    command = ["train", "text", "--start-from", "run", "--extend-vocabulary", "--out", "more", "--ngram", "none"]
+    assert cli.main([*command, "--epochs", "1", "--streams", "4", "--steps", "7", "--threads", "1"]) == 0
+    loaded = wordtie.load("more")
+    assert loaded.tokenizer.vocabulary.words == (*words, "<unk>", "bird")
+    assert loaded.surprisal("the zebra")[1].surprisal_bits < 10
 
 
 def test_lowercase_reads_texts_in_lower_case(model: RNNModel) -> None:

@@ -26,3 +26,11 @@ def test_nothing_is_learnt_from_an_entropy_that_is_left_out(kind: Any) -> None:
 @pytest.mark.parametrize("kind", ["cross_entropy", "interpolated"])
 def test_a_form_that_is_not_used_is_left_alone(kind: Any) -> None:
     LossSettings(kind, form="cross_entropy", gradient_through_target="entropy")
+
+
+def test_equation_6_1_needs_all_words() -> None:
+    """Its divergence is weighed by V, and a sample has fewer words."""
+    with pytest.raises(SettingsError, match=r"^loss\.softmax sampled: interpolated .*: set loss\.kind to augmented$"):
+        LossSettings("interpolated", softmax="sampled")
+    LossSettings("interpolated")
+    LossSettings("augmented", softmax="sampled")

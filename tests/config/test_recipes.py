@@ -72,6 +72,8 @@ def test_values(text: str, expected: dict[str, object], tmp_path: Path) -> None:
         ("just words", "r.yaml: a recipe has sections (data, model, loss, noise, training, word2vec) with settings in"),
         ("", "r.yaml: a recipe has sections"),
         ("model: {hidden: 1}\n---\nmodel: {hidden: 2}\n", "line 2: not YAML"),
+        ("model:\n  ? [a, b]\n  : 3\n", "line 2: a setting has a name"),
+        ("data:\n  split: [[0.8, 0.1], 0.1]\n", "line 2: data.split must be"),
     ],
 )
 def test_an_error_names_file_and_line(text: str, says: str, tmp_path: Path) -> None:
@@ -81,6 +83,14 @@ def test_an_error_names_file_and_line(text: str, says: str, tmp_path: Path) -> N
     assert message.startswith(str(tmp_path / "r.yaml"))
     assert says in message
     assert "\n" not in message
+
+
+def test_aliases_are_not_written_out(tmp_path: Path) -> None:
+    """Each line is ten times the line before: written out, these are 10 ** 12 letters."""
+    lines = [f"  - &l{number} [{', '.join([f'*l{number - 1}' if number else 'x'] * 10)}]" for number in range(12)]
+    for setting, lists in (("model:\n  hidden:\n", lines), ("data:\n  split:\n", lines)):
+        with pytest.raises(UsageError, match=r"r\.yaml, line 2: .* got several values"):
+            values(setting + "\n".join(lists) + "\n", tmp_path)
 
 
 def test_a_file_that_is_no_text(tmp_path: Path) -> None:

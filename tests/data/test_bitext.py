@@ -111,6 +111,16 @@ def test_folders_that_cannot_be_used(spoil: object, message: str, tmp_path: Path
         read_bitext(words(folder))
 
 
+@pytest.mark.parametrize(("units", "unit"), [("words", "words"), ("joint_bpe", "subwords")])
+def test_a_text_without_pairs_to_train_on(units: str, unit: str, tmp_path: Path) -> None:
+    """Each of its pairs has an empty side."""
+    folder = write_pairs(tmp_path / "text")
+    (folder / "train.en").write_text("a b\n\n")
+    (folder / "train.de").write_text("\na b\n")
+    with pytest.raises(DataError, match=f"no training pair has from 1 to 100 {unit} a side"):
+        read_bitext(BitextSettings(str(folder), units=units, min_count=1))  # type: ignore[arg-type]
+
+
 def test_tables_that_cannot_be_used(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text("a\tb\nc\n")

@@ -173,6 +173,21 @@ def test_ids_of_json_stay_as_they_are(line: str, best: dict[str, object]) -> Non
     assert json.loads(form.best(RankedList(one, [Ranked(each, 0.0) for each in one.hypotheses]))) == best
 
 
+def test_a_list_of_nemo_may_be_empty() -> None:
+    """A second blank line in a row, or one that begins the file; what is written has them again."""
+    lines = ["", "the cat\t-1.5", "", "", "one\t1e-3", "", ""]
+    lists = read(lines, "nemo")
+    assert [(each.id, [hypothesis.text for hypothesis in each.hypotheses]) for each in lists] == [
+        ("0", []), ("1", ["the cat"]), ("2", []), ("3", ["one"]), ("4", []),
+    ]  # fmt: skip
+    _, form, again = open_nbest(lines, "file", "nemo")
+    written_again = form.write(RankedList(each, [Ranked(h, -1.0) for h in each.hypotheses]) for each in again)
+    assert [line.rpartition("\t")[0] for line in written_again] == lines
+    assert [form.best(RankedList(each, [Ranked(h, -1.0) for h in each.hypotheses])) for each in lists] == [
+        "", "the cat", "", "one", "",
+    ]  # fmt: skip
+
+
 def test_lists_of_nemo_may_have_one_size() -> None:
     lines = [line for line in NEMO if line] * 2
     assert [len(each.hypotheses) for each in read(lines, list_size=4)] == [4, 4]
@@ -238,6 +253,15 @@ def test_options_of_another_format_are_refused() -> None:
         read(MOSES, list_size=3)
     with pytest.raises(SettingsError, match="--scores and --costs are for kaldi"):
         read(MOSES, costs=True)
+
+
+def test_references_of_lists_without_ids_are_as_many_as_the_lists() -> None:
+    lists = read(["a\t-1", "", "", "b\t-1"], "nemo")
+    references = ["first", "", "third"]
+    assert references_of(lists, references, "refs", by_utterance=False, in_order=True) == references
+    for wrong in (references[::2], [*references, "fourth"]):
+        with pytest.raises(DataError, match=f"refs: has {len(wrong)} lines for 3 lists: give a line for each list"):
+            references_of(lists, wrong, "refs", by_utterance=False, in_order=True)
 
 
 def test_references() -> None:

@@ -20,11 +20,14 @@ def test_frequent_words_are_words() -> None:
     assert [WORDS[n] for n in frequent_ids(vocabulary, 3)] == ["the", "a", "of"]
     assert [WORDS[n] for n in frequent_ids(vocabulary, 1)] == ["the"]
     assert [WORDS[n] for n in frequent_ids(vocabulary, 99)] == ["the", "a", "of", "cat"]
+    assert frequent_ids(vocabulary, 10**20) == [0, 2, 4, 5]
+    assert [WORDS[n] for n in frequent_ids(vocabulary, 2, [3, 5, 1, 0, 2])] == ["cat", "the"]
 
 
 def test_masses_of_one_distribution() -> None:
     mass = word_mass(np.array([0.1, 0.2, 0.05, 0.3, 0.15, 0.2]), Vocabulary(WORDS), 2)
     assert [mass.unk, mass.frequent] == pytest.approx([0.3, 0.15])
+    assert word_mass(np.arange(6.0), Vocabulary(WORDS), 2, range(5, -1, -1)).frequent == 5 + 4
 
 
 def test_masses_over_a_text() -> None:

@@ -121,6 +121,17 @@ def test_bigrams_are_of_the_words_that_were_counted_most() -> None:
     assert [entry.word for entry in found if entry.bigrams] == ["sat"]
 
 
+def test_bigrams_are_chosen_among_the_words_that_are_kept() -> None:
+    """A likelier word that is left out takes the place of none."""
+
+    def followers(frequencies: Frequencies | None) -> dict[str, list[str]]:
+        found = entries(hand_made(), frequencies, words=2, bigrams=1)
+        return {entry.word: [word for word, _ in entry.bigrams] for entry in found}
+
+    assert followers(Frequencies({"the": 70, "sat": 20, "cat": 5})) == {"the": ["sat"], "sat": ["the"]}
+    assert followers(None) == {"cat": ["sat"], "sat": ["cat"]}
+
+
 def test_the_commands(own_folder: Path, capsys: Capture) -> None:
     text = small_text(own_folder / "text")
     assert cli.main(["train", str(text), "--out", "run", *SMALL]) == 0

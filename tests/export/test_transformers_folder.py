@@ -7,6 +7,8 @@ import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from safetensors import safe_open
@@ -14,6 +16,7 @@ from safetensors import safe_open
 import wordtie
 from tests.commands import Capture, output
 from tests.export.networks import MISSING, NETWORKS, WORDS, export, sentences, write_run
+from tests.models.test_prefix_sharing import mixture
 from tests.tiny_run import write_text
 from wordtie import cli
 from wordtie.config import ModelSettings, Settings
@@ -26,7 +29,8 @@ from wordtie.data.tokenisation import Tokenisation
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import EOS, Vocabulary
 from wordtie.errors import DataError, RunFolderError, SaveError
-from wordtie.export.transformers_folder import CODE, write_transformers_folder
+from wordtie.export.ngram_approximation import without_recent_words
+from wordtie.export.transformers_folder import CODE, _left_out, write_transformers_folder
 from wordtie.runs.run_folder import SavedModel, read_language_model, write_language_model
 from wordtie.training.ngrams import train_ngrams
 
@@ -80,6 +84,17 @@ def test_of_a_mixture_the_network_is_exported_and_a_note_says_so(tmp_path: Path,
     assert capsys.readouterr().err == ""
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("hf", "plain-hf")]
     assert weights[0] == weights[1]
+
+
+def test_what_is_left_out_of_a_mixture_has_a_name() -> None:
+    whole = mixture()
+    for model, name in (
+        (whole, "the n-grams mixed into it and recent words"),
+        (without_recent_words(whole), "the n-grams mixed into it"),
+        (whole.parts[0], None),
+    ):
+        loaded: Any = SimpleNamespace(model=model)
+        assert _left_out(loaded) == name
 
 
 def test_what_cannot_be_exported_is_refused_in_one_line(tmp_path: Path, capsys: Capture) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,15 @@ import pytest
 
 from tests.commands import SMALL, Capture, output, rows, small_text
 from wordtie import cli
+from wordtie.config.ngram import NgramSettings
+from wordtie.data.tokenisation import Tokenisation
+from wordtie.data.tokenizer import Tokenizer
+from wordtie.data.vocabulary import Vocabulary
 from wordtie.errors import DataError
-from wordtie.inference.compare import compare_predictions
-from wordtie.inference.loading import load
+from wordtie.inference.compare import by_frequency, compare_predictions
+from wordtie.inference.loading import LoadedModel, load
+from wordtie.models.mixture import Mixture
+from wordtie.ngrams import NgramModel, fit_kneser_ney
 from wordtie.vectors.extraction import sides, vectors_of
 from wordtie.vectors.subspace import compare_subspaces
 
@@ -97,6 +104,36 @@ def test_compare_over_a_text(runs: tuple[str, str], capsys: Capture) -> None:
     assert {row["found"] for row in found if row["words"] == "<unk>"} == {f"{2 / 28:.6f}"}
     assert all(0 < float(row[kind]) < 1 for row in found for kind in ("predicted", "elsewhere"))
     assert [row["tokens"] for row in json.loads(output([*arguments, "--json"], capsys))] == [28] * 6
+
+
+def test_frequent_words_of_a_model_whose_ids_have_another_order(runs: tuple[str, str]) -> None:
+    """As after an import, or with an extended vocabulary: n-grams tell which words are frequent, a network does not."""
+    tied = load("tied")
+    assert by_frequency(tied) == range(len(tied.tokenizer.vocabulary))
+    extended = replace(tied.settings, data=replace(tied.settings.data, extends="untied"))
+    for other in (replace(tied, texts={}), replace(tied, settings=extended)):
+        found = compare_predictions({"other": other}, "the cat sat", frequent=2)
+        assert found.models["other"].frequent_words == "first 2 words of the vocabulary"
+    vocabulary = Vocabulary(["a", "<unk>", "<eos>", "the", "cat"])
+    ids = vocabulary.encode(["the", "cat", "<eos>", "the", "cat", "<eos>", "the", "<eos>", "a", "<eos>"])
+    ngrams = NgramModel(vocabulary, fit_kneser_ney(ids, len(vocabulary), 1, eos_id=2))
+    tokenizer = Tokenizer(Tokenisation("space"), vocabulary)
+    for model in (ngrams, Mixture([ngrams], np.ones((1, 1)))):
+        loaded = LoadedModel(model, tokenizer, NgramSettings())
+        expected = compare_predictions({"arpa": loaded}, "the", frequent=1).models["arpa"]
+        assert expected.frequent_words == "1 most frequent words"
+        assert expected.mass.frequent == pytest.approx(dict(loaded.predict("the"))["the"])
+
+
+def test_the_interval_of_a_text_of_one_line_is_blank(runs: tuple[str, str], capsys: Capture) -> None:
+    Path("one.txt").write_text("the cat sat\n")
+    assert cli.main(["evaluate", *runs, "one.txt"]) == 0
+    printed = capsys.readouterr()
+    first, second = rows(printed.out)
+    assert (first["bits"], second["bits"] != "", second["bits_low"], second["ratio_high"]) == ("", True, "", "")
+    assert "note: no intervals: the bootstrap resamples lines, and the text has one; give a longer" in printed.err
+    found = json.loads(output(["evaluate", *runs, "one.txt", "--json"], capsys))
+    assert (found["blocks"], found["runs"][1]["bits_low"], found["runs"][1]["ratio_high"]) == (1, None, None)
 
 
 def test_subspace_of_one_untied_model_and_of_two(runs: tuple[str, str], capsys: Capture) -> None:

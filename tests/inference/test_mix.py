@@ -206,6 +206,14 @@ def test_a_part_that_changes_while_it_is_copied_is_refused(folder: Path, monkeyp
     assert not list(Path("mixed").glob("parts/.part-*"))
 
 
+def test_parts_that_a_link_leads_to_stay(folder: Path) -> None:
+    mix([folder / "unigram", folder / "ngram"], "mixed")
+    Path("other").mkdir()
+    Path("other/parts").symlink_to("../mixed/parts")
+    train(read_language_model(folder / "network").settings, "other", mode="overwrite")
+    assert wordtie.load("mixed").evaluate(folder / "mine" / "valid.txt").perplexity > 1
+
+
 def test_what_is_replaced_leaves_nothing(folder: Path) -> None:
     """A run with n-grams mixed in, by a mixture, and that by a run: it stays usable until there is another."""
     network = read_language_model(folder / "network").settings

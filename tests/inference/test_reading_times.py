@@ -85,7 +85,7 @@ def test_what_cannot_be_analysed() -> None:
     with pytest.raises(SettingsError, match="at least 2"):
         analyse(data, folds=1)
     few = ReadingTimes(np.arange(4.0), np.arange(4), np.eye(4), {})
-    with pytest.raises(SettingsError, match="2 words are too few for 2 predictors"):
+    with pytest.raises(SettingsError, match="2 words are too few for 2 predictors: give times of more words"):
         analyse(few, folds=2)
     with pytest.raises(SettingsError, match="all reading times are the same"):
         analyse(ReadingTimes(np.ones(4), np.arange(4), np.ones((4, 1)), {}), folds=2)
@@ -124,6 +124,27 @@ def test_unknown_words_dropped_or_flagged() -> None:
     assert data.baseline_NP[:, 4:].tolist() == [[0, 0], [1, 1], [0, 1], [0, 0]]
     data, _ = read_joined([("joined.csv", table)], Choice("rt", spillover=0, controls=("oov",)))
     assert data.baseline_NP.tolist() == [[4, 1.5, 0], [5, 1, 1], [1, 4, 0], [1, 4, 0]]
+
+
+def test_a_surprisal_without_the_words_before_is_refused() -> None:
+    table = [f"{HEADER},gpt2_bits", *(f"{row},{number}" for number, row in enumerate(ROWS))]
+    both = ("surprisal_bits", "gpt2_bits")
+    with pytest.raises(DataError, match=r"joined.csv, line 1: has no column gpt2_bits_prev1, .* or give --spillover 0"):
+        read_joined([("joined.csv", table)], Choice("rt", both))
+    data, _ = read_joined([("joined.csv", table)], Choice("rt", both, spillover=0))
+    assert {name: lags_NS.shape[1] for name, lags_NS in data.surprisal.items()} == {"surprisal_bits": 1, "gpt2_bits": 1}
+    other = [HEADER.replace("surprisal_bits_prev1", "before"), *ROWS]
+    with pytest.raises(DataError, match=r"b.csv, line 1: has no column surprisal_bits_prev1, which a spill-over of 1"):
+        read_joined([("a.csv", [HEADER, *ROWS]), ("b.csv", other)], Choice("rt"))
+
+
+def test_a_word_that_one_of_several_models_does_not_know_is_flagged() -> None:
+    cells = [row.split(",") for row in ROWS]
+    known = [",".join([*row[:5], "0", *row[6:9], row[9] and "0"]) for row in cells]
+    for tables in ((known, ROWS), (ROWS, known)):
+        named = [(name, [HEADER, *rows]) for name, rows in zip(("a.csv", "b.csv"), tables, strict=True)]
+        data, _ = read_joined(named, Choice("rt", oov="flag"))
+        assert data.baseline_NP[:, 4:].tolist() == [[0, 0], [1, 1], [0, 1], [0, 0]]
 
 
 def test_several_tables_have_the_same_rows() -> None:

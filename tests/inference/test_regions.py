@@ -74,6 +74,11 @@ def test_marked_regions_and_passages() -> None:
     assert [r.surprisal_bits for r in found] == pytest.approx([2.0, 3.0, 1.0, 1.0])  # `the` follows <eos>
 
 
+def test_a_mark_has_a_character() -> None:
+    with pytest.raises(SettingsError, match="mark is empty"):
+        hand_made().regions("the cat", mark="")
+
+
 @pytest.mark.parametrize("sentences", [True, False])
 def test_regions_add_up_to_the_tokens_of_their_line(sentences: bool) -> None:
     loaded = hand_made(sentences)
@@ -117,6 +122,14 @@ def test_frequencies_from_a_table() -> None:
     frequencies = read_frequencies(["word,count", "the,8", "cat,0", "the,1"], "counts.csv")
     assert frequencies.of("the") == pytest.approx(math.log10(10 / 11 * 1e6))
     assert frequencies.of("dog") == frequencies.of("cat") == pytest.approx(math.log10(1 / 11 * 1e6))
+
+
+def test_words_with_capitals_are_found_in_a_table_of_lower_case() -> None:
+    table = ["word,count", "the,8", "will,90", "Will,3"]
+    frequencies = read_frequencies(table, "counts.csv", lower=True)
+    assert frequencies.of("The") == frequencies.of("THE") == frequencies.of("the")
+    assert frequencies.of("Will") == pytest.approx(math.log10(4 / 104 * 1e6))
+    assert read_frequencies(table, "counts.csv").of("The") == frequencies.of("dog")
 
 
 def test_words_of_a_table_are_read_as_the_model_reads_them() -> None:

@@ -219,6 +219,18 @@ def test_tune(run: Path, tmp_path: Path, capsys: Capture) -> None:
     assert output(["rescore", str(run), dev, "--scores", am, *weights, "--best"], capsys).splitlines() == best
 
 
+def test_references_without_ids_are_as_many_as_the_lists(run: Path, tmp_path: Path, capsys: Capture) -> None:
+    dev, ref = tmp_path / "dev", tmp_path / "ref"
+    ref.write_text("w1 w2\nw3\nw1\n")
+    tune = ["rescore", str(run), "--tune", str(dev), "--references", str(ref), "--part", "ngram"]
+    dev.write_text("w1 w2\t-1\n\nw1\t-1\n")
+    assert main(tune) == 3
+    assert "ref: has 3 lines for 2 lists: give a line for each list" in capsys.readouterr().err
+    dev.write_text("w1 w2\t-1\n\n\nw1\t-1\n")
+    report = json.loads(output([*tune, "--json"], capsys))
+    assert (report["lists"], report["before"]) == (2, 0.0)
+
+
 def test_few_lists_are_doubted() -> None:
     assert "99 lists" in doubts({"lists": 99})[0]
     assert not doubts({"lists": 100})

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -16,7 +17,7 @@ from tests.parallel_text import tiny, write_pairs
 from wordtie.cli import main
 from wordtie.errors import RunFolderError, SettingsError
 from wordtie.inference.translation import TranslationModel, load_translation
-from wordtie.models.beam_search import Search
+from wordtie.models.beam_search import NONE, Hypothesis, Search
 from wordtie.training.translation import train_translation
 
 pytest.importorskip("sacrebleu")
@@ -82,7 +83,7 @@ def test_a_line_without_end(run: Path, tmp_path: Path, capfd: pytest.CaptureFixt
     printed = capfd.readouterr()
     lines = printed.out.split("\n")
     assert (lines[0], lines[2], len(lines)) == ("a", "c", 4)
-    assert "line 2: is longer than 1,000 subwords; the last 2,000 are not translated" in printed.err
+    assert "line 2: is longer than 1,000 words; the last 2,000 are not translated" in printed.err
 
 
 def test_utf_16_is_refused(run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -153,6 +154,35 @@ def test_an_unknown_word_is_the_one_attended_to(model: TranslationModel) -> None
     assert found.text == " ".join("abc"[place] for place in attended)
 
 
+def test_a_word_that_was_not_read_is_in_no_translation(
+    model: TranslationModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even if most of the attention is on `<eos>`, behind the last word that was read."""
+    attention_TS = np.array([[0.1, 0.2, 0.7]] * 2, np.float32)
+    found = Hypothesis([model.tokenizer.target.vocabulary.unk_id], -1.0, -0.5, attention_TS)
+    monkeypatch.setattr("wordtie.inference.translation.LONGEST_LINE", 2)
+    monkeypatch.setattr("wordtie.inference.translation.translate_ids", lambda *_: [[found]])
+    ((replaced,),) = model.n_best(["a b c"], 1, replace_unknown=True)
+    assert (replaced.text, replaced.not_read) == ("b", 1)
+
+
+def test_json_has_no_number_for_what_is_not_finite(
+    run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wordtie.inference.translation.translate_ids", lambda *_: [[NONE]])
+    (tmp_path / "in").write_text("a\n")
+    assert main(["translate", str(run), str(tmp_path / "in"), "--json"]) == 0
+    found = json.loads(capfd.readouterr().out, parse_constant=pytest.fail)
+    assert (found["text"], found["log_p"], found["score"]) == ("", None, None)
+
+
+def test_one_string_is_no_list_of_lines(model: TranslationModel) -> None:
+    with pytest.raises(SettingsError, match="give a list of lines, not one string"):
+        model.translate("a b")
+    with pytest.raises(SettingsError, match="give a list of lines, not one string"):
+        model.n_best("a b", 1)
+
+
 def test_more_translations_than_the_beam_are_refused(model: TranslationModel) -> None:
     with pytest.raises(SettingsError, match="6 translations need a beam of at least 6, not 5"):
         model.n_best(["a"], 6, Search(5))
@@ -178,10 +208,14 @@ def test_prepare_counts_what_is_shared(tmp_path: Path, capfd: pytest.CaptureFixt
     text = write_pairs(tmp_path / "text")
     arguments = ["translate", "prepare", str(text), "--units", "words", "--min-count", "1"]
     assert main([*arguments, "--out", str(tmp_path / "tokenizer.json")]) == 0
-    assert "both         6 words (100%)" in capfd.readouterr().out
+    printed = capfd.readouterr().out
+    assert "both         6 words (100%)" in printed
+    assert "left out     0 training pairs for their length or an empty side, 0 for a repeated sentence" in printed
     assert main([*arguments, "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["both"] == 6
-    assert (tmp_path / "tokenizer.json").exists()
+    assert set(json.loads((tmp_path / "tokenizer.json").read_text())) == {"source", "target"}
+    assert main(["translate", "prepare", "--help"]) == 0
+    assert "of other units an object of two" in " ".join(capfd.readouterr().out.split())
 
 
 def test_train_prints_what_came_out(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

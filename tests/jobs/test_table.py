@@ -27,6 +27,26 @@ def cells(folder: Path, state: str = "running", to_come: int = 0) -> tuple[str, 
     return JobProgress("row", state, RunProgress.from_folder(folder, 5, state == "running", to_come)).cells()
 
 
+def test_a_number_of_tokens_is_shown_as_a_share(tmp_path: Path) -> None:
+    """Validations are within the first epoch, which has not ended for that."""
+
+    def shown(running: bool = True) -> tuple[str, ...]:
+        progress = RunProgress.from_folder(tmp_path, 50, running, tokens=2000)
+        return JobProgress("row", "running" if running else "ended", progress).cells()[2:]
+
+    assert shown() == ("0 %", "", "", "")
+    between = {"epoch": 1, "window": 200, "tokens": 500, "recent_perplexity": 90.0, "seconds": 10.0}
+    (tmp_path / "metrics.jsonl").write_text(json.dumps(between) + "\n")
+    assert shown() == ("25 %", "", "", "0:00:30")
+    validated = {**json.loads(line(1, 60, 20)), "window": 400, "tokens": 1000}
+    with (tmp_path / "metrics.jsonl").open("a") as file:
+        file.write(json.dumps(validated) + "\n")
+    assert shown() == ("50 %", "60.00", "60.00", "0:00:20")
+    (tmp_path / "live_progress").write_text("0.6 30.0\n")
+    assert shown() == ("75 %", "60.00", "60.00", "0:00:10")
+    assert shown(running=False) == ("50 %", "60.00", "60.00", "")
+
+
 def test_progress_reads_whole_lines_only(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text(line(1) + line(2, 70, 20) + '{"ep')
     assert cells(tmp_path) == ("row", "running", "2/5", "70.00", "60.00", "0:00:30")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import math
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 import wordtie
 from tests.commands import Capture, output, rows, small_text
 from wordtie.cli import main
-from wordtie.data.tokenisation import Tokenisation
+from wordtie.data.tokenisation import SPACE_PATTERN, Tokenisation, words_pattern
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import Vocabulary
 from wordtie.errors import DataError, RunFolderError
@@ -70,13 +71,23 @@ def test_read_again_it_is_the_same_model(eos_id: int | None, order: int, name: s
 
 
 @pytest.mark.parametrize(
-    "rule", [Tokenisation("words", composed=False), Tokenisation("space", composed=True), Tokenisation("words")]
+    "rule",
+    [
+        Tokenisation("words", composed=False),
+        Tokenisation("space", composed=True),
+        Tokenisation("words"),
+        Tokenisation("words", lowercase=True, replaced=()),
+        Tokenisation("space", replaced=(("\u200b", " "), ("[\u2010\u2011]", "-"))),
+        Tokenisation("words", pattern=words_pattern().replace("A-Z", "A-Y")),
+    ],
 )
 def test_text_is_split_as_before(rule: Tokenisation, tmp_path: Path) -> None:
     text, path = io.StringIO(), tmp_path / "x.arpa"
     write_arpa(text, of_trie(fit_kneser_ney(TRAIN, WORDS, 2, eos_id=0)), Tokenizer(rule, VOCABULARY))
     path.write_text(text.getvalue())
-    assert read_arpa(path)[1].words("Cafe\u0301, 'a'") == rule.words("Cafe\u0301, 'a'")
+    found = read_arpa(path)[1]
+    assert found.tokenisation == rule
+    assert found.words("Cafe\u0301, 'a'") == rule.words("Cafe\u0301, 'a'")
 
 
 def test_a_file_of_another_tool(tmp_path: Path) -> None:
@@ -134,6 +145,11 @@ def test_a_word_that_means_something_else_in_the_file_is_refused(word: str, eos_
         write_arpa(io.StringIO(), of_trie(trie), tokenizer)
 
 
+def comment(**about: object) -> str:
+    """What wordtie says of a file, before its introduction."""
+    return f"# wordtie {json.dumps(about)}\nan intro"
+
+
 BAD = {
     "no data": (r"\data\ ", "data", r"has no line \\data\\"),
     "counts": ("ngram 2=3", "ngram 3=3", r"line 6: is not `ngram 2=COUNT`"),
@@ -154,6 +170,9 @@ BAD = {
     "double word": ("-1.25\tb", "-1.25\ta", r"a vocabulary names each word once"),
     "cut": ("-0.875 b </s>\n\n\\end\\", "", r"line 18: is not log p, 2 words"),
     "our comment": ("an intro", "# wordtie {\nan intro", r"line 2: a comment of wordtie that is damaged"),
+    "a slow pattern": ("an intro", comment(tokenisation="words", pattern="(a+)+"), "its pattern is not one that"),
+    "another kind's": ("an intro", comment(tokenisation="words", pattern=SPACE_PATTERN), "its pattern is not one that"),
+    "replaced": ("an intro", comment(replaced=[["a+", ""]]), "what it replaces is not a list of characters"),
 }
 
 

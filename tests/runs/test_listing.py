@@ -79,6 +79,8 @@ def test_stopped_and_running(runs: Path) -> None:
     assert state(runs) == ("stopped", "")
     assert by_name(runs)["tied"]["valid_perplexity"] is not None, "the best so far"
     assert by_name(runs)["tied"]["parameters"] is None
+    (tied / "live_progress").write_text("1.25 3.5\n")  # as a kill leaves it
+    assert (by_name(runs)["tied"]["epochs"], by_name(runs)["tied"]["seconds"]) == (1.25, 3.5)
     with locked(tied):
         assert state(runs) == ("running", "")
     with locked(runs / "new"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
 from pathlib import Path
 
@@ -14,8 +15,10 @@ from tests.serve.client import Answer, Running, running, wait_until
 from tests.serve.conftest import Runs
 from wordtie.export.arpa import export_arpa
 from wordtie.runs.curves import read_curves
+from wordtie.serve import app
 from wordtie.serve.answers import shown_parts
 from wordtie.serve.app import curves_of
+from wordtie.serve.guard import BUG
 from wordtie.serve.observe import LOGGER, JsonLines
 from wordtie.serve.schemas import MOST_BYTES, MOST_CHARACTERS
 from wordtie.serve.server import ServeSettings
@@ -245,6 +248,16 @@ def test_curves_of_runs_of_one_name(runs: Runs, tmp_path: Path, monkeypatch: pyt
     assert found["two/run"] == read_curves(runs.untied)["points"]
 
 
+def test_a_run_whose_name_is_no_utf8(runs: Runs, tmp_path: Path) -> None:
+    strange = os.fsdecode(b"caf\xe9")
+    try:
+        shutil.copytree(runs.tied, tmp_path / strange)
+    except OSError:
+        pytest.skip("this file system has names in UTF-8 alone")
+    with running([runs.tied], ServeSettings(watched=(str(tmp_path),))) as served:
+        assert any("caf" in run["folder"] for run in served.get("/curves").json["runs"])
+
+
 def test_a_watched_folder_that_goes_away(tmp_path: Path) -> None:
     assert curves_of([], [str(tmp_path / "nowhere")]) == []
 
@@ -284,6 +297,18 @@ def test_an_error_is_logged_by_its_place(caplog: pytest.LogCaptureFixture) -> No
     assert line["error"] == "ValueError"
     assert "test_app.py:" in line["where"]
     assert "confidential" not in json.dumps(line)
+
+
+def test_a_bug_is_answered_so(runs: Runs, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("confidential")
+
+    monkeypatch.setattr(app, "curves_of", broken)
+    with caplog.at_level("INFO", LOGGER.name), running([runs.tied]) as server:
+        answer = server.get("/curves")
+        wait_until(lambda: any(record.getMessage() == "bug" for record in caplog.records))
+    assert (answer.status, answer.json) == (500, {"detail": BUG})
+    assert not any("confidential" in JsonLines().format(record) for record in caplog.records)
 
 
 def test_descriptions_have_examples_that_work(server: Running) -> None:

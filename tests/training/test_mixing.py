@@ -12,12 +12,13 @@ import wordtie
 from tests.commands import Capture
 from wordtie import cli
 from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, TrainingSettings
-from wordtie.errors import DivergedError, RunFolderError, SettingsError
+from wordtie.errors import DivergedError, RunFolderError, SaveError, SettingsError
 from wordtie.models import memory
 from wordtie.models.mixture import Mixture
 from wordtie.runs.curves import read_state
 from wordtie.runs.provenance import UNMIXED
 from wordtie.runs.result import read_result
+from wordtie.training import run_writer, trainer
 from wordtie.training import train as train_module
 from wordtie.training.train import train
 
@@ -67,6 +68,22 @@ def test_overwriting_leaves_nothing_of_the_mixture(settings: Settings) -> None:
     train(settings, "run", mode="overwrite")
     assert not Path("run/mixture").exists()
     assert not Path("run/ngram").exists()
+
+
+def test_a_finished_run_keeps_its_result_if_it_cannot_be_resumed(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = train(settings, "run")
+
+    def full(*_: object) -> NoReturn:
+        raise SaveError("no space left")
+
+    for module, name in ((run_writer, "write_text"), (trainer.Trainer, "finish")):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, full)
+            with pytest.raises(SaveError):
+                train(settings, "run", mode="resume")
+        assert read_result(Path("run")) == result
 
 
 def test_a_mixture_stays_until_there_is_another_model(settings: Settings) -> None:

@@ -135,6 +135,7 @@ def test_settings_that_mean_nothing_are_refused_or_named() -> None:
         {"power": -0.1},
         {"power": 1.5},
         {"kind": "augmented_2016", "softmax": "sampled"},
+        {"kind": "interpolated", "softmax": "sampled"},
     ):
         with pytest.raises(SettingsError, match=r"loss\."):
             LossSettings(**wrong)

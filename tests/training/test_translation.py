@@ -275,20 +275,44 @@ def test_settings_are_read_back() -> None:
 
 
 def test_settings_without_effect_are_named() -> None:
-    assert unused_translation_settings(TranslationSettings()) == []
+    assert unused_translation_settings(TranslationSettings(), is_split=False) == []
     settings = TranslationSettings(
         data=BitextSettings(min_count=5),
         loss=TranslationLossSettings(gamma=0.5),
         noise=TranslationNoiseSettings(gamma=0.5),
         training=TranslationTrainingSettings(schedule="cosine", decay=0.1, beta1=0.5, optimiser="adadelta", lr=1.0),
     )
-    assert unused_translation_settings(settings) == [
+    assert unused_translation_settings(settings, is_split=True) == [
         "loss.gamma 0.5 has no effect with loss.kind cross_entropy",
         "noise.gamma 0.5 has no effect with noise.kind none",
         "data.min_count 5 has no effect with data.units joint_bpe",
         "training.decay 0.1 has no effect with training.schedule cosine",
         "training.beta1 0.5 has no effect with an optimiser that is not adam",
     ]
+    settings = TranslationSettings(
+        data=BitextSettings("multi30k", split=(0.8, 0.1, 0.1)),
+        training=TranslationTrainingSettings(optimiser="sgd", lr=1.0, beta2=0.9),
+    )
+    beta2 = "training.beta2 0.9 has no effect with training.optimiser sgd"
+    assert unused_translation_settings(settings, is_split=True) == [beta2]
+    assert unused_translation_settings(settings, is_split=False) == [
+        "data.split (0.8, 0.1, 0.1) has no effect with a text whose parts are given",
+        beta2,
+    ]
+
+
+def test_a_split_is_said_to_have_no_effect_where_the_parts_are_given(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = tiny(write_pairs(tmp_path / "text", train=60), epochs=1)
+    settings = dataclasses.replace(settings, data=dataclasses.replace(settings.data, split=(0.8, 0.1, 0.1)))
+    train_translation(settings, tmp_path / "run")
+    assert "data.split (0.8, 0.1, 0.1) has no effect with a text whose parts are given" in capsys.readouterr().err
+    lines = "".join(f"a {number} b\tc {number} d\n" for number in range(100))
+    (tmp_path / "pairs.tsv").write_text(lines)
+    table = dataclasses.replace(settings, data=dataclasses.replace(settings.data, corpus=str(tmp_path / "pairs.tsv")))
+    train_translation(table, tmp_path / "of-table")
+    assert "has no effect" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

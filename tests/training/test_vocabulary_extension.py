@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from wordtie.training.vocabulary_extension import character_ngrams, extend, new_biases, new_rows
+from wordtie.models.language_model import UNTRAINED_BIAS
+from wordtie.training.vocabulary_extension import NewWords, character_ngrams, extend, lacks_unk, new_biases, new_rows
 
 OLD = ["<unk>", "<eos>", "walk", "walked", "house", "houses"]
 NEW = ["walks", "housed", "xyz"]
@@ -52,3 +53,25 @@ def test_every_tensor_with_a_row_a_word_grows(untied: bool) -> None:
         assert len(found[name]) == len(before) + (0 if name == "core.weight" else len(NEW))
     if untied:
         torch.testing.assert_close(found["head.weight"], 2 * found["embedding.weight"])
+
+
+@pytest.mark.parametrize("how", ["spelling", "mean"])
+def test_an_unk_that_the_model_lacks_is_a_new_word(how: NewWords) -> None:
+    """It leaves the rows and biases of other new words alone, and has the mean row and the bias of its octave."""
+    weight_VE, bias_V, lacked = rows(), torch.arange(6.0), OLD.index("<unk>")
+    count_V = torch.tensor([9, 30, 8, 3, 30, 2, 8, 3, 1])
+    full = {"embedding.weight": weight_VE, "head.bias": bias_V}
+    without = {name: tensor.clone() for name, tensor in full.items()}
+    without["embedding.weight"][lacked] = 0
+    without["head.bias"][lacked] = UNTRAINED_BIAS
+    assert lacks_unk(without, OLD)
+    assert not lacks_unk(full, OLD)
+    found = extend(without, OLD + NEW, count_V, how)
+    known = [number for number in range(len(OLD)) if number != lacked]
+    for name, tensor in found.items():
+        assert torch.equal(tensor[known], full[name][known])
+    mean_E = weight_VE[known].mean(0)
+    torch.testing.assert_close(found["embedding.weight"][lacked], mean_E)
+    torch.testing.assert_close(found["embedding.weight"][-1], mean_E)
+    # octave 3 has `walk` alone, octave 1 `walked` and `houses`, and the nearest to octave 0 is that
+    assert found["head.bias"][[lacked, 6, 7, 8]].tolist() == [2.0, 2.0, 4.0, 4.0]

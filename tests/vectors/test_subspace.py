@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from wordtie.errors import DataError
+from tests.commands import Capture
+from wordtie import cli
+from wordtie.errors import DataError, UsageError
 from wordtie.vectors.subspace import compare_subspaces
 
 SHAPES = [(40, 6, 6), (7, 7, 3), (30, 2, 9), (5, 1, 1)]
@@ -133,3 +137,9 @@ def test_many_words_do_not_cost_directions() -> None:
 def test_what_has_no_space_is_refused(matrix: Doubles, message: str) -> None:
     with pytest.raises(DataError, match=message):
         subspace_distance(matrix, np.eye(5))
+
+
+def test_a_model_that_comes_with_wordtie_is_found(own_folder: Path, capsys: Capture) -> None:
+    """It is tied, and that is why it is not enough."""
+    assert cli.main(["subspace", "en"]) == UsageError.exit_code
+    assert "en: is tied, so both its matrices are one: name a second source" in capsys.readouterr().err

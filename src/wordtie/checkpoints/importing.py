@@ -19,13 +19,10 @@ from wordtie.data.tokenisation import Tokenisation
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import UNK, Vocabulary
 from wordtie.errors import DataError, require
-from wordtie.models.language_model import WORD_MATRICES
+from wordtie.models.language_model import UNTRAINED_BIAS, WORD_MATRICES
 from wordtie.runs import layout, run_folder
 from wordtie.runs.result import RunResult
 from wordtie.storage.atomic import file_sha256, write_text
-
-UNTRAINED_BIAS = -1000.0
-"""Of an `<unk>` that a model does not have: its probability is 0 in fp64, and that of the other words as it was."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+from argparse import ArgumentTypeError
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from typing import BinaryIO
@@ -46,6 +47,13 @@ def add_export(parser: Parser, out: str = "the file to write") -> None:
     parser.add_argument("--json", action="store_true", help="print a JSON object")
 
 
+def natural_number(text: str) -> int:
+    """An `argparse` type: an integer of at least 0."""
+    if not re.fullmatch(r"\d+", text, re.ASCII):
+        raise ArgumentTypeError(f"must be a whole number of at least 0, got {text}")
+    return int(text)
+
+
 def stdin() -> BinaryIO:
     """Standard input's bytes. Raises `UsageError` where it is closed."""
     if sys.stdin is None:
@@ -83,18 +91,17 @@ def print_json_list(items: Iterable[object]) -> None:
     print("[]" if before == "[" else "\n]")
 
 
-def print_tsv(header: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
-    """A header and one tab-separated line a row; floats with six decimals, truth as 1 or 0, None as nothing."""
-    print("\t".join(header))
-    for row in rows:
-        print("\t".join(_cell(row[name]) for name in header))
-
-
 def print_table(header: Sequence[str], rows: Iterable[Sequence[object]], dialect: str = "excel-tab") -> None:
-    """As `print_tsv`, with quotation marks where a cell needs them, so that R and pandas read it without options."""
+    """A header and one line a row; floats with six decimals, truth as 1 or 0, None as nothing. A cell that needs
+    quotation marks has them, so that R and pandas read it without options."""
     writer = csv.writer(sys.stdout, dialect, lineterminator="\n")
     writer.writerow(header)
     writer.writerows(map(_text, row) for row in rows)
+
+
+def print_tsv(header: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
+    """As `print_table`, from rows by name; tabs and line ends within a cell are printed as blanks."""
+    print_table(header, ([_cell(row[name]) for name in header] for row in rows))
 
 
 @contextmanager

@@ -30,9 +30,10 @@ HELP = """\
 List what models expect after the same phrases, side by side.
 
 For each phrase it prints one line per rank, then the word that really follows (if it is known), then the probability
-that each model gives to <unk> and to the most frequent words together. A phrases file has one phrase per line (`-` is
-stdin), optionally with a tab and the word that follows. With --text, it prints these probabilities before every word
-of a text instead: the mean, the mean before other words, and the share of such words in the text.
+that each model gives to <unk> and to the most frequent words together (the first words of the vocabulary if a model
+does not tell which are frequent). A phrases file has one phrase per line (`-` is stdin), optionally with a tab and the
+word that follows. With --text, it prints these probabilities before every word of a text instead: the mean, the mean
+before other words, and the share of such words in the text.
 
 examples:
   wordtie compare runs/base runs/real --phrase "the minister of industry science and"
@@ -68,7 +69,7 @@ def main(argv: list[str]) -> None:
         print_json([dataclasses.asdict(each) for each in comparisons])
     else:
         header = [*KEYS, *(column for name in models for column in (name, f"{name}:probability"))]
-        print_tsv(header, lines(comparisons, arguments.frequent))
+        print_tsv(header, lines(comparisons))
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
@@ -118,7 +119,7 @@ def comparison(
 def show_text(models: dict[str, LoadedModel], arguments: argparse.Namespace) -> None:
     """A row for each model and group of words: the mean probability given, where it was in vain, and what came."""
     from wordtie.data.input_warnings import beginning, of_text
-    from wordtie.inference.compare import text_masses
+    from wordtie.inference.compare import by_frequency, name_of_frequent, text_masses
 
     path = path_of(arguments.text)
     if arguments.text == "-" or (path.exists() and not path.is_file() and not path.is_dir()):
@@ -128,7 +129,7 @@ def show_text(models: dict[str, LoadedModel], arguments: argparse.Namespace) -> 
     for name, loaded in models.items():
         say(f"{name}: {note}" for note in of_text(loaded.tokenizer, first))
         found = text_masses(loaded, path, arguments.frequent)
-        frequent = f"{arguments.frequent} most frequent words"
+        frequent = name_of_frequent(by_frequency(loaded), arguments.frequent)
         for words, group in (("<unk>", "unk"), (frequent, "frequent"), ("the last word again", "repeat")):
             masses = {kind: getattr(getattr(found, kind), group) for kind in ("predicted", "elsewhere", "found")}
             rows.append({"model": name, "words": words, **masses, "tokens": found.tokens})

@@ -37,7 +37,7 @@ FILE, the test text of the model's own corpus is measured (--split chooses anoth
 
 With several runs, which must share one vocabulary, it prints a table. Each run but the first has its difference from
 the first, in bits a token (below 0: it predicts better) and as the ratio of perplexities, with the interval that holds
-95 % of 10,000 bootstrap resamples of the text's lines.
+95 % of 10,000 bootstrap resamples of the text's lines; it is blank for a text of one line.
 
 --hits adds how often the next word is among the k likeliest; words of equal probability are ordered by chance.
 
@@ -167,6 +167,8 @@ def show_several(
         found = compare_on_file(models, stdin() if file == "-" else file, hits, progress)
     rows = found.rows()
     blocks = max(each.blocks for each in found.differences.values())
+    one = f"no intervals: the bootstrap resamples {found.unit}, and the text has one; give a longer text"
+    say([one] if blocks == 1 else [])
     if arguments.json:
         print_json({"text": name, "unit": found.unit, "blocks": blocks, "runs": rows})
     else:

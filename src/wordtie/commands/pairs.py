@@ -29,7 +29,8 @@ examples:
   wordtie pairs runs/seed-1 runs/seed-2 blimp/*.jsonl --mean
 """
 COLUMNS = ["set", "pairs", "accuracy", "ties", "oov_pairs", "accuracy_without_oov"]
-AVERAGED = ("accuracy", "accuracy_without_oov")
+AVERAGED = ("accuracy", "accuracy_without_oov", "ties")
+"""What models of one vocabulary differ in; pairs with a word outside it are the same for all."""
 
 
 def main(argv: list[str]) -> None:
@@ -39,7 +40,8 @@ def main(argv: list[str]) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="tables of pairs (-: stdin)")
     parser.add_argument("--good", metavar="COLUMN", default="sentence_good", help="the good sentences (sentence_good)")
     parser.add_argument("--bad", metavar="COLUMN", default="sentence_bad", help="the bad sentences (sentence_bad)")
-    parser.add_argument("--mean", action="store_true", help="mean and standard deviation (_sd) over several RUNs")
+    parser.add_argument("--mean", action="store_true", help="mean and standard deviation (_sd) over several RUNs, "
+                        "which share one vocabulary")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print a JSON list")
     add_part(parser)
     arguments = parser.parse_args(argv)
@@ -53,10 +55,12 @@ def main(argv: list[str]) -> None:
     from wordtie.data.input_warnings import SAMPLE, misread
     from wordtie.inference.loading import load
     from wordtie.inference.pairs import read_pairs
+    from wordtie.inference.regions import same_tokenizer
 
     sets = {text_name(file): read_pairs(read_lines(file), text_name(file), arguments.good, arguments.bad)
             for file in files}  # fmt: skip
     models = [load(run, part=arguments.part) for run in runs]
+    same_tokenizer(models)
     for name, pairs in sets.items():
         notes = misread(models[0].tokenizer, [text for pair in pairs[:SAMPLE] for text in (pair.good, pair.bad)])
         say(f"{name}: {note}" for note in notes)

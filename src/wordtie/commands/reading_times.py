@@ -7,6 +7,7 @@ import argparse
 from wordtie.commands._shared import (
     Parser,
     UsageError,
+    natural_number,
     print_json,
     print_tsv,
     read_lines,
@@ -21,7 +22,8 @@ Measure what surprisal adds to a regression of reading times.
 
 FILE is a table that `wordtie surprisal --words` or `--per region` wrote, with reading times. Linear regressions with
 and without surprisal predict items that they were not fitted on; both have word length and log frequency, and all
-three of the words before (spill-over). Several FILEs of the same words, or several columns, are compared in pairs:
+three of the words before (spill-over). A surprisal column NAME of your own needs NAME_prev1 and so on, too, or give
+--spillover 0. Several FILEs of the same words, or several columns, are compared in pairs:
   gain_nats                log-likelihood per word that surprisal adds;  gain_se: standard error over items
   p                        of no gain, by a permutation test over items
   r2, delta_r2             explained variance of held-out items, and what surprisal adds to it
@@ -32,7 +34,7 @@ examples:
   wordtie reading-times lstm.tsv ngram.tsv --rt self_paced --item item --oov drop --figure gain.svg
   wordtie reading-times joined.tsv --rt self_paced --surprisal surprisal_bits word_surprisal_bits
 """
-OOV = "words outside the vocabulary, here or before: keep, drop, or flag them by a predictor (keep)"
+OOV = "words that a model does not know, here or before: keep, drop, or flag them by a predictor (keep)"
 COLUMNS = ["surprisal", "words", "items", "gain_nats", "gain_se", "p", "r2", "delta_r2"]
 BEYOND = ["beyond_first_nats", "beyond_first_se", "beyond_first_p"]
 
@@ -87,7 +89,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     add("--item", metavar="COLUMN", default="line", help="what tells items apart (line)")
     add("--surprisal", metavar="COLUMN", nargs="+", help="one or several (surprisal_bits)")
     add("--control", metavar="COLUMN", nargs="+", default=[], help="further predictors of both regressions, say region")
-    add("--spillover", type=whole_number, metavar="N", help="words before (as many as FILE has)")
+    add("--spillover", type=natural_number, metavar="N", help="words before, 0 for none (as many as FILE has)")
     add("--oov", choices=["keep", "drop", "flag"], default="keep", help=OOV)
     add("--log", action="store_true", help="take the logarithm of the reading times")
     add("--folds", type=whole_number, default=10, help="parts that the items are divided into (10)")

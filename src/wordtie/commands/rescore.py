@@ -129,7 +129,7 @@ def tuned(
 ) -> tuple[Weights, dict[str, object]]:
     """The weights that DEV asks for, and a report."""
     from wordtie.data.nbest import LONGEST_HYPOTHESIS
-    from wordtie.data.nbest_files import BY_UTTERANCE, references_of
+    from wordtie.data.nbest_files import BY_UTTERANCE, IN_ORDER, references_of
     from wordtie.inference.rescore import score_lists
     from wordtie.inference.rescore_tuning import tune
 
@@ -140,6 +140,7 @@ def tuned(
         read_lines(arguments.references, LONGEST_HYPOTHESIS),
         text_name(arguments.references),
         name in BY_UTTERANCE,
+        name in IN_ORDER,
     )
     metric: Literal["wer", "bleu"] = arguments.metric or ("bleu" if name == "moses" else "wer")
     found = tune(scored, references, metric, reading)

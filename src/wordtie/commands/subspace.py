@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv
-from wordtie.config.paths import path_of
+from wordtie.runs.ready import run_path
 
 HELP = """\
 Measure how far apart the spaces of two word matrices are.
@@ -36,7 +36,7 @@ def main(argv: list[str]) -> None:
 
     if arguments.second:
         sets = [open_vectors(arguments.first), open_vectors(arguments.second)]
-    elif not (folder := path_of(arguments.first)).is_dir():
+    elif not (folder := run_path(arguments.first)).is_dir():
         if not folder.exists() and ":" not in folder.name:
             raise UsageError(f"{arguments.first}: no such run folder")
         raise UsageError(f"{arguments.first}: is one set of vectors: name a second source to compare it with")

@@ -16,14 +16,13 @@ from wordtie.commands._shared import (
     one_thread_for_numpy,
     print_json_list,
     print_table,
-    print_tsv,
     printing_to,
     read_lines,
     text_name,
     whole_number,
 )
 from wordtie.console import StageProgress, say
-from wordtie.data.table import read_table
+from wordtie.data.table import Row, read_table
 from wordtie.errors import DataError, WordtieError
 
 if TYPE_CHECKING:
@@ -53,6 +52,8 @@ examples:
 
 MOST_BLANK_LINES = 10_000_000
 """Before the first word: a small .gz file may hold far more."""
+MOST_BLANK_ROWS = 1_000_000
+"""The same of a table, whose rows are kept for their other cells."""
 RESET = "context starts afresh at each line, after blank lines (with --words: if the first of --by changes), or never"
 Printed: TypeAlias = tuple[list[str], Iterator[list[Any]]]
 """Names of the columns, and rows."""
@@ -74,8 +75,6 @@ def main(argv: list[str]) -> None:
     with printing_to(arguments.out):
         if arguments.json:
             print_json_list(dict(zip(header, row, strict=True)) for row in rows)
-        elif source is of_text and arguments.per == "token":
-            print_tsv(header, (dict(zip(header, row, strict=True)) for row in rows))
         else:
             is_csv = (arguments.out or "").lower().endswith(".csv")
             print_table(header, rows, "excel" if is_csv else "excel-tab")
@@ -118,6 +117,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 def check(arguments: argparse.Namespace) -> None:
     """Raise `UsageError` for options that make no sense together."""
+    if arguments.mark == "":
+        raise UsageError("--mark is empty: give the character that parts regions, or leave it out for white space")
     if arguments.column and arguments.words:
         raise UsageError("--column is for a table with a sentence per row, --words for a word per row: give one")
     if bool(arguments.words) != bool(arguments.by):
@@ -142,7 +143,7 @@ def of_text(models: Sequence[LoadedModel], given: Iterator[str], arguments: argp
 
     lines = counted(lines_with_words(given, text_name(arguments.file)))
     first = list(islice(lines, SAMPLE))
-    warn(models[0], first, arguments.mark)
+    warn(models[0], [without_marks(line, arguments.mark) for line in first])
     names, found = values_of(models, chain(first, lines), arguments)
     return [arguments.prefix + name for name in names], ([*map(values.get, names)] for values in found)
 
@@ -154,12 +155,10 @@ def of_column(models: Sequence[LoadedModel], given: Iterator[str], arguments: ar
 
     table = read_table(counted(given), text_name(arguments.file))
     rows = sentence_per_row(table, arguments.column)
-    first = list(islice(rows, SAMPLE))
-    cells = [cell for _, cell in first]
-    if not any(map(str.strip, cells)):
-        raise DataError(f"{table.where}: has no words in column {arguments.column}; give a table with text")
+    first = rows_with_words(rows, table.where, arguments.column)
+    cells = [without_marks(cell, arguments.mark) for _, cell in first[-SAMPLE:]]
     refuse_single_words(models[0].tokenizer, cells, table.where, arguments.column)
-    warn(models[0], cells, arguments.mark)
+    warn(models[0], cells)
     rows, copy = tee(chain(first, rows))
     names, found = values_of(models, (cell for _, cell in copy), arguments)
     names = [name for name in names if name != "id"]  # of the item, in most tables
@@ -205,7 +204,7 @@ def frequencies_of(model: LoadedModel, path: str | None) -> Frequencies | None:
     from wordtie.inference.frequencies import read_frequencies, training_frequencies
 
     if path is not None:
-        return read_frequencies(read_lines(path), text_name(path), model.tokenizer)
+        return read_frequencies(read_lines(path), text_name(path), model.tokenizer, lower=True)
     try:
         return training_frequencies(model)
     except WordtieError as error:
@@ -213,12 +212,17 @@ def frequencies_of(model: LoadedModel, path: str | None) -> Frequencies | None:
         return None
 
 
-def warn(model: LoadedModel, lines: Sequence[str], mark: str | None) -> None:
+def warn(model: LoadedModel, lines: Sequence[str]) -> None:
     """Note what the model may read otherwise than the writer of these lines thinks."""
     from wordtie.data.input_warnings import misread, several_sentences
 
-    looked_at = [sentence.replace(mark or "\n", "") for line in lines for sentence in line.split("\n")]
+    looked_at = [sentence for line in lines for sentence in line.split("\n")]
     say([*misread(model.tokenizer, looked_at), *several_sentences(model.tokenizer, looked_at)])
+
+
+def without_marks(line: str, mark: str | None) -> str:
+    """The line as it is scored, with white space where regions are parted."""
+    return line.replace(mark, " ") if mark else line
 
 
 def counted(lines: Iterator[str]) -> Iterator[str]:
@@ -249,3 +253,18 @@ def lines_with_words(lines: Iterator[str], name: str) -> Iterator[str]:
         if blank >= MOST_BLANK_LINES:
             raise DataError(f"{name}: begins with more than {MOST_BLANK_LINES:,} blank lines: is it text?")
     raise DataError(f"{name}: has no words in it; give a file with text")
+
+
+def rows_with_words(rows: Iterator[tuple[Row, str]], where: str, column: str) -> list[tuple[Row, str]]:
+    """The first rows of a table, as far as the first cells with words. Raises `DataError` if none has a word."""
+    from wordtie.data.input_warnings import SAMPLE
+
+    first = more = list(islice(rows, SAMPLE))
+    while more and not any(cell.strip() for _, cell in more):
+        if len(first) >= MOST_BLANK_ROWS:
+            raise DataError(f"{where}: column {column} is blank in the first {len(first):,} rows: is it the right one?")
+        more = list(islice(rows, SAMPLE))
+        first += more
+    if not more:
+        raise DataError(f"{where}: has no words in column {column}; give a table with text")
+    return first

@@ -72,7 +72,8 @@ COMMON = (
 """The settings that `--help` shows."""
 
 PREPARE_HELP = """\
-Read sentence pairs, learn their subwords, and count those of the source only, of the target only, and of both.
+Read sentence pairs, learn their subwords or words, and count those of the source only, of the target only, and of
+both.
 
 examples:
   wordtie translate prepare multi30k
@@ -96,7 +97,8 @@ def prepare(argv: list[str]) -> None:
     sections = {"data": BitextSettings}
     usage = "[CORPUS] [--SETTING VALUE ...] [--out FILE] [--json]"
     parser = SettingsParser("translate prepare", PREPARE_HELP, usage, sections, COMMON[:5], TRANSLATION_SECTIONS)
-    parser.add_argument("--out", metavar="FILE", help="Write the tokenizer here, in the format of `tokenizers`.")
+    out = "Write the tokenizer here: of joint_bpe in the format of `tokenizers`, of other units an object of two."
+    parser.add_argument("--out", metavar="FILE", help=out)
     parser.add_argument("--json", action="store_true", help="Print a JSON object.")
     parsed = parser.parse_args(argv)
     settings: BitextSettings = parser.made()["data"]
@@ -119,7 +121,8 @@ def prepare(argv: list[str]) -> None:
         return
     for split, count in counts.items():
         print(f"{split:12} {count['pairs']:,} pairs, {count['target_tokens']:,} target tokens with <eos>")
-    print(f"left out     {data.too_long:,} training pairs for their length, {data.repeated:,} for a repeated sentence")
+    lengths = f"{data.too_long:,} training pairs for their length or an empty side"
+    print(f"left out     {lengths}, {data.repeated:,} for a repeated sentence")
     unit = "words" if settings.units == "words" else "subwords"
     for (name, count), share in zip(vars(shared).items(), shared.shares(), strict=True):
         print(f"{name.replace('_', ' '):12} {count:,} {unit} ({share:.0%})")
@@ -191,19 +194,19 @@ def translate(argv: list[str]) -> None:
     from wordtie.models.beam_search import Search
 
     model = load_translation(parsed.run)
-    n = parsed.n_best or 1
+    n, unit = parsed.n_best or 1, "words" if model.settings.data.units == "words" else "subwords"
     search = Search(max(parsed.beam, n), parsed.length_power, attention=parsed.json or parsed.replace_unknown)
     for number, best in enumerate(model.stream(batches(parsed.file), n, search, parsed.replace_unknown)):
         if left := best[0].not_read:
             say(
                 [
-                    f"{text_name(parsed.file)}, line {number + 1}: is longer than {LONGEST_LINE:,} subwords; the last "
+                    f"{text_name(parsed.file)}, line {number + 1}: is longer than {LONGEST_LINE:,} {unit}; the last "
                     f"{left:,} are not translated: cut it into sentences"
                 ]
             )
         for found in best:
             if parsed.json:
-                print(json.dumps({"line": number, **found.as_json()}, ensure_ascii=False))
+                print(json.dumps({"line": number, **found.as_json()}, ensure_ascii=False, allow_nan=False))
             else:
                 print(moses_line(number, found) if parsed.n_best else found.text)
         sys.stdout.flush()

@@ -65,6 +65,11 @@ class LossSettings:
             "to augmented",
         )
         require(
+            self.softmax == "full" or self.kind != "interpolated",
+            "loss.softmax sampled: interpolated weighs the divergence by the number of all words: set loss.kind to "
+            "augmented",
+        )
+        require(
             0 <= self.label_smoothing < 1,
             f"loss.label_smoothing is a share and must be in [0, 1), got {self.label_smoothing}",
         )

@@ -97,7 +97,10 @@ def _pairs(node: yaml.Node | None, path: Path, otherwise: str) -> Iterator[tuple
         raise UsageError(otherwise)
     lines: dict[str, int] = {}
     for key, value in node.value:
-        name, line = str(key.value), key.start_mark.line + 1
+        line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode):  # whose text could be long: aliases are written out
+            raise UsageError(f"{path}, line {line}: a setting has a name; {HINT}")
+        name = str(key.value)
         if name in lines:
             raise UsageError(f"{path}, line {line}: {name} is given already, in line {lines[name]}")
         lines[name] = line
@@ -109,10 +112,10 @@ def _value(full: str, kind: type, node: yaml.Node, place: str) -> Any:
     import yaml
 
     hint = hints_of(kind)[_last_name(full)]
-    is_list = isinstance(node, yaml.SequenceNode) and get_origin(hint) is tuple
-    text = ",".join(str(item.value) for item in node.value) if is_list else str(node.value)
-    if not is_list and not isinstance(node, yaml.ScalarNode):
+    listed = node.value if isinstance(node, yaml.SequenceNode) and get_origin(hint) is tuple else [node]
+    if not all(isinstance(item, yaml.ScalarNode) for item in listed):
         raise UsageError(f"{place}: {full} {refusal(full, hint, None, 'several values')}")
+    text = ",".join(str(item.value) for item in listed)
     if isinstance(node, yaml.ScalarNode):
         if node.style is not None and fits(hint, text):  # in quotes: 'null' is a text
             return text

@@ -48,7 +48,8 @@ class BitextSettings:
     lowercase: bool = False
     """Fold case of both languages. BLEU then ignores case."""
     max_length: int = 100
-    """Training pairs with more subwords than this on one side are left out. No other pair is ever left out."""
+    """Training pairs with more units than this on one side, subwords or words, are left out. So are training pairs with
+    an empty side and, of a TSV file, those whose target sentence is in another part. The other parts keep all pairs."""
 
     def __post_init__(self) -> None:
         check_types(self, "data")

@@ -90,8 +90,8 @@ def unused_settings(settings: Settings) -> list[str]:
     return found
 
 
-def unused_translation_settings(settings: TranslationSettings) -> list[str]:
-    """The same, of a translation model."""
+def unused_translation_settings(settings: TranslationSettings, is_split: bool) -> list[str]:
+    """The same, of a translation model. `is_split`: whether its pairs are those of a table, which is split."""
     loss, noise, training, data = settings.loss, settings.noise, settings.training, settings.data
     path = path_of(data.corpus)
     reasons = {
@@ -109,13 +109,14 @@ def unused_translation_settings(settings: TranslationSettings) -> list[str]:
         "noise": dict.fromkeys(("gamma", "side"), "noise.kind none") if noise.kind == "none" else {},
         "data": {
             **({} if data.units == "words" else {"min_count": f"data.units {data.units}"}),
-            **({"split": "a text whose parts are given"} if path.is_dir() else {}),
+            **({} if is_split else {"split": "a text whose parts are given"}),
             **({} if path.is_file() else dict.fromkeys(COLUMNS, "a corpus that is no TSV file of yours")),
         },
         "training": {
             **({} if training.schedule == "epoch" else {"decay_after": f"training.schedule {training.schedule}"}),
             **({"decay": "training.schedule cosine"} if training.schedule == "cosine" else {}),
             **({} if training.optimiser == "adam" else {"beta1": "an optimiser that is not adam"}),
+            **({"beta2": "training.optimiser sgd"} if training.optimiser == "sgd" else {}),
         },
     }
     return [line for section, why in reasons.items() for line in unused(section, getattr(settings, section), why)]

@@ -115,7 +115,8 @@ def read_bitext(settings: BitextSettings) -> Bitext:
     }
     kept = _short_enough(splits["train"], settings.max_length)
     if not len(kept):
-        raise DataError(f"{settings.corpus}: no training pair has at most {settings.max_length} subwords a side")
+        unit = "words" if settings.units == "words" else "subwords"
+        raise DataError(f"{settings.corpus}: no training pair has from 1 to {settings.max_length} {unit} a side")
     too_long = len(splits["train"]) - len(kept)
     return Bitext(kept, splits["valid"], splits["test"], tokenizer, kind, texts, too_long, repeated, columns)
 

@@ -1,7 +1,7 @@
 """N-best lists of speech recognisers and translation systems, in the text formats in use.
 
     kaldi    utt-1 the cat sat           a file; scores are in others, in the same order: utt-1 -41.7
-    nemo     the cat sat<TAB>-41.7       lists of one size, or with a blank line between
+    nemo     the cat sat<TAB>-41.7       lists of one size, or with a blank line after each
     moses    0 ||| the cat sat ||| LogP= -4.2 ||| -41.7
 
 Those of JSON are in `nbest_json.py`. Lists come one at a time; ids, order and what else a line holds are kept. A
@@ -122,6 +122,7 @@ class Moses:
 @dataclass(frozen=True)
 class Nemo:
     """`text<TAB>score`. What lists there are is not in the file: each has `list_size` lines, or a blank one follows it.
+    Of two blank lines in a row, the second is a list without hypotheses.
 
     Written, a line has the model's log p as one more column, and what it was ranked by as the last.
     """
@@ -139,9 +140,8 @@ class Nemo:
                 hypotheses.append(self._hypothesis(line, where, number))
                 if len(hypotheses) != self.list_size:
                     continue
-            if hypotheses:
-                yield NBestList(str(lists), hypotheses)
-                lists, hypotheses = lists + 1, []
+            yield NBestList(str(lists), hypotheses)
+            lists, hypotheses = lists + 1, []
         if hypotheses and self.list_size is not None:
             left = f"{len(hypotheses)} lines are left after lists of {self.list_size}"
             raise DataError(

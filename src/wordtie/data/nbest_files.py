@@ -35,6 +35,8 @@ FORMATS: dict[str, Callable[[FormatOptions], NBestFormat]] = {
 """Name to what reads and writes the format."""
 BY_UTTERANCE = ("kaldi", "espnet", "jsonl")
 """Formats whose references are lines `utt-id text`; those of the others are a line for each list."""
+IN_ORDER = ("nemo",)
+"""Formats without ids: the first reference is that of the first list, and there are as many."""
 
 
 def open_nbest(
@@ -78,10 +80,12 @@ def guessed(line: str) -> str:
     return "nemo" if "\t" in line else "kaldi"
 
 
-def references_of(lists: Sequence[NBestList], lines: Iterable[str], where: str, by_utterance: bool) -> list[str]:
+def references_of(
+    lists: Sequence[NBestList], lines: Iterable[str], where: str, by_utterance: bool, in_order: bool = False
+) -> list[str]:
     """The reference of each list: that of its id, or the line that its number names, from 0.
 
-    Raises `DataError` for a list without one.
+    Raises `DataError` for a list without one, and with `in_order` for another number of lines than of lists.
     """
     found: dict[str, str] = {}
     for number, line in enumerate(lines):
@@ -89,6 +93,11 @@ def references_of(lists: Sequence[NBestList], lines: Iterable[str], where: str, 
         if by_utterance and own in found:
             raise DataError(f"{where}, line {number + 1}: {own} had a reference before: keep one")
         found[own] = text
+    if in_order and len(found) != len(lists):
+        raise DataError(
+            f"{where}: has {len(found):,} lines for {len(lists):,} lists: give a line for each list; of two blank "
+            "lines in a row among the lists, the second is a list without hypotheses"
+        )
     for each in lists:
         if each.id not in found:
             what = f"`{each.id} text`" if by_utterance else f"line {int(each.id) + 1}"

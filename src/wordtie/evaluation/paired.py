@@ -53,14 +53,15 @@ class UnitScores:
 
 @dataclass(frozen=True)
 class Difference:
-    """The second model's perplexity compared with the first's; intervals hold 95 % of the resamples."""
+    """The second model's perplexity compared with the first's; intervals hold 95 % of the resamples, and are None if
+    there is one block alone, which would be the same in all of them."""
 
     bits: float
     """A token, less is better for the second."""
-    bits_interval: tuple[float, float]
+    bits_interval: tuple[float, float] | None
     ratio: float
     """Of the perplexities, second over first."""
-    ratio_interval: tuple[float, float]
+    ratio_interval: tuple[float, float] | None
     blocks: int
     """How many were resampled."""
 
@@ -103,13 +104,14 @@ def paired_bootstrap(first_U: Nats, second_U: Nats, tokens_U: NDArray[np.int64],
     """From the nats of each unit under two models, and its tokens. Raises `SettingsError` for an empty text."""
     require(len(tokens_U) > 0, "there is nothing to compare: the text has no words")
     nats_B, tokens_B = (_in_blocks(each_U) for each_U in (second_U - first_U, tokens_U))
+    nats, bits = float(nats_B.sum() / tokens_B.sum()), 1 / math.log(2)
+    if len(nats_B) == 1:
+        return Difference(nats * bits, None, math.exp(nats), None, 1)
     generator, found = np.random.default_rng(seed), []
     for _ in range(0, RESAMPLES, RESAMPLES_AT_ONCE):
         drawn_RB = generator.integers(len(nats_B), size=(RESAMPLES_AT_ONCE, len(nats_B)))
         found.append(nats_B[drawn_RB].sum(1) / tokens_B[drawn_RB].sum(1))
     low, high = (float(each) for each in np.quantile(np.concatenate(found), ((1 - LEVEL) / 2, (1 + LEVEL) / 2)))
-    nats = float(nats_B.sum() / tokens_B.sum())
-    bits = 1 / math.log(2)
     return Difference(
         nats * bits, (low * bits, high * bits), math.exp(nats), (math.exp(low), math.exp(high)), len(nats_B)
     )

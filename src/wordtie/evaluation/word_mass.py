@@ -9,7 +9,9 @@ Shapes: N tokens of a text, T of a piece of it, V words.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -48,22 +50,33 @@ class TextMass:
     tokens: int
 
 
-def frequent_ids(vocabulary: Vocabulary, count: int) -> list[int]:
-    """Ids of the most frequent words of the training text; ids go by frequency."""
+def frequent_ids(vocabulary: Vocabulary, count: int, order: Iterable[int] | None = None) -> list[int]:
+    """The first ids of an order, those of the most frequent words if it goes by frequency; no `<unk>`, no `<eos>`.
+
+    `order` None: that of the ids, which wordtie numbers by frequency.
+    """
     special = (vocabulary.unk_id, vocabulary.eos_id)
-    return [number for number in range(min(len(vocabulary), count + 2)) if number not in special][:count]
+    ids = range(len(vocabulary)) if order is None else order
+    return list(islice((number for number in ids if number not in special), min(count, len(vocabulary))))
 
 
-def word_mass(probability_V: Floats, vocabulary: Vocabulary, count: int) -> WordMass:
-    """The masses in one distribution."""
-    frequent = probability_V[frequent_ids(vocabulary, count)].sum()
+def word_mass(
+    probability_V: Floats, vocabulary: Vocabulary, count: int, order: Iterable[int] | None = None
+) -> WordMass:
+    """The masses in one distribution; `order` as of `frequent_ids`."""
+    frequent = probability_V[frequent_ids(vocabulary, count, order)].sum()
     return WordMass(float(probability_V[vocabulary.unk_id]), float(frequent))
 
 
-def text_mass(model: NextWordModel[Any], ids_N: Ids, count: int = FREQUENT) -> TextMass:
-    """The masses before every token of a text: one stream, the first token predicted from `<eos>`."""
+def text_mass(
+    model: NextWordModel[Any], ids_N: Ids, count: int = FREQUENT, order: Iterable[int] | None = None
+) -> TextMass:
+    """The masses before every token of a text: one stream, the first token predicted from `<eos>`.
+
+    `order` as of `frequent_ids`.
+    """
     vocabulary, state = model.vocabulary, model.initial_state(1)
-    groups = ([vocabulary.unk_id], frequent_ids(vocabulary, count))
+    groups = ([vocabulary.unk_id], frequent_ids(vocabulary, count, order))
     read_N = np.concatenate([[vocabulary.eos_id], ids_N[:-1]])
     came = np.array([*(np.isin(ids_N, group).sum() for group in groups), (read_N == ids_N).sum()], np.float64)
     given, elsewhere = np.zeros(3), np.zeros(3)

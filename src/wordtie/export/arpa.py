@@ -114,11 +114,13 @@ def _write(file: IO[bytes] | gzip.GzipFile, model: BackoffModel, tokenizer: Toke
 
 
 def comparison(loaded: LoadedModel, data: PreparedData, found: BackoffModel, order: int) -> list[Compared]:
-    """Perplexities of the model (without recent words), of its approximation, and of counts."""
+    """Perplexities of the model, without recent words, which its name says if it has any; of its approximation, and of
+    counts."""
     texts = {"valid": data.valid, "test": data.test}
     model = without_recent_words(loaded.model)
     original = {name: evaluate_blocks(model, [np.asarray(text)]).perplexity for name, text in texts.items()}
-    rows = [Compared("original", None, **original)]
+    name = "original" if model is loaded.model else "original without recent words"
+    rows = [Compared(name, None, **original)]
     rows.append(_of_ngrams("approximation", found, texts))
     eos_id = found.eos_id
     for name, each in counted(np.asarray(data.train), len(data.vocabulary), order, eos_id, found.ngrams):

@@ -71,8 +71,8 @@ def entries(
     is the mean of the model's predictions after its `contexts` most frequent words, each with the share that Zipf's law
     gives it. Which words are frequent is known by the counts, or by the unigrams of an n-gram model; of any other model
     the first words of the vocabulary are taken, which are the most frequent if wordtie trained it. `bigrams`: how many
-    of the likeliest words after each of these words; p of one is the model's prediction after the word at the start of
-    a sentence.
+    of these words, the likeliest, come after each of them; p of one is the model's prediction after the word at the
+    start of a sentence.
 
     Raises `SettingsError` for fewer than one context, `DataError` for a model without a word that has a letter.
     """
@@ -82,28 +82,32 @@ def entries(
     if not chosen:
         raise DataError(f"{model.folder}: none of the model's words has a letter, so a dictionary would be empty")
     share_V = None if frequencies is None else _shares(vocabulary, frequencies)
-    after: dict[int, list[tuple[str, float]]] = {}
-    mean_V = np.zeros(len(vocabulary))
-    if frequencies is None or bigrams:
-        order = _by_frequency(model.model, share_V)
-        before = [number for number in order if vocabulary.words[number] not in (UNK, EOS)][:contexts]
-        share = 1 / (np.arange(len(before)) + 1 + ZIPF)
-        for first, p_BV in _predictions(model, before):
-            here = before[first : first + len(p_BV)]
-            mean_V += share[first : first + len(p_BV)] / share.sum() @ p_BV
-            for number, p_V in zip(here, p_BV, strict=True):
-                after[number] = _likeliest(vocabulary, chosen, p_V, bigrams)
-    p_V = mean_V if share_V is None else share_V
-    chosen = sorted(chosen, key=lambda number: -p_V[number])[:words]
-    kept = {vocabulary.words[number] for number in chosen}
-    return [
-        Entry(
-            vocabulary.words[number],
-            float(p_V[number]),
-            [each for each in after.get(number, []) if each[0] in kept],
-        )
-        for number in chosen
-    ]
+    order = _by_frequency(model.model, share_V)
+    before = [number for number in order if vocabulary.words[number] not in (UNK, EOS)][:contexts]
+    p_V = _expected(model, before) if share_V is None else share_V
+    kept = sorted(chosen, key=lambda number: -p_V[number])[:words]
+    after = _followers(model, sorted({*before} & {*kept}), kept, bigrams) if bigrams else {}
+    return [Entry(vocabulary.words[number], float(p_V[number]), after.get(number, [])) for number in kept]
+
+
+def _expected(model: LoadedModel, before: Sequence[int]) -> NDArray[np.float64]:
+    """The mean of the predictions after these words, (V,), the most frequent first, by Zipf's law."""
+    share = 1 / (np.arange(len(before)) + 1 + ZIPF)
+    mean_V = np.zeros(len(model.tokenizer.vocabulary))
+    for first, p_BV in _predictions(model, before):
+        mean_V += share[first : first + len(p_BV)] / share.sum() @ p_BV
+    return mean_V
+
+
+def _followers(
+    model: LoadedModel, before: Sequence[int], kept: Sequence[int], count: int
+) -> dict[int, list[tuple[str, float]]]:
+    """For each of these words, the likeliest after it among those that are kept, with their probabilities."""
+    found: dict[int, list[tuple[str, float]]] = {}
+    for first, p_BV in _predictions(model, before):
+        for number, p_V in zip(before[first : first + len(p_BV)], p_BV, strict=True):
+            found[number] = _likeliest(model.tokenizer.vocabulary, kept, p_V, count)
+    return found
 
 
 def _by_frequency(model: NextWordModel[Any], share_V: NDArray[np.float64] | None) -> Sequence[int]:
@@ -179,8 +183,8 @@ def _predictions(model: LoadedModel, words: Sequence[int]) -> Iterator[tuple[int
         yield first, np.exp(model.model.next(state).astype(np.float64))
 
 
-def _likeliest(vocabulary: Vocabulary, chosen: list[int], p_V: Nats, count: int) -> list[tuple[str, float]]:
-    ids = np.array(chosen, np.intp)
+def _likeliest(vocabulary: Vocabulary, kept: Sequence[int], p_V: Nats, count: int) -> list[tuple[str, float]]:
+    ids = np.array(kept, np.intp)
     best = ids[np.argsort(-p_V[ids], kind="stable")[:count]]
     return [(vocabulary.words[number], float(p_V[number])) for number in best.tolist()]
 

@@ -24,6 +24,7 @@ from wordtie.errors import RunFolderError
 from wordtie.inference.loading import LoadedModel, load
 from wordtie.models.language_model import LanguageModel
 from wordtie.models.mixture import Mixture
+from wordtie.models.recent_words import recent_words_of
 from wordtie.runs.checkpoint import save_tensors
 from wordtie.runs.layout import CONFIG, MANIFEST, MODEL, TOKENIZER
 from wordtie.storage.atomic import replace_files, saving
@@ -147,7 +148,8 @@ def _left_out(model: LoadedModel) -> str | None:
     if not isinstance(model.model, Mixture):
         return None
     others = len(model.model.parts) - 1
-    return "the n-grams mixed into it" if others == 1 else f"the {others} n-gram models mixed into it"
+    ngrams = "the n-grams mixed into it" if others == 1 else f"the {others} n-gram models mixed into it"
+    return ngrams if recent_words_of(model.model) is None else f"{ngrams} and recent words"
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:

@@ -14,6 +14,8 @@ from wordtie.errors import DataError
 from wordtie.evaluation.word_mass import FREQUENT, TextMass, WordMass, text_mass, word_mass
 from wordtie.inference.loading import LoadedModel
 from wordtie.inference.predict import read
+from wordtie.models.mixture import Mixture
+from wordtie.ngrams.model import NgramModel
 
 Line: TypeAlias = dict[str, object]
 
@@ -25,6 +27,8 @@ class Expectation:
     top: Sequence[tuple[str, float]]
     """(word, probability), likeliest first."""
     mass: WordMass
+    frequent_words: str
+    """Which words `mass.frequent` is of."""
     following: float | None = None
     """Probability of the word that really follows, if it is given; an unknown word has that of `<unk>`."""
     rank: int | None = None
@@ -59,10 +63,12 @@ def expectation(loaded: LoadedModel, phrase: str, following: str | None, top: in
     model, tokenizer = loaded.model, loaded.tokenizer
     probability_V = np.exp(model.next(read(model, tokenizer, phrase))[0])
     ids = np.argsort(-probability_V, kind="stable")[:top]
-    mass = word_mass(probability_V, tokenizer.vocabulary, frequent)
+    order = by_frequency(loaded)
+    mass = word_mass(probability_V, tokenizer.vocabulary, frequent, order)
+    frequent_words = name_of_frequent(order, frequent)
     pairs = list(zip(tokenizer.decode(ids.tolist()), probability_V[ids].tolist(), strict=True))
     if following is None:
-        return Expectation(pairs, mass)
+        return Expectation(pairs, mass, frequent_words)
     words = tokenizer.words(following)
     if len(words) != 1:
         made = ", ".join(words) or "nothing"
@@ -71,19 +77,40 @@ def expectation(loaded: LoadedModel, phrase: str, following: str | None, top: in
         )
     own = probability_V[int(tokenizer.vocabulary.encode(words)[0])]
     rank = 1 + int((probability_V > own).sum())
-    return Expectation(pairs, mass, float(own), rank, words[0] not in tokenizer.vocabulary)
+    return Expectation(pairs, mass, frequent_words, float(own), rank, words[0] not in tokenizer.vocabulary)
+
+
+def by_frequency(loaded: LoadedModel) -> Sequence[int] | None:
+    """The ids of a model's words, the most frequent first; None if it is not known which words are frequent.
+
+    The vocabulary of a text is numbered by falling count. Those of other programs have other orders, and extended ones
+    have their new words last: then the unigrams of n-grams tell how frequent words are, if there are any.
+    """
+    if loaded.texts and loaded.settings.data.extends is None:
+        return range(len(loaded.tokenizer.vocabulary))
+    for part in loaded.model.parts if isinstance(loaded.model, Mixture) else (loaded.model,):
+        if isinstance(part, NgramModel):
+            order: list[int] = np.argsort(-part.trie.unigram, kind="stable").tolist()
+            return order
+    return None
+
+
+def name_of_frequent(order: Sequence[int] | None, frequent: int) -> str:
+    """What the words that are taken together are called, for an order of `by_frequency`."""
+    return f"first {frequent} words of the vocabulary" if order is None else f"{frequent} most frequent words"
 
 
 def text_masses(loaded: LoadedModel, path: Path, frequent: int = FREQUENT) -> TextMass:
-    """What a model gives to `<unk>` and to the frequent words before every token of a text file, on average.
+    """What a model gives to `<unk>` and to the frequent words (`by_frequency`) before every token of a text file, on
+    average.
 
     Raises `DataError` if the text cannot be read.
     """
     ids, _ = encode_file(path, loaded.tokenizer)
-    return text_mass(loaded.model, ids, frequent)
+    return text_mass(loaded.model, ids, frequent, by_frequency(loaded))
 
 
-def lines(comparisons: Sequence[Comparison], frequent: int = FREQUENT) -> Iterator[Line]:
+def lines(comparisons: Sequence[Comparison]) -> Iterator[Line]:
     """A table: for each phrase its ranks, then the word that follows, then the masses.
 
     Columns: phrase, rank, and for each model NAME and NAME:probability.
@@ -99,9 +126,7 @@ def lines(comparisons: Sequence[Comparison], frequent: int = FREQUENT) -> Iterat
             }
             yield _line(each.phrase, "follows", at)
         yield _line(each.phrase, "mass", {name: ("<unk>", e.mass.unk) for name, e in models})
-        yield _line(
-            each.phrase, "mass", {name: (f"{frequent} most frequent words", e.mass.frequent) for name, e in models}
-        )
+        yield _line(each.phrase, "mass", {name: (e.frequent_words, e.mass.frequent) for name, e in models})
 
 
 def _line(phrase: str, rank: str, cells: Mapping[str, tuple[str, float | None]]) -> Line:

@@ -39,7 +39,8 @@ class ComparedRuns:
         """A table, a row for each model.
 
         Columns: run, perplexity, tokens, oov, hits@K for each K, and of the difference from the first: bits, bits_low,
-        bits_high a token, and ratio, ratio_low, ratio_high of the perplexities.
+        bits_high a token, and ratio, ratio_low, ratio_high of the perplexities. The bounds are None for a text of one
+        unit, and all of them for the first model.
         """
         return [self._row(name, result) for name, result in self.results.items()]
 
@@ -47,10 +48,14 @@ class ComparedRuns:
         row = {"run": name, "perplexity": result.perplexity, "tokens": result.tokens, "oov": result.oov}
         row |= {f"hits@{first}": share for first, share in (result.hits or {}).items()}
         of = self.differences.get(name)
-        bits, ratio = ((of.bits, *of.bits_interval), (of.ratio, *of.ratio_interval)) if of else ((None,) * 3,) * 2
-        for kind, values in (("bits", bits), ("ratio", ratio)):
-            row |= dict(zip((kind, f"{kind}_low", f"{kind}_high"), values, strict=True))
-        return row
+        row |= _with_bounds("bits", of.bits if of else None, of.bits_interval if of else None)
+        return row | _with_bounds("ratio", of.ratio if of else None, of.ratio_interval if of else None)
+
+
+def _with_bounds(name: str, value: float | None, interval: tuple[float, float] | None) -> dict[str, float | None]:
+    """A value and the bounds of its interval by the names of their columns."""
+    low, high = interval or (None, None)
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 
 def compare_on_file(

@@ -3,7 +3,8 @@
     log frequency(w) = log10((c(w) + 1) / (N + V) * 10^6)
 
 c(w) of N tokens of V words: occurrences per million, with one added to each count, so that a word that was never seen
-has a value, too (van Heuven et al. 2014).
+has a value, too (van Heuven et al. 2014). N and V are of the words that are counted: of a training text those of the
+vocabulary, without `<unk>` and `<eos>`.
 """
 
 from __future__ import annotations
@@ -35,10 +36,15 @@ class Frequencies:
     """
 
     counts: Mapping[str, int]
+    lower: bool = False
+    """Words that are not among the counts have those of their lower-case form."""
 
     def of(self, word: str) -> float:
         """log10 of occurrences per million; a word that is not counted has a count of 0."""
-        return math.log10((self.counts.get(word, 0) + 1) * 1e6 / self._total)
+        count = self.counts.get(word)
+        if count is None:
+            count = self.counts.get(word.lower(), 0) if self.lower else 0
+        return math.log10((count + 1) * 1e6 / self._total)
 
     @cached_property
     def _total(self) -> int:
@@ -57,8 +63,13 @@ def training_frequencies(loaded: LoadedModel) -> Frequencies:
     return Frequencies({word: int(count_V[n]) for n, word in enumerate(vocabulary.words) if n not in special})
 
 
-def read_frequencies(lines: Iterable[str], where: str, tokenizer: Tokenizer | None = None) -> Frequencies:
-    """Counts from a table with columns `word` and `count`; words as the tokenizer writes them. Raises `DataError`."""
+def read_frequencies(
+    lines: Iterable[str], where: str, tokenizer: Tokenizer | None = None, lower: bool = False
+) -> Frequencies:
+    """Counts from a table with columns `word` and `count`; words as the tokenizer writes them.
+
+    `lower`: a word that the table has in lower case alone is found in any case. Raises `DataError`.
+    """
     table = read_table(lines, where)
     word, count = table.place("word"), table.place("count")
     counts: dict[str, int] = {}
@@ -70,4 +81,4 @@ def read_frequencies(lines: Iterable[str], where: str, tokenizer: Tokenizer | No
         counts[own] = counts.get(own, 0) + int(row.cells[count])
     if not counts:
         raise DataError(f"{where}: has no counts, only a header: give one word a row")
-    return Frequencies(counts)
+    return Frequencies(counts, lower)

@@ -35,10 +35,10 @@ class Choice:
     controls: Sequence[str] = ()
     """Further predictors of the baseline."""
     spillover: int | None = None
-    """Words before; None: as many as the tables have."""
+    """Words before; None: as many as the first table has of word length and log frequency."""
     oov: Oov = "keep"
-    """Words outside the vocabulary, here or among the words before: `keep` them, `drop` them, or `flag` them by a
-    predictor in the baseline."""
+    """Words outside the vocabulary of a model, here or among the words before: `keep` them, `drop` them, or `flag` them
+    by a predictor in the baseline."""
     log: bool = False
     """Take the logarithm of the times."""
     prefix: str = ""
@@ -73,6 +73,7 @@ def read_joined(tables: Sequence[tuple[str, Iterable[str]]], choice: Choice) -> 
     for where, lines in tables:
         table = read_table(lines, where)
         spillover = _spillover(table, choice) if spillover is None else spillover
+        _check_lags(table, choice, spillover)
         names.append(_numbers(choice, spillover))
         read.append(_read(table, choice, names[-1]))
     _check_same_rows(read, [where for where, _ in tables], choice.time)
@@ -82,11 +83,23 @@ def read_joined(tables: Sequence[tuple[str, Iterable[str]]], choice: Choice) -> 
 
 
 def _spillover(table: Table, choice: Choice) -> int:
-    """How many words before the table has values of."""
+    """How many words before the table has the controls of."""
     count = 0
-    while all(f"{name}_prev{count + 1}" in table.columns for name in _predictors(choice)):
+    while all(f"{choice.prefix}{name}_prev{count + 1}" in table.columns for name in CONTROLS):
         count += 1
     return count
+
+
+def _check_lags(table: Table, choice: Choice, spillover: int) -> None:
+    """Raise `DataError` for a predictor without its values of so many words before."""
+    for name in _predictors(choice):
+        table.place(name)
+        for back, lag in enumerate(_lagged(name, spillover)):
+            if lag not in table.columns:
+                raise DataError(
+                    f"{table.where}, line 1: has no column {lag}, which a spill-over of {spillover} needs: add it, or "
+                    f"give --spillover {back - 1}"
+                )
 
 
 def _predictors(choice: Choice) -> list[str]:
@@ -150,10 +163,10 @@ def _select(
     values: Sequence[dict[str, Floats]], items: Sequence[str], names: Sequence[str], choice: Choice, spillover: int
 ) -> tuple[ReadingTimes, Dropped]:
     """Drop what cannot be analysed, and arrange the predictors."""
-    first = values[0]
+    oov = [] if choice.oov == "keep" else _lagged(f"{choice.prefix}oov", spillover)
+    first = values[0] | {name: np.maximum.reduce([table[name] for table in values]) for name in oov}
     time_N = first[choice.time]
     controls = [each for name in CONTROLS for each in _lagged(choice.prefix + name, spillover)]
-    oov = [] if choice.oov == "keep" else _lagged(f"{choice.prefix}oov", spillover)
     baseline = [*controls, *choice.controls, *(oov if choice.oov == "flag" else [])]
     candidates = {
         label: [table[each] for each in _lagged(name, spillover)]

@@ -23,6 +23,8 @@ from wordtie.storage.strict_json import JsonError, conform, parse
 if TYPE_CHECKING:
     from wordtie.inference.loading import LoadedModel
 
+HINT = 'write {"text": "the peo|"}'
+
 
 @dataclass(frozen=True)
 class Options:
@@ -83,8 +85,10 @@ def answers(next_words_of: NextWords, lines: Iterable[bytes], name: str, as_json
             line = raw.removesuffix(b"\n").removesuffix(b"\r")
             text, options = decoded(line, name, number, begins=number == 1), next_words_of.options
             if as_json:
-                request = _request(text, f"{name}, line {number}")
-                given = {"id": request["id"]} if "id" in request else {}
+                where = f"{name}, line {number}"
+                content = _parsed(text, where)
+                given = {"id": content["id"]} if isinstance(content, dict) and "id" in content else {}
+                request = _request(content, where)
                 text, options = request["text"], _options(request, options)
             found = next_words_of(text, options)
         except WordtieError as error:
@@ -97,13 +101,20 @@ def answers(next_words_of: NextWords, lines: Iterable[bytes], name: str, as_json
             yield "".join(f"{word}\t{probability:.6f}\n" for word, probability in found)
 
 
-def _request(text: str, where: str) -> Request:
-    """Raises `DataError`."""
-    hint = 'write {"text": "the peo|"}'
+def _parsed(text: str, where: str) -> Any:
+    """The values of a line of JSON. Raises `DataError`."""
     try:
-        request = conform(parse(text), Request)
+        return parse(text)
     except JsonError as error:
-        raise DataError(f"{where}: {error}: {hint}") from error
+        raise DataError(f"{where}: {error}: {HINT}") from error
+
+
+def _request(content: Any, where: str) -> Request:
+    """Raises `DataError`."""
+    try:
+        request = conform(content, Request)
+    except JsonError as error:
+        raise DataError(f"{where}: {error}: {HINT}") from error
     for key in request:
         if key not in Request.__annotations__:
             raise DataError(f"{where}: unknown key {key:.40}{did_you_mean(key, Request.__annotations__)}")

@@ -133,7 +133,11 @@ def predict_held_out(predictors_NP: Floats, time_N: Floats, fold_N: NDArray[np.i
         held_N = fold_N == fold
         fitted_NP, seen_N = design_NP[~held_N], time_N[~held_N]
         coefficient_P, _, rank, _ = np.linalg.lstsq(fitted_NP, seen_N)
-        require(len(seen_N) > rank, f"{len(seen_N)} words are too few for {rank} predictors: set --spillover lower")
+        require(
+            len(seen_N) > rank,
+            f"{len(seen_N)} words are too few for {rank} predictors: give times of more words, or fewer predictors "
+            "(--spillover, --control)",
+        )
         variance = float(((seen_N - fitted_NP @ coefficient_P) ** 2).sum()) / (len(seen_N) - int(rank))
         error_N[held_N] = time_N[held_N] - design_NP[held_N] @ coefficient_P
         log_likelihood_N[held_N] = -(np.log(2 * np.pi * variance) + error_N[held_N] ** 2 / variance) / 2

@@ -42,11 +42,14 @@ class ShownLine:
     def of(cls, text: str, mark: str | None = None) -> ShownLine:
         """Regions are what lies between white space, or between marks, which are taken out of the text.
 
+        Raises `SettingsError` for a mark without a character.
+
         >>> ShownLine.of("The old king | was asleep.", "|")
         ShownLine(text='The old king was asleep.', regions=['The old king', 'was asleep.'])
         """
         if mark is None:
             return cls(text, text.split())
+        require(mark != "", "mark is empty: give the character that parts regions, or None for white space")
         lines = [[piece.strip() for piece in line.split(mark) if piece.strip()] for line in text.split("\n")]
         return cls("\n".join(map(" ".join, lines)), [*chain.from_iterable(lines)])
 
@@ -68,7 +71,8 @@ class Region:
     word_length: int
     """Characters, without punctuation at the edges."""
     log_frequency: float | None
-    """log10 of occurrences per million words of training text (`wordtie.inference.frequencies`), of its rarest word."""
+    """log10 of occurrences per million known words of training text (`wordtie.inference.frequencies`), of its rarest
+    word."""
     entropy_bits: float | None
     """Of the prediction, before the region was seen."""
     entropy_reduction_bits: float | None

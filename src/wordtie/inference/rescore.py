@@ -134,7 +134,7 @@ def score_lists(
     hypotheses = characters = 0
     for each in lists:
         together.append(each)
-        hypotheses += len(each.hypotheses)
+        hypotheses += max(1, len(each.hypotheses))  # lists without any are not held without end
         characters += sum(len(hypothesis.text) for hypothesis in each.hypotheses)
         if hypotheses >= HYPOTHESES_AT_ONCE or characters >= CHARACTERS_AT_ONCE:
             yield from _side_by_side(loaded, together, reading)

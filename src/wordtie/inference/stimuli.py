@@ -1,7 +1,8 @@
-"""Stimulus files and tables of reading times, with surprisal added: every row and column of the file is kept.
+"""Stimulus files and tables of reading times, with surprisal added: every column of the file is kept.
 
-A table with a sentence per row (`sentence_per_row`, `join`) gets a row for each token or region. A table with a word
-per row (`word_per_row`), the usual form of reading times, gets columns and no other row.
+A table with a sentence per row (`sentence_per_row`, `join`) gets a row for each token or region; a row whose cell is
+blank has no region, so a table of regions leaves it out. A table with a word per row (`word_per_row`), the usual form
+of reading times, gets columns and keeps its rows.
 """
 
 from __future__ import annotations

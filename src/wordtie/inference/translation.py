@@ -7,6 +7,7 @@ model.n_best(["two young men are outside ."], n=3)
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -48,8 +49,9 @@ class Translated:
     """Units at the end of the line that were left out, because it has more than `LONGEST_LINE`."""
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return {name: value for name, value in vars(self).items() if value is not None}
+        """Plain values; None for a log p or a score that is not finite, since JSON has no such number."""
+        found = {name: value for name, value in vars(self).items() if value is not None}
+        return found | {name: None for name in ("log_p", "score") if not math.isfinite(found[name])}
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,9 @@ class TranslationModel:
 
         `search` is a beam of `n`, at least 5, unless given. `replace_unknown` puts the source word that had most of the
         attention in the place of `<unk>` (Jean et al. 2015), for models of whole words. Raises `SettingsError` if `n`
-        is larger than the beam.
+        is larger than the beam, or `lines` is a string.
         """
+        require(not isinstance(lines, str), "give a list of lines, not one string")
         search = search or Search(max(n, 5), attention=replace_unknown)
         require(1 <= n <= search.beam, f"{n} translations need a beam of at least {n}, not {search.beam}")
         require(
@@ -104,7 +107,7 @@ class TranslationModel:
         pieces = self.tokenizer.target.pieces(found.ids)
         weights = found.attention_TS
         if replace_unknown and weights is not None:
-            words = words_as_written(self.tokenizer.source, line)
+            words = words_as_written(self.tokenizer.source, line)[:LONGEST_LINE]
             for place, piece in enumerate(pieces):
                 if piece == UNK:
                     pieces[place] = words[int(weights[place, : len(words)].argmax())]

@@ -37,7 +37,11 @@ class JobProgress:
     def cells(self) -> tuple[str, ...]:
         """What the table shows, by `COLUMNS`."""
         run = self.run
-        epoch = "damaged" if run.damaged else f"{hundredths(run.epoch + run.share)}/{run.epochs}" if run.epochs else ""
+        epoch = f"{hundredths(run.epoch + run.share)}/{run.epochs}" if run.epochs else ""
+        if run.of_tokens:
+            epoch = f"{math.floor(100 * run.share)} %"
+        if run.damaged:
+            epoch = "damaged"
         perplexities = (run.valid_perplexity, run.best_perplexity)
         numbers = ["" if each is None else format_perplexity(each) for each in perplexities]
         left = "" if run.seconds_left is None or self.state in ("ended", "failed") else clock(run.seconds_left)

@@ -1,7 +1,7 @@
 """Which form of the row and cell work serves: numba's on the CPU in float32, else plain torch in the same chunks.
 
-numba is optional (the extra `fast`) and takes most of a second to import, so it is looked for when the
-first gradient is asked for, not before.
+numba is optional (the extra `fast`) and takes most of a second to import, so it is looked for when such work is first
+done, for a gradient or in a beam search, not before.
 """
 
 from __future__ import annotations

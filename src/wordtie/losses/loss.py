@@ -53,7 +53,7 @@ class LossSum:
 
 
 class Loss(ABC):
-    """loss(query_NE, output_VE, bias_V, targets_N, input_VE, drawn_NE) -> sums in nats; a loss defines `of`."""
+    """loss(query_NE, output_VE, bias_V, targets_N, input_VE, drawn_NE) -> sums in nats; a loss defines `forward`."""
 
     @abstractmethod
     def forward(self, scoring: Scoring) -> LossSum:

@@ -25,6 +25,9 @@ from wordtie.nn.lstm import LSTM
 
 WORD_MATRICES = ("embedding.weight", "head.weight")
 """Parameters with a row a word; the second where the head is untied."""
+UNTRAINED_BIAS = -1000.0
+"""Of an `<unk>` that an imported model lacks: its probability is 0 in fp64, and those of the other words are what they
+were."""
 
 
 class LanguageModel(TrainableModel):

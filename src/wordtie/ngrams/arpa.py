@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordtie.data.reading import Source, byte_blocks, decoded, opened
-from wordtie.data.tokenisation import Tokenisation
+from wordtie.data.tokenisation import SPACE_PATTERN, Tokenisation, is_one_character, is_written_here
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import EOS, UNK, Vocabulary
 from wordtie.errors import DataError
@@ -52,9 +53,13 @@ def write_arpa(file: TextIO, model: BackoffModel, tokenizer: Tokenizer) -> None:
     """
     check_words(tokenizer)
     rule = tokenizer.tokenisation
-    about = {"tokenisation": rule.kind, "lowercase": rule.lowercase, "sentences": rule.sentences}
+    about: dict[str, Any] = {"tokenisation": rule.kind, "lowercase": rule.lowercase, "sentences": rule.sentences}
     if rule.composed != (rule.kind == "words"):  # as of models of earlier versions
         about["composed"] = bool(rule.composed)
+    usual = Tokenisation(rule.kind, rule.lowercase, composed=rule.composed)
+    for name in ("replaced", "pattern"):  # or of another Python, which has other tables of letters
+        if getattr(rule, name) != getattr(usual, name):
+            about[name] = getattr(rule, name)
     names = [END if word == EOS and model.eos_id is not None else word for word in tokenizer.vocabulary.words]
     names += [START] if model.eos_id is not None else [START, END]
     log_p = np.append(_log10(model.unigram), [NEVER] * (len(names) - len(model.unigram)))
@@ -223,10 +228,8 @@ def _model(name: str, sections: Sequence[_Section], about: dict[str, Any]) -> tu
     known += [word for word in (EOS, UNK) if word not in known]
     try:
         vocabulary = Vocabulary(known)
-        kind = about.get("tokenisation", "space")
-        if kind not in ("space", "words"):
-            raise ValueError(f"does not know the tokenisation {kind}")
-    except ValueError as error:
+        tokenisation = _tokenisation(about)
+    except (ValueError, re.error) as error:
         raise DataError(f"{name}: {error}: fix the file") from error
     number_of = {word: number for number, word in enumerate(known)} | {START: len(known)}
     number_of |= {word: number_of[means] for word, means in meant.items()}
@@ -248,9 +251,37 @@ def _model(name: str, sections: Sequence[_Section], about: dict[str, Any]) -> tu
         where = f"{name}, line {section.first_line + row}"
         raise DataError(f"{where}: {' '.join(section.words[row])!r}: {what}: fix the file") from error
     trie = to_trie(BackoffModel(unigram, tuple(levels), vocabulary.eos_id if sentences else None))
-    composed = bool(about["composed"]) if "composed" in about else None
-    tokenisation = Tokenisation(kind, bool(about.get("lowercase", False)), sentences, composed=composed)
     return trie, Tokenizer(tokenisation, vocabulary)
+
+
+def _tokenisation(about: dict[str, Any]) -> Tokenisation:
+    """How text becomes words. Raises `ValueError` or `re.error` for what wordtie does not write, as of a run folder."""
+    kind, pattern, replaced = about.get("tokenisation", "space"), about.get("pattern", ""), about.get("replaced")
+    if kind not in ("space", "words"):
+        raise ValueError(f"does not know the tokenisation {kind}")
+    written = isinstance(pattern, str) and is_written_here(pattern) and (pattern == SPACE_PATTERN) == (kind == "space")
+    if "pattern" in about and not written:
+        raise ValueError("its pattern is not one that wordtie writes")
+    if "replaced" in about and not (isinstance(replaced, list) and all(map(_is_replacement, replaced))):
+        raise ValueError("what it replaces is not a list of characters, each with what takes its place")
+    return Tokenisation(
+        kind,
+        lowercase=bool(about.get("lowercase", False)),
+        sentences=bool(about.get("sentences", True)),
+        pattern=pattern,
+        composed=bool(about["composed"]) if "composed" in about else None,
+        replaced=None if replaced is None else tuple((found, new) for found, new in replaced),
+    )
+
+
+def _is_replacement(pair: Any) -> bool:
+    """A regular expression for one character, and text."""
+    return (
+        isinstance(pair, list)
+        and len(pair) == 2
+        and all(isinstance(each, str) for each in pair)
+        and is_one_character(pair[0])
+    )
 
 
 def _ids(name: str, section: _Section, number_of: dict[str, int]) -> NDArray[np.int32]:

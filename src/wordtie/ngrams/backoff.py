@@ -175,7 +175,8 @@ def _losses(level: BackoffLevel, lower_G: Doubles, context_p_G: Doubles) -> Doub
 
 
 def _chain(model: BackoffModel, number: int) -> Doubles:
-    """The probability of each context of a level: that of its words, one after the other. A start is certain."""
+    """The probability of each context of a level: that of its words, one after the other. A start has that of `<eos>`,
+    after which it comes, or is certain without one."""
     if number == 0:
         return np.append(model.unigram, model.unigram[model.eos_id] if model.eos_id is not None else 1.0)
     below = model.levels[number - 1]

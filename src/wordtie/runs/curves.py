@@ -79,7 +79,7 @@ class Curves(TypedDict):
     points: list[Point]
     """Oldest first. Empty for a run that has written none yet, and for kinds of models that have none."""
     live: LiveProgress | None
-    """Of a running run; None if it is preparing, or measuring its finished model."""
+    """Of a running run; None if it is preparing."""
 
 
 def read_curves(run: str | Path) -> Curves:

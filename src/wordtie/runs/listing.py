@@ -125,7 +125,7 @@ def _summary(folder: Path, seal: bool) -> dict[str, Any]:
     valid = [line["valid_perplexity"] for line in lines if "valid_perplexity" in line]
     parts = (result.get(name) for name in ("mixture", "translation"))
     mixture, translation = (part if isinstance(part, dict) else {} for part in parts)
-    live = live_progress.read(folder) if state == "running" else None
+    live = live_progress.read(folder) if state == "running" or not result else None  # a kill leaves where it was
     epochs, seconds = live or (
         result.get("epochs_trained", last.get("epoch")),
         result.get("seconds", last.get("seconds")),
@@ -148,6 +148,6 @@ def _summary(folder: Path, seal: bool) -> dict[str, Any]:
 def _kind(folder: Path) -> str | None:
     try:
         kind = json.loads(read_regular(folder / CONFIG))["kind"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return kind if isinstance(kind, str) else None

@@ -1,7 +1,8 @@
 """How far into its epochs a run is, for other processes to read: an epoch may take many minutes.
 
 The file `live_progress` in the run folder has two numbers, epochs and seconds trained so far. It is written about once
-a second while a model trains, and removed when the run ends. The run itself never reads it.
+a second while a model trains, and removed when its result is written; a run that was killed leaves it. The run itself
+never reads it.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ from wordtie.runs.run_folder import (
     write_sealed,
 )
 from wordtie.runs.sealed import same_file
-from wordtie.storage.atomic import file_sha256, remove_leftovers, saving
+from wordtie.storage.atomic import file_sha256, remove_leftovers, saving, sync
 
 MIXED = (LANGUAGE_MODEL, NGRAM)
 """Kinds of models that a mixture has parts of."""
@@ -129,11 +129,14 @@ def _copied(part: Path, folder: Path, copy: Callable[[Path, Path], object]) -> s
         stage = Path(tempfile.mkdtemp(prefix=".part-", dir=folder))
         for file in MODEL_FILES:
             copy(part / file, stage / file)
+            sync(stage / file)
         try:
             open_stored(stage, *MIXED)
         except RunFolderError as error:
             shutil.rmtree(stage)
             raise RunFolderError(f"{part}: {CHANGED}") from error
         stage.chmod(folder.stat().st_mode)
+        sync(stage)
         stage.rename(folder / name)
+        sync(folder)
     return name

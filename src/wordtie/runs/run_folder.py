@@ -341,6 +341,8 @@ def remove_mixed(folder: Path) -> None:
 
 def remove_parts(folder: Path, but: Sequence[str] = ()) -> None:
     """Remove the models that a mixture was made of, except those of these names."""
+    if (folder / PARTS).is_symlink():  # leads to another's models
+        return
     for part in (folder / PARTS).glob("[0-9a-f]" * 64):
         if part.name not in but:
             shutil.rmtree(part)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from wordtie.errors import RunFolderError
 from wordtie.runs import live_progress
-from wordtie.runs.metrics import finished_epochs
+from wordtie.runs.metrics import finished_epochs, read_metrics
 
 ENOUGH = 0.02
 """The share of the first epoch after which its speed predicts the rest: it begins with work that is done once."""
@@ -32,13 +32,20 @@ class RunProgress:
     """The finished share of the epoch in training."""
     damaged: bool = False
     """Whether the metrics cannot be read."""
+    of_tokens: bool = False
+    """Whether the run has a number of tokens; `share` is that of all of them, and there are no epochs."""
 
     @classmethod
-    def from_folder(cls, folder: Path, epochs: int, running: bool, to_come: int = 0) -> RunProgress:
+    def from_folder(
+        cls, folder: Path, epochs: int, running: bool, to_come: int = 0, tokens: int | None = None
+    ) -> RunProgress:
         """Read a run folder; one without finished epochs is at epoch 0.
 
-        `running` adds the epoch in training. `to_come` epochs follow in another folder and count as time left.
+        `running` adds the epoch in training. `to_come` epochs follow in another folder and count as time left. With
+        `tokens`, these are what is trained on, whatever the epochs.
         """
+        if tokens is not None:
+            return cls._of_tokens(folder, tokens, running)
         try:
             lines = finished_epochs(folder)
         except RunFolderError:
@@ -50,6 +57,23 @@ class RunProgress:
         left = None if of_one is None else (max(0, epochs - finished - share) + to_come) * of_one
         last, best = (valid[-1], min(valid)) if valid else (None, None)
         return cls(finished, epochs, last, best, left, share)
+
+    @classmethod
+    def _of_tokens(cls, folder: Path, tokens: int, running: bool) -> RunProgress:
+        """By the last line, and since then by the time: lines are a few hundred windows apart."""
+        try:
+            lines = read_metrics(folder)
+        except RunFolderError:
+            return cls(damaged=True, of_tokens=True)
+        valid = [line["valid_perplexity"] for line in lines if "valid_perplexity" in line]
+        share, left = 0.0, None
+        if lines and lines[-1].get("tokens"):
+            known, seconds = lines[-1]["tokens"] / tokens, lines[-1]["seconds"]
+            _, now = (live_progress.read(folder) if running else None) or (0.0, 0.0)
+            share = min(1.0, known * max(1.0, now / seconds if seconds else 1.0))
+            left = seconds / known * (1 - share)
+        last, best = (valid[-1], min(valid)) if valid else (None, None)
+        return cls(0, 0, last, best, left, share, of_tokens=True)
 
 
 def hundredths(epochs: float) -> str:

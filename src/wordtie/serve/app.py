@@ -27,7 +27,7 @@ from wordtie.runs.curves import Curves, is_run_folder, read_curves
 from wordtie.runs.ready import run_path
 from wordtie.serve import answers, schemas
 from wordtie.serve.batcher import ClosedError, QueueFullError
-from wordtie.serve.guard import FILES, Guard
+from wordtie.serve.guard import BUG, FILES, Guard
 from wordtie.serve.observe import Metrics, log
 from wordtie.serve.served import CannotAnswerError, Models, UnknownModelError, names_of
 
@@ -74,7 +74,8 @@ class Json(Response):
 
     def render(self, content: Any) -> bytes:
         """The bytes."""
-        return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode("utf-8", "backslashreplace")  # a file name need not be UTF-8
 
 
 def create_app(
@@ -265,7 +266,12 @@ def _add_errors(app: FastAPI) -> None:
 
     app.add_exception_handler(WordtieError, of_library)
     app.add_exception_handler(RequestValidationError, of_values)
+
+    async def of_bug(request: Request, error: Exception) -> Response:
+        return _refusal(500, BUG)  # the guard logs it
+
     app.add_exception_handler(HTTPException, of_http)
+    app.add_exception_handler(Exception, of_bug)
 
 
 def _refusal(status: int, detail: str, headers: dict[str, str] | None = None) -> Response:

@@ -17,6 +17,7 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -249,7 +250,9 @@ class Batcher:
         for group in self._groups:
             last = merged[-1] if merged else None
             if last and len(last.writes) + len(group.writes) <= self.most:
-                joined = join([last.state, group.state])
+                joined = None
+                with suppress(Exception):  # such as too little memory: they go on apart
+                    joined = join([last.state, group.state])
                 if joined is not None:
                     merged[-1] = _Group([*last.writes, *group.writes], joined)
                     continue

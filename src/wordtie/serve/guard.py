@@ -45,6 +45,7 @@ CLOSE = [(b"connection", b"close")]
 LEFT = 499
 """The status of a request whose client has left, in logs and metrics."""
 UNKNOWN = "unknown path"
+BUG = "a bug in wordtie: please report it, with the line of the log"
 
 
 class Guard:
@@ -133,7 +134,7 @@ class Guard:
             await exchange.refuse(503, f"no answer within {self.seconds:g} seconds", [(b"retry-after", b"5")])
         except Exception as error:
             log("bug", 40, **place_of(error))
-            await exchange.refuse(500, "a bug in wordtie: please report it, with the line of the log")
+            await exchange.refuse(500, BUG)
 
 
 class Exchange:

@@ -155,7 +155,7 @@ def read_token(path: str | None) -> str | None:
     if path is None:
         return os.environ.get("WORDTIE_TOKEN") or None
     try:
-        return Path(path).read_text(encoding="utf-8").strip()
+        return Path(path).read_text(encoding="utf-8").strip().partition("\n")[0].strip()
     except (OSError, ValueError) as error:
         raise SettingsError(f"{path}: no token can be read from it ({error})") from error
 

@@ -124,9 +124,12 @@ class RunWriter:
             self.checkpoint(state)
         if self.replaces:  # not before there was room for the new run; the model stays until there is another
             run_folder.clear(self.folder, but=(CHECKPOINT, *MODEL_FILES, PARTS))
-        (self.folder / RESULT).unlink(missing_ok=True)  # is of what was there
         write_text(self.folder / SETTINGS, yaml.safe_dump(to_dict(self.settings), sort_keys=False))
         self.metrics.open(state.position.metrics_length)
+
+    def forget_result(self) -> None:
+        """It is of the model that was there before this one is trained."""
+        (self.folder / RESULT).unlink(missing_ok=True)
 
     def begin_invocation(self, state: RunState) -> None:
         """Note what computes from here on. Raises `SaveError`."""

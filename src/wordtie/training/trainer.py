@@ -68,8 +68,10 @@ class Trainer:
         """Train until the budget is used up, or until patience or time runs out; then measure the model."""
         state = self.state
         self.writer.begin(state, self.task)
+        self.live.remove()  # of an invocation that was killed
         self.seconds_before = state.position.seconds
         if not why_finished(self.training, self.budget, state.position):
+            self.writer.forget_result()
             state.position.add_precision(self.precision)
             self.writer.begin_invocation(state)
         if self.training.max_time:

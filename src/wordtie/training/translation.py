@@ -275,7 +275,7 @@ def train_translation(
         data = read_bitext(settings.data)
         if not resumable:
             say([f"{folder}: no run to resume, so a new one starts"] if mode == "resume" else [])
-            say([*unused_translation_settings(settings), *notes(data)])
+            say([*unused_translation_settings(settings, bool(data.columns)), *notes(data)])
         check_memory(settings, data, device)
         torch.manual_seed(training.seed)
         task = Translation(settings, data, device, precision)

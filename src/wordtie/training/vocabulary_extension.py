@@ -8,7 +8,8 @@ marked, and df(g) the number of old words that have g,
 so that a rare n-gram, as a stem is, counts more than a common ending. It is the idea of the bag-of-subwords model of
 Zhao, Mudgal & Liang (2018), without its training. A word that shares no n-gram starts from the mean of all rows.
 
-The output bias of a new word is the mean of those of old words that the training text has about as often.
+The output bias of a new word is the mean of those of old words that the training text has about as often. An `<unk>`
+that an imported model lacks is a new word, whose rows are the means of all.
 
 Shapes: V old words, W new words, E embedding size.
 """
@@ -22,7 +23,7 @@ import torch
 from torch import Tensor
 
 from wordtie.data.vocabulary import EOS, UNK
-from wordtie.models.language_model import WORD_MATRICES
+from wordtie.models.language_model import UNTRAINED_BIAS, WORD_MATRICES
 
 NewWords: TypeAlias = Literal["spelling", "mean"]
 BIAS = "head.bias"
@@ -35,15 +36,29 @@ PAIRS_AT_ONCE = 100_000
 def extend(tensors: dict[str, Tensor], words: Sequence[str], count_V: Tensor, how: NewWords) -> dict[str, Tensor]:
     """The parameters of a model over `words`, from those of one over the first of them.
 
-    `count_V`: how often the training text has each word; what it repeats of an earlier text is counted, too.
+    `count_V`: how often the training text has each word; what it repeats of an earlier text is counted, too. An `<unk>`
+    that the model lacks is a new word, too.
     """
+    size = len(tensors[WORD_MATRICES[0]])
+    lacking = [words.index(UNK)] if lacks_unk(tensors, words) else []
+    known = [number for number in range(size) if number not in lacking]
+    order = [*known, *lacking, *range(size, len(words))]
+    place_V = torch.tensor(order).argsort()
+    in_order = [words[number] for number in order]
     found = dict(tensors)
     for name in WORD_MATRICES:
         if name in tensors:
-            found[name] = torch.cat([tensors[name], new_rows(tensors[name], words, how)])
+            old_VE = tensors[name][known]
+            found[name] = torch.cat([old_VE, new_rows(old_VE, in_order, how)])[place_V]
     if BIAS in tensors:
-        found[BIAS] = torch.cat([tensors[BIAS], new_biases(tensors[BIAS], count_V)])
+        old_V = tensors[BIAS][known]
+        found[BIAS] = torch.cat([old_V, new_biases(old_V, count_V[order])])[place_V]
     return found
+
+
+def lacks_unk(tensors: dict[str, Tensor], words: Sequence[str]) -> bool:
+    """Whether the `<unk>` of a model is that of `wordtie import`, which nothing was learnt for."""
+    return BIAS in tensors and float(tensors[BIAS][words.index(UNK)]) <= UNTRAINED_BIAS
 
 
 def new_rows(weight_VE: Tensor, words: Sequence[str], how: NewWords) -> Tensor:
@@ -56,7 +71,8 @@ def new_rows(weight_VE: Tensor, words: Sequence[str], how: NewWords) -> Tensor:
 def _by_spelling(weight_VE: Tensor, words: Sequence[str], rows_WE: Tensor) -> Tensor:
     old, new = words[: len(weight_VE)], words[len(weight_VE) :]
     number: dict[str, int] = {}
-    of_new = [[number.setdefault(gram, len(number)) for gram in character_ngrams(word)] for word in new]
+    spelt = ["" if word == UNK else word for word in new]
+    of_new = [[number.setdefault(gram, len(number)) for gram in character_ngrams(word)] for word in spelt]
     pairs = [
         (number[gram], place)
         for place, word in enumerate(old)

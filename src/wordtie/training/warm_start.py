@@ -21,7 +21,7 @@ from wordtie.runs.ready import run_path
 from wordtie.runs.run_folder import SavedModel, read_language_model
 from wordtie.training.rehearsal import read_texts
 from wordtie.training.task import Tensors
-from wordtie.training.vocabulary_extension import extend
+from wordtie.training.vocabulary_extension import extend, lacks_unk
 
 
 def read_start(settings: Settings) -> SavedModel | None:
@@ -61,7 +61,7 @@ def load_start(saved: SavedModel, settings: Settings, model: LanguageModel, data
         )
     if before.predicts_with == "mean" and (noise.smooths or noise.predicts_with == "mean"):
         tensors = _before_the_mean(saved, run_path(settings.training.start_from or ""))
-    if len(new) > len(old):
+    if len(new) > len(old) or lacks_unk(tensors, new):
         count_V = torch.from_numpy(np.bincount(data.train, minlength=len(new)))
         tensors = extend(tensors, new, count_V, settings.training.new_words)
     model.load_state_dict(tensors)

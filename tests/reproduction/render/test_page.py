@@ -75,7 +75,7 @@ def test_links_lead_somewhere_and_to_one_place(html: str) -> None:
 def test_runs_are_folded_away_with_their_code(html: str) -> None:
     folded = re.findall(r"<details>.*?</details>", section(html, "inan-2017/table-1"), re.DOTALL)
     assert len(folded) == 1
-    assert "<summary>3 runs: " in folded[0]
+    assert "<summary>Rows and seeds (3): " in folded[0]
     assert (
         "<td>ptb-small-base</td><td>1</td><td>3 epochs (best 2)</td><td>0.1 h</td><td>a CPU</td><td>1.0</td>"
         in (folded[0])

@@ -183,6 +183,20 @@ def test_a_run_of_wordtie_train_is_taken_over(row: Row, place: Place, monkeypatc
         run_row.run_row(row, 1, place)
 
 
+def test_of_a_run_with_n_grams_the_network_is_measured(row: Row, place: Place) -> None:
+    with (Path(str(row.changes["data.corpus"])) / "train.txt").open("a") as train_text:
+        train_text.write("<unk>\n")
+    options = [f"--{name}={value}" for name, value in row.changes.items()]
+    folder = place.folder(row, 1)
+    command = ["train", *AS_IN_PAPERS, *options, "--training.threads", "1", "--ngram", "2"]
+    assert cli.main([*command, "--out", str(folder)]) == 0
+    assert run_row.run_row(dataclasses.replace(row, measures=("predictions",)), 1, place) == "done"
+    for phrase, words in entry_of(row, place)["measures"]["predictions"].items():
+        predicted = load(folder, part="network").predict(phrase, top=10)
+        assert [word for word, _ in words] == [word for word, _ in predicted]
+        assert words[0][1] == pytest.approx(predicted[0][1], abs=1e-6)
+
+
 def test_a_run_of_another_least_count_is_not_taken_over(row: Row, place: Place) -> None:
     options = [f"--{name}={value}" for name, value in row.changes.items()]
     folder = place.folder(row, 1)

@@ -11,7 +11,7 @@ import pytest
 from tests.parallel_text import write_pairs
 from wordtie.config import Settings
 from wordtie.errors import RunFolderError
-from wordtie.reproduction.ledger.ledger import entry_path, is_stale, read_entry, write_entry
+from wordtie.reproduction.ledger.ledger import LedgerError, entry_path, is_stale, read_entry, write_entry
 from wordtie.reproduction.ledger.status import RowState, states
 from wordtie.reproduction.papers.press_wolf_2017_translation import translation
 from wordtie.reproduction.papers.row import Published, Row, settings_of
@@ -113,6 +113,11 @@ def test_a_result_of_other_settings_is_not_entered(tmp_path: Path) -> None:
     with pytest.raises(RunFolderError, match="was started with other text of train"):
         run_row(row(text, "twwt"), 1, place)
     assert path.read_bytes() == before
+    path.write_bytes(before[:50])
+    with pytest.raises(LedgerError, match="with --again"):
+        run_row(row(text, "twwt"), 1, place)
+    assert run_row(row(text, "twwt"), 1, replace(place, again=True)) == "done"
+    assert run_row(row(text, "twwt"), 1, place) == "already"
 
 
 def test_again_trains_what_another_version_trained_and_continues(

@@ -103,7 +103,7 @@ def forward(
     gates_TBG: Tensor, recurrent_weight: Tensor, mask_BH: Tensor, dropped_TBH: Tensor | None,
     cells: Tensor, squashed_TBH: Tensor, hidden_TBH: Tensor, masked: Tensor,
 ) -> None:  # fmt: skip
-    """As `lstm_steps_torch.forward`."""
+    """As `steps_torch.forward`."""
     weight, dropped = panels(recurrent_weight.T), _candidates(dropped_TBH, mask_BH)
     _run(_forward, gates_TBG, weight, mask_BH, dropped, cells, squashed_TBH, hidden_TBH, masked)
 
@@ -112,6 +112,6 @@ def backward(
     d_hidden_TBH: Tensor, d_next: Tensor, d_cell: Tensor, gates_TBG: Tensor, recurrent_weight: Tensor,
     mask_BH: Tensor, dropped_TBH: Tensor | None, cells: Tensor, squashed_TBH: Tensor, d_gates_TBG: Tensor,
 ) -> None:  # fmt: skip
-    """As `lstm_steps_torch.backward`."""
+    """As `steps_torch.backward`."""
     weight, dropped = panels(recurrent_weight), _candidates(dropped_TBH, mask_BH)
     _run(_backward, d_hidden_TBH, d_next, d_cell, gates_TBG, weight, mask_BH, dropped, cells, squashed_TBH, d_gates_TBG)

@@ -1,6 +1,6 @@
 """Row work of the fast losses, compiled by numba: scores become their gradient in place.
 
-See `wordtie.kernels.softmax.loss` for the formulas; `softmax_rows_torch` is the same in torch. Rows are float32, or
+See `wordtie.kernels.softmax.loss` for the formulas; `rows_torch` is the same in torch. Rows are float32, or
 bfloat16 seen as uint16: one source, a version of machine code each. Tokens come sorted by target, so that all tokens
 of one target word stand together: the word's row of similarities is worked out once and stays in cache while its
 tokens pass over it. A row with a score that is not finite gives a NaN loss and NaN gradients.

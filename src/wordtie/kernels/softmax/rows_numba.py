@@ -43,7 +43,7 @@ def augmented_rows(
     biased: bool,
     entropy_alone: bool,
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Token rows and word rows become gradients, see `softmax_rows_torch.augmented_rows`."""
+    """Token rows and word rows become gradients, see `rows_torch.augmented_rows`."""
     scores, targets = as_numpy(rows), targets_N.numpy()
     words = len(rows) - len(targets)
     first = np.searchsorted(word_of_N.numpy(), np.arange(words + 1))

@@ -111,6 +111,16 @@ def read_entry(path: Path) -> Entry:
     return entry
 
 
+def read_unless_again(path: Path, again: bool) -> Entry | None:
+    """The entry; None if there is none, or a damaged one that is to be made `again`. Raises `LedgerError`."""
+    try:
+        return read_entry(path) if path.exists() else None
+    except LedgerError:
+        if again:
+            return None
+        raise
+
+
 def _conforming(content: dict[str, Any]) -> Entry:
     """The content as an entry; what trained word vectors may lack perplexities. Raises `ValueError`."""
     if "word2vec" in conform(content, About)["configuration"]:

@@ -252,6 +252,7 @@ def _progress(folder: Path) -> str:
     except RunFolderError as error:  # the other rows can be listed all the same
         return str(error)
     finished = (lines[-1]["epoch"], lines[-1]["seconds"]) if lines else (0, 0.0)
-    epochs, seconds = max(finished, live_progress.read(folder) or finished)
+    # the later one: a validation may come before its epoch ends
+    epochs, seconds = max(finished, live_progress.read(folder) or finished, key=lambda each: each[1])
     best = f", best validation {format_perplexity(min(line['valid_perplexity'] for line in lines))}" if lines else ""
     return f"{which}epoch {hundredths(epochs)}{best}, {clock(seconds)} trained"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from wordtie.config.arguments import option
 from wordtie.reproduction.ledger.status import RowState
@@ -41,10 +42,22 @@ def own(state: RowState) -> Changes:
     return {name: value for name, value in state.row.changes.items() if COMMON.get(name) != value}
 
 
+def over(
+    state: RowState | None, reference: RowState | None, what: Literal["seconds", "valid_perplexity", "test_perplexity"]
+) -> float | None:
+    """A figure over that of the row compared with, over the seeds that both have; None if there are none."""
+    of_seed = [{entry["seed"]: entry[what] for entry in each.entries} if each else {} for each in (state, reference)]
+    both = of_seed[0].keys() & of_seed[1].keys()
+    if not both:
+        return None
+    mine, other = (statistics.fmean(found[seed] for seed in both) for found in of_seed)
+    return mine / other
+
+
 def markdown(states: Sequence[RowState]) -> str:
     """The table. It depends on the results and the rows alone."""
     done = [state for state in states if state.entries]
-    tied = next((found.mean for state in done if state.row.name == REFERENCE and (found := state.ours("test"))), None)
+    tied = next((state for state in done if state.row.name == REFERENCE), None)
     lines = [
         f"{len(done)} of {len(states)} rows are run. All rows: `{options(COMMON)}`.",
         "",
@@ -68,9 +81,10 @@ def _averaging(states: Sequence[RowState]) -> Iterator[str]:
             yield f"{_name(state)}, seed {entry['seed']}: the mean of the weights is what was measured {when}."
 
 
-def _cells(state: RowState, tied: float | None) -> tuple[str, ...]:
+def _cells(state: RowState, tied: RowState | None) -> tuple[str, ...]:
     valid, test = state.ours("valid"), state.ours("test")
-    compared = None if test is None or tied is None or state.row.name == REFERENCE else test.mean / tied - 1
+    ratio = None if state is tied else over(state, tied, "test_perplexity")
+    compared = None if ratio is None else ratio - 1
     return (
         _name(state),
         state.row.label,

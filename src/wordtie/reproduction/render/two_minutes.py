@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 from wordtie.reproduction.ledger.status import RowState
 from wordtie.reproduction.papers.two_minutes import COMMON, GROUP, REFERENCE, SEEDS, TEXTS, TOKENS, VARIANTS
 from wordtie.reproduction.render.formats import percent
-from wordtie.reproduction.render.methods import options
+from wordtie.reproduction.render.methods import options, over
 from wordtie.reproduction.render.tables import table_line
 
 TSV = f"{GROUP}.tsv"
@@ -25,10 +24,11 @@ def markdown(states: Sequence[RowState]) -> str:
     """The table: of each text the validation perplexity, and how far it is from the recipe's; and the time it takes."""
     of = _by_place(states)
     done = sum(bool(state.entries) for state in states)
-    seeds = sorted({len(state.entries) for state in states if state.entries})
+    counts = [len(state.entries) for state in states if state.entries] or [0]
+    seeds = dict.fromkeys((min(counts), max(counts)))
     header = ("change", "what it is", "its own settings", *TEXTS, "time")
     lines = [
-        f"{done} of {len(states)} rows are run, {' to '.join(map(str, seeds or [0]))} of {len(SEEDS)} seeds each, on "
+        f"{done} of {len(states)} rows are run, {' to '.join(map(str, seeds))} of {len(SEEDS)} seeds each, on "
         f"{TOKENS:,} tokens. All rows: `{options(COMMON)}`; beside these, "
         f"{'; '.join(f'`{options(of_text)}`' for of_text in TEXTS.values())}.",
         "",
@@ -58,26 +58,14 @@ def _cell(state: RowState | None, reference: RowState | None) -> str:
 
 def _time(pairs: Sequence[tuple[RowState | None, RowState | None]]) -> str:
     """Seconds over the recipe's, over the seeds that both have: the mean of the texts."""
-    found = [ratio for pair in pairs if (ratio := _over(*pair, "seconds")) is not None]
+    found = [ratio for pair in pairs if (ratio := over(*pair, "seconds")) is not None]
     return f"{statistics.geometric_mean(found):.2f}×" if found else "–"
 
 
 def _against(state: RowState | None, reference: RowState | None) -> float | None:
     """The validation perplexity over that of the recipe less one."""
-    ratio = _over(state, reference, "valid_perplexity")
+    ratio = over(state, reference, "valid_perplexity")
     return None if ratio is None else ratio - 1
-
-
-def _over(
-    state: RowState | None, reference: RowState | None, what: Literal["seconds", "valid_perplexity"]
-) -> float | None:
-    """A figure over that of the recipe, over the seeds that both have; None if there are none."""
-    of_seed = [{entry["seed"]: entry[what] for entry in each.entries} if each else {} for each in (state, reference)]
-    both = of_seed[0].keys() & of_seed[1].keys()
-    if not both:
-        return None
-    mine, other = (statistics.fmean(found[seed] for seed in both) for found in of_seed)
-    return mine / other
 
 
 def tsv(states: Sequence[RowState]) -> str:

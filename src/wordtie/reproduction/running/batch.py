@@ -77,7 +77,7 @@ def run_many(rows: Sequence[Row], seed: int, place: Place, side_by_side: int) ->
 
 def job_of(row: Row, seed: int, place: Place) -> Job:
     """A row as a job of the queue. A row that stopped prints `NAME: stopped`."""
-    folders = epochs_by_folder(row, seed, place)
+    folders = budgets(row, seed, place)
 
     def is_stopped(printed: Sequence[str]) -> bool:
         return f"{row.name}: stopped" in printed
@@ -85,22 +85,24 @@ def job_of(row: Row, seed: int, place: Place) -> Job:
     return Job(row.name, partial(command, row, seed, place), list(folders), partial(progress, folders), is_stopped)
 
 
-def epochs_by_folder(row: Row, seed: int, place: Place) -> dict[Path, int]:
-    """The run folders of a row, one a stage, with the most epochs of each; 0 epochs if nothing is trained."""
+def budgets(row: Row, seed: int, place: Place) -> dict[Path, tuple[int, int | None]]:
+    """The run folders of a row, one a stage, with the most epochs of each, or its tokens; 0 if nothing is trained."""
     if row.kind != "train":
-        return {place.folder(row, seed): 0}
+        return {place.folder(row, seed): (0, None)}
+    trainings = [row.settings(seed, each).training for each in row.stages]
     return {
-        place.folder(row, seed, stage): row.settings(seed, each).training.epochs
-        for stage, each in enumerate(row.stages, start=1)
+        place.folder(row, seed, stage): (training.epochs, training.tokens)
+        for stage, training in enumerate(trainings, start=1)
     }
 
 
-def progress(epochs: Mapping[Path, int], running: bool) -> RunProgress:
+def progress(budget: Mapping[Path, tuple[int, int | None]], running: bool) -> RunProgress:
     """The progress of the stage that began last: if the row is trained again, that is the first stage."""
-    folders = list(epochs)
+    folders = list(budget)
     last = max(folders, key=_begun)
-    to_come = sum(epochs[folder] for folder in folders[folders.index(last) + 1 :])
-    return RunProgress.from_folder(last, epochs[last], running, to_come)
+    to_come = sum(budget[folder][0] for folder in folders[folders.index(last) + 1 :])
+    epochs, tokens = budget[last]
+    return RunProgress.from_folder(last, epochs, running, to_come, tokens)
 
 
 def _begun(folder: Path) -> float:

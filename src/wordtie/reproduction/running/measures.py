@@ -30,8 +30,8 @@ from wordtie.vectors.subspace import Subspaces, compare_subspaces
 
 
 def predictions(folder: Path) -> dict[str, list[list[Any]]]:
-    """The ten likeliest next words of each phrase of inan-2017's Table 4, with their probabilities."""
-    model = load(folder)
+    """The ten words that the network finds likeliest after each phrase of inan-2017's Table 4, with probabilities."""
+    model = load(folder, part="network")
     return {
         phrase: [[word, round(float(probability), 6)] for word, probability in model.predict(phrase, top=10)]
         for phrase in PHRASES

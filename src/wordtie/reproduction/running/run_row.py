@@ -112,15 +112,10 @@ def stages_trained(
 def entered(row: Row, settings: Settings, data: PreparedData, place: Place) -> Entry | None:
     """The row's entry in the ledger, if it is of these settings and this text, and lacks no stage."""
     path = ledger.entry_path(place.results, row.name, settings.training.seed)
-    if not path.exists():
+    entry = ledger.read_unless_again(path, place.again)
+    if entry is None or ledger.is_stale(entry, row):
         return None
-    try:
-        entry = ledger.read_entry(path)
-    except ledger.LedgerError:
-        if place.again:
-            return None
-        raise
-    if ledger.is_stale(entry, row) or entry["data"] != texts(settings, data) or not same_tokens(entry, data):
+    if entry["data"] != texts(settings, data) or not same_tokens(entry, data):
         return None
     untried = row.stages[len(stages_of(entry)) :]
     waiting = untried and entry.get(DIVERGED) != dict(untried[0]) and falls_short(row, entry)

@@ -27,6 +27,7 @@ from wordtie.runs.checkpoint import tensors_sha256
 from wordtie.runs.layout import MANIFEST, MODEL, RESULT
 from wordtie.runs.provenance import invocations, versions
 from wordtie.runs.result import TrainingResult, read_result
+from wordtie.runs.run_folder import Mode
 from wordtie.runs.translation_run import read_translation
 from wordtie.training.translation import train_translation
 
@@ -38,28 +39,35 @@ def run_translation_row(row: Row, seed: int, place: Place) -> Outcome:
     """
     settings = translation_settings(row, seed)
     data, folder = read_bitext(settings.data), place.folder(row, seed)
-    path = ledger.entry_path(place.results, row.name, seed)
     version = {versions()["code_version"]}
-    if path.exists():
-        entry = ledger.read_entry(path)
+    entry = ledger.read_unless_again(ledger.entry_path(place.results, row.name, seed), place.again)
+    if entry is not None:
         of_this_row = not ledger.is_stale(entry, row) and entry["data"] == texts(settings, data)
         again = place.again and set(ledger.ever(entry, "code_version")) != version
         if of_this_row and not again and _is_compared(entry, row, seed, place):
             return "already"
     begun = {call["code_version"] for call in invocations(folder)}
-    overwrite = place.again and bool(begun) and begun != version
-    result = None if overwrite else _finished(folder, settings, data)
-    if result is None:
-        limit = None if math.isinf(place.max_seconds) else f"{max(0.01, place.max_seconds):.2f}s"
-        limited = dataclasses.replace(settings.training, threads=place.threads, max_time=limit)
-        of_row = dataclasses.replace(settings, training=limited)
-        result = train_translation(of_row, folder, "overwrite" if overwrite else "resume")
-        if result.stopped == "max_time":
-            return "stopped"
+    if place.again and begun and begun != version:
+        result = _trained(settings, folder, place, "overwrite")
+    else:
+        try:
+            result = _finished(folder, settings, data) or _trained(settings, folder, place, "resume")
+        except RunFolderError:  # damaged, or of other settings
+            if not place.again:
+                raise
+            result = _trained(settings, folder, place, "overwrite")
+    if result.stopped == "max_time":
+        return "stopped"
     content = entry_of(about(row, settings, data), stage_entry(result, folder))
     content["measures"] = measures(row, seed, place, data, result)
     ledger.write_entry(place.results, content)
     return "done"
+
+
+def _trained(settings: TranslationSettings, folder: Path, place: Place, mode: Mode) -> TrainingResult:
+    limit = None if math.isinf(place.max_seconds) else f"{max(0.01, place.max_seconds):.2f}s"
+    limited = dataclasses.replace(settings.training, threads=place.threads, max_time=limit)
+    return train_translation(dataclasses.replace(settings, training=limited), folder, mode)
 
 
 def _finished(folder: Path, settings: TranslationSettings, data: Bitext) -> TrainingResult | None:

@@ -41,8 +41,7 @@ def run_word2vec_row(row: Row, seed: int, place: Place) -> Outcome:
     """
     settings = vector_settings(row, seed)
     data, folder = prepare(settings.data), place.folder(row, seed)
-    path = ledger.entry_path(place.results, row.name, seed)
-    entry = ledger.read_entry(path) if path.exists() else None
+    entry = ledger.read_unless_again(ledger.entry_path(place.results, row.name, seed), place.again)
     if entry is not None and (ledger.is_stale(entry, row) or entry["data"] != texts(settings, data)):
         entry = None
     again = place.again and entry is not None and entry["code_version"] != versions()["code_version"]

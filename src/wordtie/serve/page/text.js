@@ -12,6 +12,7 @@ const MEANINGS = {
 };
 
 const MOST_DIFFERENT = 6;
+const MOVES = /^(Arrow|Home|End|Page)/; // keys that move the caret
 const SENTENCE_END = /[.!?…]["'”’)]*\s*$/u;
 const text = byId("text");
 let models = [];
@@ -36,6 +37,7 @@ export function startText(served) {
 
   text.addEventListener("input", paused(120, refresh));
   text.addEventListener("click", suggest);
+  text.addEventListener("keyup", (event) => MOVES.test(event.key) && suggest());
   for (const id of ["model", "other"]) byId(id).addEventListener("change", refresh);
   for (const radio of document.querySelectorAll("input[name=shade]")) radio.addEventListener("change", draw);
   byId("clear").addEventListener("click", () => { text.value = ""; text.focus(); refresh(); });
@@ -81,7 +83,8 @@ function typed(words) {
 
 /** The row of next words, or of what the word before the caret may become. */
 async function suggest() {
-  const written = text.value.slice(0, text.selectionEnd);
+  const [end, whole] = [text.selectionEnd, text.value];
+  const written = whole.slice(0, end);
   const line = written.slice(written.lastIndexOf("\n") + 1);
   const model = models.find((each) => each.name === byId("model").value);
   const ended = model?.sentences && SENTENCE_END.test(line); // the next word begins a sentence, on its own line
@@ -89,7 +92,8 @@ async function suggest() {
     const asked = { text: ended ? "" : line, model: byId("model").value, complete: true, words_only: true, top: 6 };
     const answer = await post("predict", asked, asking?.signal);
     const insert = (word) => {
-      const rest = text.value.slice(text.selectionEnd);
+      if (text.value !== whole) return; // typed on since: other suggestions are on their way
+      const rest = whole.slice(end);
       const start = written.slice(0, written.length - answer.prefix.length);
       const gap = ended ? "\n" : start === "" || /\s$/.test(start) || answer.prefix || /^[^\p{L}\p{N}]+$/u.test(word) ? "" : " ";
       text.value = `${start}${gap}${word} ${rest.replace(/^ /, "")}`;
