@@ -68,7 +68,7 @@ def main(argv: list[str]) -> None:
 
     models = [load(run, part=arguments.part, without_torch=True) for run in arguments.runs]
     short, lines = is_short(read_lines(arguments.file))
-    if not short:  # what is wrong with a run is said before a text is waited for
+    if not short:  # an unusable run is refused before waiting for the text
         models = [load(run, part=arguments.part) for run in arguments.runs]
     source = of_words if arguments.words else of_column if arguments.column else of_text
     header, rows = source(models, lines, arguments)

@@ -97,6 +97,7 @@ def create_app(
     )
 
     _add_questions(app, models)
+    _add_comparisons(app, models)
     _add_state(app, models, metrics)
     _add_curves(app, models, watched)
     app.mount(FILES.rstrip("/"), StaticFiles(directory=PAGE), name="page")
@@ -157,6 +158,8 @@ def _add_questions(app: FastAPI, models: Models) -> None:
         first = await anext(pieces, "")  # so that what is refused has its own status
         return StreamingResponse(_after(first, pieces), media_type="text/plain; charset=utf-8")
 
+
+def _add_comparisons(app: FastAPI, models: Models) -> None:
     @app.post("/neighbours", response_model=schemas.NeighboursAnswer, responses=ASKED, tags=["words"])
     async def neighbours(asked: schemas.NeighboursAsked) -> Response:
         """The words whose vectors are nearest, for input and output vectors."""
