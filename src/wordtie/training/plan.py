@@ -49,6 +49,8 @@ SHARE_OF_NGRAMS = 0.25
 """Of the time that counting n-grams may take; they are left out if it would take longer."""
 SHARE_OF_PLANNING = 0.15
 """Of the time, that timing models may take; then the plan is made of what is known."""
+SECONDS_OF_TIMING, SHARE_OF_TIMING = 2.0, 1 / 12
+"""The steps of one model are timed for so long at most, and for this share of the time of planning."""
 NOISE_OF_TIMING = 0.03
 """By how much less a step may take by chance."""
 SECONDS_TO_END = 2.0
@@ -102,43 +104,63 @@ def make_plan(
     read_start(settings)  # what cannot be trained is refused before any text is read
     texts = read_texts(settings)
     data = texts.for_training(settings.training.rehearsal)
+    lengths = Lengths(len(data.train), len(data.valid), len(data.test), len(data.vocabulary))
     earlier = sum(len(each.test) for each in texts.earlier)
     with exclusive_training(settings.training.threads, resolve_device(settings.training.device)):
         wanted = ngram
         ngram, counting = planned_ngram(texts, ngram, seconds, keep_ngram)
-        reference = units(settings, given, REFERENCE)
-
-        def timed(hidden: int, tokens: int = 0) -> Timings:
-            candidate = with_recipe(settings, given, size(hidden) | streams_for(len(data.train), tokens))
-            check_size(candidate, len(data.vocabulary), resolve_device(settings.training.device))
-            return time_model(candidate, data, min(2.0, seconds / 80), mixed=ngram is not None)
 
         def chosen_by(timings: Timings, hidden: int | None = None) -> Settings:
             measured = timings.remembering + 2 * earlier * timings.measuring  # earlier texts by network and mixture
             left = seconds - counting - measured - SECONDS_TO_END - (time.monotonic() - started)
             return choose(settings, given, lengths, left, SHARE_OF_MEASURING * seconds, timings, hidden)
 
-        def has_time() -> bool:
-            """For another timing, which takes as long as the first."""
-            return time.monotonic() - begun + first <= SHARE_OF_PLANNING * seconds
-
-        lengths = Lengths(len(data.train), len(data.valid), len(data.test), len(data.vocabulary))
-        begun = time.monotonic()
-        timings = timed(reference)
-        first = time.monotonic() - begun
-        if "training.threads" not in given and has_time():
-            threads, timings = with_fewer_threads(timings, lambda: timed(reference), has_time)
+        stopwatch = Stopwatch(settings, given, data, SHARE_OF_PLANNING * seconds, mixed=ngram is not None)
+        reference = units(settings, given, REFERENCE)
+        timings = stopwatch.time(reference)
+        if "training.threads" not in given and stopwatch.has_time():
+            threads, timings = with_fewer_threads(timings, lambda: stopwatch.time(reference), stopwatch.has_time)
             settings = settings_from(settings, **{"training.threads": threads})
         chosen = chosen_by(timings)
         hidden, training = chosen.model.hidden, chosen.training
         if hidden != reference or training.streams * training.steps != timings.tokens:
-            if has_time():
-                timings = timed(hidden, training.tokens or 0)
+            if stopwatch.has_time():
+                timings = stopwatch.time(hidden, training.tokens or 0)
             else:
                 hidden = reference
             chosen = chosen_by(timings, hidden)
     fixed = "training.tokens" in given or "training.epochs" in given
     return Plan(chosen, ngram, reasons(chosen, data, seconds, timings, mixed_in(ngram, wanted), fixed))
+
+
+class Stopwatch:
+    """Times models of the recipe on a text, for about `most` seconds in all.
+
+    `mixed`: n-grams and recent words will be mixed in.
+    """
+
+    def __init__(
+        self, settings: Settings, given: Collection[str], data: PreparedData, most: float, *, mixed: bool
+    ) -> None:
+        self.settings, self.given, self.data, self.most, self.mixed = settings, given, data, most, mixed
+        self.started = time.monotonic()
+        self.first: float | None = None
+        """Seconds that the first timing took."""
+
+    def has_time(self) -> bool:
+        """For another timing, which takes as long as the first."""
+        return time.monotonic() - self.started + (self.first or 0.0) <= self.most
+
+    def time(self, hidden: int, tokens: int = 0) -> Timings:
+        """Of a model of so many units, to be trained on so many tokens."""
+        candidate = with_recipe(self.settings, self.given, size(hidden) | streams_for(len(self.data.train), tokens))
+        check_size(candidate, len(self.data.vocabulary), resolve_device(candidate.training.device))
+        timings = time_model(
+            candidate, self.data, min(SECONDS_OF_TIMING, SHARE_OF_TIMING * self.most), mixed=self.mixed
+        )
+        if self.first is None:
+            self.first = time.monotonic() - self.started
+        return timings
 
 
 def planned_ngram(texts: Texts, order: int | None, seconds: float, keep: bool) -> tuple[int | None, float]:
