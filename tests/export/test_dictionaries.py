@@ -73,16 +73,22 @@ def test_without_counts_words_are_weighted_by_what_the_model_expects() -> None:
 
 
 def test_words_that_are_blocked_or_left_out(tmp_path: Path) -> None:
-    _, words = read_combined(
-        write_latinime(entries(hand_made(), COUNTS, bigrams=3), tmp_path / "a", "en", blocked=["CAT"])
-    )
+    found = entries(hand_made(), COUNTS, bigrams=3, blocked=["CAT"])
+    _, words = read_combined(write_latinime(found, tmp_path / "a", "en"))
     assert words["cat"] == (0, {})
     assert "cat" not in words["the"][1]
     two = entries(hand_made(), COUNTS, words=2, bigrams=3)
     assert [entry.word for entry in two] == ["the", "cat"]
     assert {word for entry in two for word, _ in entry.bigrams} <= {"the", "cat"}
-    out = write_keyman(two, tmp_path / "list.tsv", blocked=["The"])
-    assert [line.split("\t")[0] for line in out.read_text().splitlines()] == ["cat"]
+
+
+def test_other_words_take_the_place_of_blocked_ones(tmp_path: Path) -> None:
+    found = entries(hand_made(), COUNTS, words=2, bigrams=1, blocked=["The"])
+    assert [(entry.word, entry.blocked) for entry in found] == [("cat", False), ("sat", False), ("the", True)]
+    assert all(len(entry.bigrams) == 1 for entry in found if not entry.blocked)
+    assert "the" not in {word for entry in found for word, _ in entry.bigrams}
+    out = write_keyman(found, tmp_path / "list.tsv")
+    assert [line.split("\t")[0] for line in out.read_text().splitlines()] == ["cat", "sat"]
 
 
 def test_counts_for_keyman(tmp_path: Path) -> None:

@@ -78,14 +78,14 @@ def _export(parser: Parser, argv: list[str]) -> None:
             say([f"weighted by the model's predictions: {error}"])
     is_latinime = "locale" in arguments
     more = {"bigrams": arguments.bigrams, "contexts": arguments.contexts} if is_latinime else {}
-    found = entries(model, frequencies, arguments.words, **more)
+    found = entries(model, frequencies, arguments.words, blocked=blocked, **more)
     out: Path
     if is_latinime:
-        out = write_latinime(found, arguments.out, arguments.locale, blocked, arguments.overwrite)
+        out = write_latinime(found, arguments.out, arguments.locale, arguments.overwrite)
     else:
-        out = write_keyman(found, arguments.out, blocked, arguments.overwrite)
+        out = write_keyman(found, arguments.out, arguments.overwrite)
     if arguments.json:
         bigrams = sum(len(entry.bigrams) for entry in found)
-        print_json({"file": str(out), "words": len(found), "bigrams": bigrams})
+        print_json({"file": str(out), "words": sum(not entry.blocked for entry in found), "bigrams": bigrams})
     else:
         print(out)

@@ -56,6 +56,8 @@ class Entry:
     word: str
     p: float
     bigrams: Sequence[tuple[str, float]] = ()
+    blocked: bool = False
+    """Never to be suggested."""
 
 
 def entries(
@@ -64,15 +66,16 @@ def entries(
     words: int | None = None,
     bigrams: int = 0,
     contexts: int = 2000,
+    blocked: Collection[str] = (),
 ) -> list[Entry]:
-    """The words of a model, the most probable first: all or so many.
+    """The words of a model, the most probable first: all or so many. After them, those of `blocked`, in any case.
 
     With frequencies, p is the share of the word in the text that was counted, every word counted once more. Without, it
     is the mean of the model's predictions after its `contexts` most frequent words, each with the share that Zipf's law
     gives it. Which words are frequent is known by the counts, or by the unigrams of an n-gram model; of any other model
     the first words of the vocabulary are taken, which are the most frequent if wordtie trained it. `bigrams`: how many
     of these words, the likeliest, come after each of them; p of one is the model's prediction after the word at the
-    start of a sentence.
+    start of a sentence. Blocked words are none of the `words` and no bigrams.
 
     Raises `SettingsError` for fewer than one context, `DataError` for a model without a word that has a letter.
     """
@@ -85,9 +88,12 @@ def entries(
     order = _by_frequency(model.model, share_V)
     before = [number for number in order if vocabulary.words[number] not in (UNK, EOS)][:contexts]
     p_V = _expected(model, before) if share_V is None else share_V
-    kept = sorted(chosen, key=lambda number: -p_V[number])[:words]
+    folded = {word.casefold() for word in blocked}
+    hidden = [number for number in chosen if vocabulary.words[number].casefold() in folded]
+    kept = sorted({*chosen} - {*hidden}, key=lambda number: (-p_V[number], number))[:words]
     after = _followers(model, sorted({*before} & {*kept}), kept, bigrams) if bigrams else {}
-    return [Entry(vocabulary.words[number], float(p_V[number]), after.get(number, [])) for number in kept]
+    shown = [Entry(vocabulary.words[number], float(p_V[number]), after.get(number, [])) for number in kept]
+    return shown + [Entry(vocabulary.words[number], float(p_V[number]), blocked=True) for number in hidden]
 
 
 def _expected(model: LoadedModel, before: Sequence[int]) -> NDArray[np.float64]:
@@ -135,35 +141,27 @@ def frequency(p: float) -> int:
     return RAREST if p <= 0 else max(RAREST, min(CERTAIN, CERTAIN + round(math.log(p) / math.log(STEP))))
 
 
-def write_latinime(
-    model_entries: Sequence[Entry], out: str | Path, locale: str, blocked: Collection[str] = (), overwrite: bool = False
-) -> Path:
-    """A `.combined` file; words that are blocked have an f of 0 and are no bigrams.
+def write_latinime(model_entries: Sequence[Entry], out: str | Path, locale: str, overwrite: bool = False) -> Path:
+    """A `.combined` file; words that are blocked have an f of 0.
 
     Raises `SettingsError` for a locale with other characters than letters, digits, `_` and `-`, `RunFolderError` if the
     file exists and `overwrite` is not given, `SaveError` if it cannot be written.
     """
     plain = all(part.isalnum() for part in locale.replace("-", "_").split("_"))
     require(plain, f"a locale is like en or en_US, got {locale!r}")
-    folded = {word.casefold() for word in blocked}
     lines = [f"dictionary=main:{locale.lower()},locale={locale},description=made by wordtie,date=0,version=1"]
     for entry in model_entries:
-        hidden = entry.word.casefold() in folded
-        lines.append(f" word={entry.word},f={BLOCKED if hidden else frequency(entry.p)}")
-        shown = [] if hidden else [each for each in entry.bigrams if each[0].casefold() not in folded]
-        lines += [f"  bigram={word},f={frequency(p)}" for word, p in shown]
+        lines.append(f" word={entry.word},f={BLOCKED if entry.blocked else frequency(entry.p)}")
+        lines += [f"  bigram={word},f={frequency(p)}" for word, p in entry.bigrams]
     return _write(out, lines, overwrite)
 
 
-def write_keyman(
-    model_entries: Sequence[Entry], out: str | Path, blocked: Collection[str] = (), overwrite: bool = False
-) -> Path:
+def write_keyman(model_entries: Sequence[Entry], out: str | Path, overwrite: bool = False) -> Path:
     """A word list: word and count in ten million words, without those that are blocked.
 
     Raises `RunFolderError` and `SaveError` as `write_latinime`.
     """
-    folded = {word.casefold() for word in blocked}
-    shown = (entry for entry in model_entries if entry.word.casefold() not in folded)
+    shown = (entry for entry in model_entries if not entry.blocked)
     return _write(out, [f"{entry.word}\t{max(1, round(entry.p * PER))}" for entry in shown], overwrite)
 
 
