@@ -125,6 +125,32 @@ def test_slow_clients_are_let_go(runs: Runs, monkeypatch: pytest.MonkeyPatch) ->
             each.close()
 
 
+def test_a_client_that_reads_no_answer_is_let_go(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its answers are larger than what the system holds for it; one that reads on, slowly, gets them whole."""
+    monkeypatch.setattr(server, "SECONDS_TO_READ", 0.5)
+    body = json.dumps({"text": "the cat " * 2500}).encode()
+    asked = b"POST /surprisal HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    asked += b"Connection: %b\r\n" + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    several = asked % b"keep-alive" * 15 + asked % b"close"
+    with running([runs.ngram]) as found, socket.socket() as still:
+        still.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        still.connect((found.host, found.port))
+        still.sendall(several)
+        with socket.create_connection((found.host, found.port)) as slow:
+            slow.sendall(several)
+            whole = 0
+            for _ in range(10):
+                time.sleep(0.1)
+                whole += len(slow.recv(65_536))
+            whole += len(read_all(slow))
+        assert found.post("/surprisal", text="the cat").status == 200
+        assert 0 < len(read_all(still)) < whole
+    assert whole > 16 * 2500 * 2 * len('{"word":"the"}')
+    assert not [vars(record)["values"] for record in caplog.records if record.message == "bug"]
+
+
 def test_a_client_that_leaves(server: Running) -> None:
     """In the middle of a text that is being written: nothing is left of it, and others are served."""
     body = json.dumps({"words": 1000, "model": "tied"}).encode()

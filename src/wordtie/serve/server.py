@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from wordtie.console import tell
 from wordtie.errors import SettingsError, UsageError, require
@@ -31,6 +31,8 @@ from wordtie.serve.served import Models, names_of
 
 SECONDS_FOR_HEADERS = 10.0
 SECONDS_IDLE = 30
+SECONDS_TO_READ = 30.0
+"""For a client that reads no more of an answer than its network holds."""
 SHORTEST_TOKEN = 16
 MOST_CONNECTIONS = 2048
 SWITCH = 0.0005
@@ -167,9 +169,13 @@ def address(host: str, port: int) -> str:
 
 
 class PatientProtocol(HttpToolsProtocol):
-    """Closes connections over which no request arrives in `SECONDS_FOR_HEADERS`. uvicorn waits for ever."""
+    """Closes connections of clients that send no request or read no answer for so long. uvicorn waits for ever."""
 
     waiting: asyncio.TimerHandle | None = None
+    """For headers."""
+    unread: asyncio.TimerHandle | None = None
+    asked: Sequence[RequestResponseCycle] = ()
+    """What is answered or waits for it."""
 
     def connection_made(self, transport: Any) -> None:
         """The clock starts."""
@@ -181,19 +187,37 @@ class PatientProtocol(HttpToolsProtocol):
         super().data_received(data)
         self._look()
 
+    def on_headers_complete(self) -> None:
+        """There is another request; a client may send several before it reads."""
+        super().on_headers_complete()
+        known = (*self.asked, self.cycle)  # none, where the connection asks for another protocol at once
+        self.asked = [each for each in known if each is not None and not each.response_complete]
+
+    def pause_writing(self) -> None:
+        """More waits for the client than is kept for it. The connection cannot be closed in order: that, too, waits."""
+        super().pause_writing()
+        self.unread = self.loop.call_later(SECONDS_TO_READ, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """It has read some."""
+        super().resume_writing()
+        if self.unread is not None:
+            self.unread.cancel()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Nobody waits any more."""
-        self._stop()
+        for timer in (self.waiting, self.unread):
+            if timer is not None:
+                timer.cancel()
+        for each in self.asked:  # uvicorn tells the last one alone, and the others would write to what is closed
+            each.disconnected = True
+        self.pipeline.clear()
         super().connection_lost(exc)
 
     def _look(self) -> None:
         asked = self.cycle is not None and not self.cycle.response_complete
-        if asked:
-            self._stop()
-        elif self.waiting is None:
-            self.waiting = self.loop.call_later(SECONDS_FOR_HEADERS, self.transport.close)
-
-    def _stop(self) -> None:
-        if self.waiting is not None:
+        if asked and self.waiting is not None:
             self.waiting.cancel()
             self.waiting = None
+        elif not asked and self.waiting is None:
+            self.waiting = self.loop.call_later(SECONDS_FOR_HEADERS, self.transport.close)
