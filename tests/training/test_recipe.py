@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from wordtie.config import LossSettings, NoiseSettings, Settings, TrainingSettings
+from wordtie.config.keywords import settings_from
 from wordtie.training.recipe import FEWEST_WINDOWS, MOST_EPOCHS, Lengths, choose, measuring_seconds
 from wordtie.training.schedule import budget_of
 from wordtie.training.timings import LONGER_WITH_FULL, Timings
@@ -40,6 +41,16 @@ def test_more_time_gives_a_larger_model_and_more_dropout() -> None:
     assert [each.model.hidden for each in plans] == sorted({each.model.hidden for each in plans})
     assert [each.model.hidden_dropout for each in plans] == sorted(each.model.hidden_dropout for each in plans)
     assert plans[0].model.hidden_dropout == 0.0
+
+
+def test_the_longer_the_training_the_slower_the_words() -> None:
+    def word_rate(tokens: int, **optimiser: str) -> float:
+        settings = settings_from(Settings(), **{"training.tokens": tokens, **optimiser})
+        given = ["training.tokens", *optimiser]
+        return choose(settings, given, LENGTHS, 100, 10, FAST).training.word_rate
+
+    assert word_rate(2_000_000) > word_rate(6_000_000) > word_rate(11_000_000) > 1
+    assert word_rate(2_000_000, **{"training.optimiser": "sgd"}) == TrainingSettings.word_rate, "chosen with the rate"
 
 
 def test_a_large_model_of_a_small_text_needs_more_dropout() -> None:

@@ -27,6 +27,9 @@ NOISES = ((6.0, 0.0), (16.0, 0.1), (math.inf, 0.3))
 """Up to how many epochs which gamma of data noising with Kneser-Ney (`wordtie.noise`) is best."""
 STREAMS = ((6e6, 32), (math.inf, 64))
 """Up to how many tokens how many streams are best: with more time, steps may be fewer and less noisy."""
+WORD_RATES = ((4e6, 10.0), (9e6, 5.0), (math.inf, 3.0))
+"""Up to how many tokens which multiple of the rate is best for the word matrix (`benchmarks/word_rate.py`): few steps
+at a low rate leave rare words where they began, many at a high rate are noisy."""
 MOST_EPOCHS = 40
 """More readings of a text teach a model nothing but this text."""
 FEWEST_WINDOWS = 20
@@ -89,8 +92,7 @@ def choose(
             "loss.full_at_end": full_at_end,
             **dropout_for(tokens / words, parameters / words),
             **noise_for(tokens / words, settings, given),
-            "training.schedule": "cosine",
-            "training.warmup": min(50, max(1, tokens // window // 10)),
+            **rates_for(tokens, window),
             "training.tokens": tokens,
             "training.measured_tokens": training.measured_tokens,
             "training.validations": min(validations, max(1, tokens // window)),
@@ -146,6 +148,19 @@ def streams_for(words: int, tokens: float = 0) -> dict[str, Any]:
     """
     most = words // (4 * RECOMMENDED["training.steps"])
     return {"training.streams": max(1, min(_first(STREAMS, tokens), most))}
+
+
+def rates_for(tokens: int, window: int) -> dict[str, Any]:
+    """How the rate rises and falls in so many tokens, `window` of them a step, and the multiple for the word matrix.
+
+    >>> rates_for(2_000_000, 1024)
+    {'training.schedule': 'cosine', 'training.warmup': 50, 'training.word_rate': 10.0}
+    """
+    return {
+        "training.schedule": "cosine",
+        "training.warmup": min(50, max(1, tokens // window // 10)),
+        "training.word_rate": _first(WORD_RATES, tokens),
+    }
 
 
 def dropout_for(epochs: float, parameters: float) -> dict[str, float]:

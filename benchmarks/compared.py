@@ -1,0 +1,67 @@
+"""Values of one setting, compared after so many tokens of some texts: a table to which rows are added.
+
+Each row trains with what `wordtie train --time` plans for so many tokens. Perplexities are of the validation text: of
+the network, and of its mixture with 5-grams and recent words. Rows count tokens, not seconds, so that two processes may
+run side by side, one for each text.
+"""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchmarks.planned import NO_MATTER, planned, trained, training_on
+from wordtie.config import DataSettings, Settings
+from wordtie.config.keywords import settings_from
+
+VOCABULARY = {"sotu": 10_000}
+TIMINGS = replace(NO_MATTER, full_window=2 * NO_MATTER.window)
+"""With the full softmax at the end."""
+RESULTS = Path(__file__).parent.parent / "results" / "bench"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is compared."""
+
+    column: str
+    """Of the table: what the setting is called there."""
+    names: tuple[str, ...]
+    """Full names of the settings that have the value."""
+    points: Mapping[str, Mapping[int, Sequence[float]]]
+    """By text: after how many tokens, which values."""
+    file: str
+
+    def run(self, texts: Sequence[str]) -> None:
+        """Measure the rows of these texts, of all if there are none, that the file lacks; each is added when done."""
+        done = self.measured()
+        for text in texts or self.points:
+            for tokens, values in self.points[text].items():
+                for value in values:
+                    if (text, f"{tokens}", f"{value:g}") not in done:
+                        row = self.measure(text, tokens, value)
+                        with (RESULTS / self.file).open("a", encoding="utf-8") as file:
+                            print(*row, sep="\t", file=file)
+
+    def measured(self) -> set[tuple[str, str, str]]:
+        """Text, tokens and value of each row that is there; the file begins with the names of the columns."""
+        path = RESULTS / self.file
+        if not path.exists():
+            columns = ("text", "tokens", "epochs", "hidden", self.column, "network", "mixture")
+            path.write_text("\t".join(columns) + "\n", encoding="utf-8")
+        with path.open(encoding="utf-8", newline="") as file:
+            return {(row["text"], row["tokens"], row[self.column]) for row in csv.DictReader(file, delimiter="\t")}
+
+    def measure(self, text: str, tokens: int, value: float) -> tuple[str, ...]:
+        """A row of the table."""
+        start = Settings(
+            DataSettings(corpus=text, vocabulary_size=VOCABULARY.get(text)), training=training_on(tokens, threads=1)
+        )
+        changed = settings_from(start, **dict.fromkeys(self.names, value))
+        settings = planned(changed, self.names, TIMINGS)
+        with tempfile.TemporaryDirectory() as folder:
+            epochs, *perplexities = trained(settings, Path(folder) / "run")
+        return text, f"{tokens}", epochs, f"{settings.model.hidden}", f"{value:g}", *perplexities

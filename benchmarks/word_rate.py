@@ -1,0 +1,27 @@
+"""How many times the rate of the other parameters the word matrix needs, of a training of so many tokens.
+
+    python -m benchmarks.word_rate                  the rows that results/bench/word-rate.tsv lacks
+    python -m benchmarks.word_rate ptb sotu         of these texts
+
+See `benchmarks.compared` for how a row is measured. The rule that follows from it is
+`wordtie.training.recipe.WORD_RATES`.
+"""
+
+from __future__ import annotations
+
+from benchmarks import names_given
+from benchmarks.compared import Comparison
+
+COMPARISON = Comparison(
+    "word rate",
+    ("training.word_rate",),
+    {
+        "ptb": {2_000_000: (3.0, 10.0), 11_000_000: (3.0, 10.0)},
+        "sotu": {2_000_000: (3.0, 10.0), 6_000_000: (5.0, 10.0), 10_800_000: (3.0, 10.0)},
+        "wikitext-2": {4_200_000: (5.0, 10.0), 11_400_000: (3.0, 10.0)},
+    },
+    "word-rate.tsv",
+)
+
+if __name__ == "__main__":
+    COMPARISON.run(names_given(__doc__))
