@@ -10,8 +10,9 @@ from __future__ import annotations
 import csv
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from benchmarks.planned import NO_MATTER, planned, trained, training_on
 from wordtie.config import DataSettings, Settings
@@ -34,6 +35,8 @@ class Comparison:
     points: Mapping[str, Mapping[int, Sequence[float]]]
     """By text: after how many tokens, which values."""
     file: str
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    """Other settings, by full name, that the plan would choose."""
 
     def run(self, texts: Sequence[str]) -> None:
         """Measure the rows of these texts, of all if there are none, that the file lacks; each is added when done."""
@@ -60,8 +63,8 @@ class Comparison:
         start = Settings(
             DataSettings(corpus=text, vocabulary_size=VOCABULARY.get(text)), training=training_on(tokens, threads=1)
         )
-        changed = settings_from(start, **dict.fromkeys(self.names, value))
-        settings = planned(changed, self.names, TIMINGS)
+        changed = settings_from(start, **self.fixed, **dict.fromkeys(self.names, value))
+        settings = planned(changed, (*self.fixed, *self.names), TIMINGS)
         with tempfile.TemporaryDirectory() as folder:
             epochs, *perplexities = trained(settings, Path(folder) / "run")
         return text, f"{tokens}", epochs, f"{settings.model.hidden}", f"{value:g}", *perplexities

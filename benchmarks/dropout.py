@@ -3,7 +3,8 @@
     python -m benchmarks.dropout                    the rows that results/bench/dropout.tsv lacks
     python -m benchmarks.dropout ptb sotu           of these texts
 
-See `benchmarks.compared` for how a row is measured. The rule that follows from it is
+See `benchmarks.compared` for how a row is measured. In all, the word matrix has ten times the rate of the other
+parameters, as in short trainings. The rule that follows from it is
 `wordtie.training.recipe.DROPOUTS`.
 """
 
@@ -21,6 +22,7 @@ COMPARISON = Comparison(
         "wikitext-2": {11_400_000: (0.2, 0.3, 0.4), 6_300_000: (0.1, 0.2, 0.3), 4_200_000: (0.0, 0.1, 0.2)},
     },
     "dropout.tsv",
+    {"training.word_rate": 10.0},
 )
 
 if __name__ == "__main__":

@@ -68,8 +68,11 @@ def markdown(tables: Mapping[str, Sequence[Record]]) -> str:
 def _table(records: Sequence[Record]) -> str:
     rows = [HEADER, ["---"] * len(HEADER), *(cells(record) for record in records)]
     table = "\n".join(map(table_line, rows))
-    machines = dict.fromkeys(machine(record) for record in records if record["ratio"] is not None)
-    return f"{table}\n\n" + "\n".join(f"Measured on {each}." for each in machines)
+    measured: dict[str, list[str]] = {}
+    for record in records:
+        if record["ratio"] is not None:
+            measured.setdefault(machine(record), []).append(f"`{record['name']}`")
+    return f"{table}\n\n" + "\n".join(f"- Measured on {each}: {', '.join(names)}" for each, names in measured.items())
 
 
 def machine(record: Record) -> str:

@@ -1,8 +1,8 @@
 """Translation: training against a plain PyTorch loop over the target's words, and a beam of many sentences at once.
 
 Training is of made-up sentences: their lengths are spread as those of image descriptions are, and words come as often
-as Zipf's law says. The plain model takes pairs as they come, ours puts pairs of like length together, as `wordtie
-translate train` does; both train on the same pairs.
+as Zipf's law says. Both models train on the same batches, of pairs of like length, as `wordtie translate train` makes
+them.
 
 The beam searches translations of Multi30k's test sentences, with a model that was trained on Multi30k for an epoch, so
 that they end where real ones do. The plain way goes sentence by sentence, ours side by side; both have the same
@@ -11,6 +11,7 @@ parameters, and how many translations are the same is part of what is printed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from operator import eq
@@ -25,7 +26,7 @@ from wordtie.config import BitextSettings, LossSettings, TranslationSettings
 from wordtie.config.translation import Seq2SeqSettings, TranslationTrainingSettings
 from wordtie.console import StageProgress
 from wordtie.data.bitext import read_bitext
-from wordtie.data.pair_batches import batch_order, pad_pairs
+from wordtie.data.pair_batches import PaddedPairs, batch_order, pad_pairs
 from wordtie.errors import DataError
 from wordtie.losses.build import build_loss
 from wordtie.models.beam_search import Search, translate_ids
@@ -78,21 +79,22 @@ def measure_training(effort: Effort) -> Measurement:
     ours = Seq2Seq(our_settings(), WORDS, WORDS).use(fused=True).train()
     plain = NaiveTranslation(WORDS, SIZE, HIDDEN, DROPOUT).train()
     loss = build_loss(LossSettings(kind="cross_entropy"), fused=True, precision=torch.float32)
-    our_adam, plain_adam = torch.optim.Adam(ours.parameters(), fused=True), torch.optim.Adam(plain.parameters())
+    our_adam, plain_adam = (torch.optim.Adam(model.parameters(), fused=True) for model in (ours, plain))
+
+    def batches() -> Iterator[PaddedPairs]:
+        for batch in batch_order(pairs.source, pairs.target, BATCH, seed=1, epoch=1):
+            yield pad_pairs([pairs.source[n] for n in batch], [pairs.target[n] for n in batch], EOS, EOS)
 
     def run_ours() -> None:
-        for batch in batch_order(pairs.source, pairs.target, BATCH, seed=1, epoch=1):
-            source, target = ([side[n] for n in batch] for side in (pairs.source, pairs.target))
-            padded = pad_pairs(source, target, EOS, EOS)
+        for padded in batches():
             loss.forward(ours(as_tensors(padded, ours.device))).total.backward()
             clip_global_norm(ours.parameters(), 5.0)
             our_adam.step()
             our_adam.zero_grad()
 
     def run_plain() -> None:
-        for first in range(0, len(pairs.source), BATCH):
-            source, target = (side[first : first + BATCH] for side in (pairs.source, pairs.target))
-            batch = as_tensors(pad_pairs(source, target, EOS, EOS), torch.device("cpu"))
+        for padded in batches():
+            batch = as_tensors(padded, torch.device("cpu"))
             targets = batch.targets_TB.masked_fill(~batch.present_TB, IGNORED)
             plain.loss(batch.source_SB, batch.source_lengths_B, batch.inputs_TB, targets, IGNORED).backward()
             torch.nn.utils.clip_grad_norm_(plain.parameters(), 5.0)

@@ -28,6 +28,7 @@ from wordtie.config import (
     to_dict,
 )
 from wordtie.config.unused_settings import unused_settings
+from wordtie.data.bitext import PARALLEL
 from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, WordtieError
 from wordtie.exits import EXIT_CODES
 from wordtie.word2vec.settings import Word2VecSettings
@@ -189,6 +190,7 @@ def test_corpora_says_what_is_known(capsys: Capture) -> None:
     corpora = {corpus["name"]: corpus for corpus in json.loads(capsys.readouterr().out)}
     assert corpora["sotu"]["state"] == "here"
     assert len(corpora["ptb"]["files"]) == 3
+    assert len(corpora["multi30k"]["files"]) == 6
     assert cli.main(["corpora"]) == 0
     listing = capsys.readouterr().out
     assert re.search(r"^sotu +here +State of the Union", listing)
@@ -204,6 +206,7 @@ def test_corpora_says_what_can_be_downloaded(
     assert cli.main(["corpora", "--json"]) == 0
     corpora = {corpus["name"]: corpus for corpus in json.loads(capsys.readouterr().out)}
     assert (corpora["ptb"]["state"], corpora["bbc"]["state"]) == ("download", "missing")
+    assert {*PARALLEL} <= {*corpora}
     for corpus in corpora.values():
         addresses = [file["url"] for file in corpus["files"]]
         expected = "download" if addresses and None not in addresses else "missing"

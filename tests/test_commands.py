@@ -12,10 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
+import wordtie
 from tests.commands import SMALL, Capture, output, rows, small_text
 from wordtie import cli
 from wordtie.errors import DataError, RunFolderError
+from wordtie.inference.evaluate import evaluate_file, evaluate_split
 
 
 @pytest.fixture(scope="module")
@@ -327,3 +330,31 @@ def test_what_makes_no_sense_is_refused_before_anything_is_read(arguments: list[
 def test_a_folder_that_is_no_run_is_said(name: str, tmp_path: Path, capsys: Capture) -> None:
     assert cli.main([name, str(tmp_path)]) == RunFolderError.exit_code
     assert capsys.readouterr().err.startswith(f"wordtie: error: {tmp_path}")
+
+
+def test_evaluate_counts_what_it_has_done(run: Path, tmp_path: Path) -> None:
+    """Also of a file that is removed meanwhile, and of one with a line end in its name."""
+    model = wordtie.load(run)
+    path = tmp_path / "a\nname.txt"
+    path.write_text("the cat sat\n" * 50_000)
+    seen: list[tuple[int, int]] = []
+
+    def progress(_: str, done: int, total: int) -> None:
+        path.unlink(missing_ok=True)
+        seen.append((done, total))
+
+    assert evaluate_file(model.model, model.tokenizer, str(path), progress=progress).tokens == 200_000
+    evaluate_split(model, str(run), "valid", progress=progress)
+    assert len(seen) > 2
+    assert all(0 < done <= total for done, total in seen)
+
+
+@pytest.mark.parametrize("order", [[], ["--order", "2"]])
+def test_the_settings_of_an_n_gram_run_are_a_recipe(order: list[str], run: Path, tmp_path: Path) -> None:
+    text, first, again = str(run.parent / "text"), tmp_path / "first", tmp_path / "again"
+    assert cli.main(["ngram", text, "--order", "3", "--minimum-counts", "1", "2", "--out", str(first)]) == 0
+    recipe = str(first / "settings.yaml")
+    assert cli.main(["ngram", "--config", recipe, "--out", str(again), *order]) == 0
+    made = yaml.safe_load((again / "settings.yaml").read_text())["ngram"]
+    assert made == {"order": 2 if order else 3, "minimum_counts": [1, 2]}
+    assert cli.main(["baseline", "--config", recipe]) == 0

@@ -114,6 +114,16 @@ def test_no_header_is_printed_before_a_column_that_is_not_there(runs: Path, time
         assert (printed.out, "has no column" in printed.err) == ("", True)
 
 
+def test_misread_words_are_said_of_a_word_a_row_too(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "text.txt").write_text("the cat sat\nthe dog sat\n" * 200)
+    assert cli.main(["ngram", str(tmp_path / "text.txt"), "--out", str(tmp_path / "run")]) == 0
+    (tmp_path / "words.csv").write_text("item,word\n1,THE\n1,CAT\n1,SAT\n")
+    capsys.readouterr()
+    asked = ["surprisal", str(tmp_path / "run"), str(tmp_path / "words.csv"), "--words", "word", "--by", "item"]
+    assert cli.main(asked) == 0
+    assert "unknown because of their capitals: THE CAT SAT" in capsys.readouterr().err
+
+
 def test_sentences_per_row_keep_their_columns(runs: Path, tmp_path: Path, capsys: Capture) -> None:
     items = tmp_path / "items.csv"
     items.write_text('id,sentence\n7,"The dog, | too, sat."\n8,\n9,"""A cat"""\n')
@@ -193,6 +203,7 @@ def test_ties_are_averaged_as_accuracies_are() -> None:
         (["--words", "word", "--by", "item", "--reset", "never"], "--reset blank keeps context within a passage"),
         (["--words", "word", "--by", "item", "--per", "token"], "leave --per and --mark out"),
         (["--spillover", "2"], "--spillover is for regions: add --per region"),
+        (["--out", "table.tsv.gz"], "tables are not compressed: leave the ending out, or pipe them into gzip"),
         (["--column", "rt", "--mark", "|"], "--mark is for regions"),
         (["--column", "rt", "--per", "region", "--mark", ""], "--mark is empty: give the character that parts regions"),
     ],

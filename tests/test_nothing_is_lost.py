@@ -171,7 +171,7 @@ def test_an_option_must_be_written_out(run: Path, capsys: Capture) -> None:
         (b"out: {run: elsewhere}\n", "out is no section of a recipe"),
         (
             b"corpus: keep.txt\n",
-            "line 1: corpus is no section of a recipe (data, model, loss, noise, training, word2vec); it",
+            "line 1: corpus is no section of a recipe (data, model, loss, noise, training, word2vec, ngram); it",
         ),
         (b"the cat sat on the mat\n" * 4000, "a recipe has sections"),
         (b"the cat sat on the mat\n" * 5000, "is longer than 100 kB: is it a recipe?"),

@@ -106,7 +106,8 @@ def goals_table(rows: Sequence[Row]) -> Iterator[str]:
 
 def results_table(rows: Sequence[Row]) -> Iterator[str]:
     """Test perplexities of all contenders, text by text and time by time; the median of several seeds."""
-    yield from _head("text", "minutes", "contender", "alone", "with the 5-gram", "parameters", "tokens read", "seconds")
+    yield from _head("text", "minutes", "contender", "alone", "with the 5-gram", "parameters", "tokens read", "seconds",
+                     "processor")  # fmt: skip
     for text in TEXTS:
         for minutes in _times(rows, text):
             for name, contender in CONTENDERS.items():
@@ -126,7 +127,14 @@ def _cells(of: Sequence[Row], name: str, text: str, minutes: float) -> list[str]
         f"{last['parameters']:,}",
         f"{last['tokens']:,}",
         f"{last.get('seconds', last['wall_seconds']):.0f}{late}",
+        "; ".join(dict.fromkeys(_processor(row) for row in of)),
     ]
+
+
+def _processor(row: Row) -> str:
+    """`AMD EPYC, AVX-512`: the name, and the widest vectors."""
+    machine = row["machine"]
+    return f"{machine['processor']}, {'AVX-512' if 'avx512f' in machine['instructions'] else 'AVX2'}"
 
 
 def trials_table(rows: Sequence[Row]) -> Iterator[str]:

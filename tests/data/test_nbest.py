@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import pytest
 
-from wordtie.data.nbest import NBestList, Ranked, RankedList
+from wordtie.data.nbest import Kaldi, Moses, NBestList, Ranked, RankedList
 from wordtie.data.nbest_files import FormatOptions, guessed, open_nbest, references_of
 from wordtie.errors import DataError, SettingsError
 
@@ -274,3 +274,20 @@ def test_references() -> None:
         references_of(read(JSONL), ["u2 second"], "refs", by_utterance=True)
     with pytest.raises(DataError, match="refs, line 2: u1 had a reference before"):
         references_of(read(JSONL), ["u1 a", "u1 b"], "refs", by_utterance=True)
+
+
+def test_lists_of_kaldi_come_one_at_a_time() -> None:
+    read: list[str] = []
+
+    def lines() -> Iterator[str]:
+        for number in range(1000):
+            read.append(f"utt{number // 4}x the cat {number}")
+            yield read[-1]
+
+    first = next(Kaldi().read(lines(), "lists"))
+    assert (first.id, len(first.hypotheses), len(read)) == ("utt0x", 4, 5)
+
+
+def test_ids_of_moses_are_of_a_sensible_length() -> None:
+    with pytest.raises(DataError, match="line 1: is not `id"):
+        list(Moses().read([f"{'1' * 5000} ||| the cat ||| a= 1 ||| 1"], "lists"))

@@ -1,12 +1,15 @@
 """Prepared data: what it holds, when it is made anew, and what a full disk leaves."""
 
 import dataclasses
+import fcntl
 import json
 import os
 import resource
 import signal
 import subprocess
 import sys
+import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +17,11 @@ import numpy as np
 import pytest
 
 from wordtie.config import DataSettings
+from wordtie.console import waiting
+from wordtie.data import prepare as preparing
 from wordtie.data import token_file, tokenisation
 from wordtie.data.encoding import encode_file
+from wordtie.data.prepare import prepare
 from wordtie.data.token_file import VERSION, open_prepared, write_token_files
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import DataError, RunFolderError, SaveError
@@ -237,3 +243,18 @@ def test_a_text_that_is_replaced_while_it_is_read_is_refused(moment: str, text: 
     assert open_prepared(out).info.made_from == before.info.made_from
     again = write_token_files(settings, out)
     assert "one" in again.vocabulary.words
+
+
+def test_waiting_for_another_process_is_said(
+    text: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(text.parent / "cache"))
+    settings = DataSettings(corpus=str(text))
+    prepare(settings)
+    (lock,) = (text.parent / "cache").rglob(".text-*.lock")
+    monkeypatch.setattr(preparing, "waiting", partial(waiting, after=0.05))
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        threading.Timer(0.5, fcntl.flock, (held, fcntl.LOCK_UN)).start()
+        prepare(settings)
+    assert "waiting for another process that prepares this text" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import shutil
@@ -16,7 +17,7 @@ from tests.commands import Capture
 from wordtie import cli
 from wordtie.config import DataSettings, ModelSettings, Settings, TrainingSettings
 from wordtie.config.ngram import NgramSettings
-from wordtie.errors import DataError, DivergedError, RunFolderError, SettingsError
+from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, SettingsError
 from wordtie.export.arpa import export_arpa
 from wordtie.inference import mix as mix_module
 from wordtie.inference.mix import mix
@@ -124,7 +125,9 @@ def test_seeds_are_mixed(folder: Path) -> None:
     assert len(result.weights) == 1  # a network does not say how familiar a context is
     model = wordtie.load("mixed").model
     assert isinstance(model, Mixture)
-    assert result.valid_perplexity == pytest.approx(result.part_perplexities[0])
+    alone = result.without_recent_perplexity or result.valid_perplexity
+    assert alone == pytest.approx(result.part_perplexities[0])
+    assert result.valid_perplexity <= alone * (1 + 1e-9)
 
 
 def test_of_a_run_with_ngrams_the_network_alone_is_mixed_and_a_note_says_so(folder: Path, capsys: Capture) -> None:
@@ -204,6 +207,27 @@ def test_a_part_that_changes_while_it_is_copied_is_refused(folder: Path, monkeyp
     with pytest.raises(RunFolderError, match=r"ngram: was trained further meanwhile"):
         mix([folder / "network", folder / "ngram"], "mixed")
     assert not list(Path("mixed").glob("parts/.part-*"))
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), SystemExit(143)])
+def test_copies_that_are_not_completed_are_removed(
+    error: BaseException, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also those of the parts before."""
+    real, copied = shutil.copy, 0
+
+    def full(path: Path, other: Path) -> object:
+        nonlocal copied
+        copied += 1
+        if copied > 4:
+            raise error
+        return real(path, other)
+
+    monkeypatch.setattr(shutil, "copy", full)
+    with pytest.raises((SaveError, SystemExit)):
+        mix([folder / "network", folder / "ngram"], "mixed")
+    assert copied == 5
+    assert not [*Path("mixed", "parts").iterdir()]
 
 
 def test_parts_that_a_link_leads_to_stay(folder: Path) -> None:

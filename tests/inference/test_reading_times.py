@@ -89,6 +89,9 @@ def test_what_cannot_be_analysed() -> None:
         analyse(few, folds=2)
     with pytest.raises(SettingsError, match="all reading times are the same"):
         analyse(ReadingTimes(np.ones(4), np.arange(4), np.ones((4, 1)), {}), folds=2)
+    time_N, item_N = np.array([300.0] * 6 + [290, 310, 250, 280]), np.repeat([0, 1], [6, 4])
+    with pytest.raises(SettingsError, match="explain the times of some folds without any error"):
+        analyse(ReadingTimes(time_N, item_N, np.ones((10, 1)), {}), folds=2)
 
 
 HEADER = "line,rt,surprisal_bits,word_length,log_frequency,oov,"

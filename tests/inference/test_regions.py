@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.inference.hand_made import Bigrams, hand_made
-from wordtie.errors import SettingsError
+from wordtie.errors import DataError, SettingsError
 from wordtie.inference.frequencies import Frequencies, read_frequencies
 from wordtie.inference.regions import (
     AVERAGED,
@@ -129,6 +129,8 @@ def test_words_with_capitals_are_found_in_a_table_of_lower_case() -> None:
     frequencies = read_frequencies(table, "counts.csv", lower=True)
     assert frequencies.of("The") == frequencies.of("THE") == frequencies.of("the")
     assert frequencies.of("Will") == pytest.approx(math.log10(4 / 104 * 1e6))
+    with pytest.raises(DataError, match=r"line 2: count '1111.* is not a whole number of at most"):
+        read_frequencies(["word,count", f"the,{'1' * 400}"], "counts.csv")
     assert read_frequencies(table, "counts.csv").of("The") == frequencies.of("dog")
 
 

@@ -47,6 +47,21 @@ def test_a_passage_keeps_its_context_and_ends_its_sentences() -> None:
     assert [(line, region) for *_, line, region, _ in sentences] == [(1, 1), (1, 2), (2, 1), (2, 1)]
 
 
+def test_passages_of_several_readers_are_told_apart() -> None:
+    """By all columns but the last, so each reader has the context that a single one has."""
+    story = ["one,1,the", "one,1,cat", "one,2,the", "one,2,cat", "one,2,sat", "two,1,cat", "two,2,the", "two,2,cat"]
+    columns = "story,sentence,word"
+    alone = joined("\n".join([columns, *story]), "story,sentence", "blank")
+    rows = [f"{reader},{row}" for reader in ("A", "B") for row in story]
+    both = joined("\n".join([f"reader,{columns}", *rows]), "reader,story,sentence", "blank")
+    assert [bits for *_, bits in both] == [bits for *_, bits in alone] * 2
+    by_story = sorted(rows, key=lambda row: row.split(",")[1])  # both readers of a story, one after the other
+    other = joined("\n".join([f"reader,{columns}", *by_story]), "story,reader,sentence", "blank")
+    assert [bits for *_, bits in other] == [bits for *_, bits in alone[:5] * 2 + alone[5:] * 2]
+    with pytest.raises(DataError, match=r"line 7: .* come several times over: name the column that tells readers"):
+        joined("\n".join([f"reader,{columns}", *by_story]), "story,sentence", "blank")
+
+
 def test_a_cell_may_hold_a_region_of_several_words() -> None:
     assert [bits for *_, bits in joined("item,word\n1,The  cat\n1,sat\n", "item")] == pytest.approx([2, 1])
 

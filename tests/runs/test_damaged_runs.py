@@ -221,6 +221,11 @@ def test_one_process_at_a_time(run: Path, capsys: Capture) -> None:
         assert "another process is training it" in refused(train("--resume"), capsys)
 
 
+def test_a_run_of_another_kind_is_not_resumed(run: Path, capsys: Capture) -> None:
+    assert cli.main(["ngram", "text", "--out", "run", "--overwrite"]) == 0
+    assert "no checkpoints/last.safetensors to resume from" in refused(train("--resume"), capsys)
+
+
 def test_metrics_that_were_lost_are_not_made_up(run: Path) -> None:
     (run / "metrics.jsonl").unlink()
     assert cli.main(train("--resume", "--training.epochs", "2")) == 0

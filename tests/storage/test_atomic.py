@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from wordtie.errors import SaveError
 from wordtie.runs.layout import MODEL_FILES
 from wordtie.runs.sealed import publish
 from wordtie.storage.atomic import atomic_write, replace_files
@@ -76,3 +77,8 @@ def test_a_model_is_on_the_disk_before_it_is_published(tmp_path: Path, order: Or
     assert order[first_name + 1] == ("sync", folder)
     assert ("sync", folder) in order[first_name + 2 :]
     assert all((folder / name).read_text() == "new" for name in MODEL_FILES)
+
+
+def test_a_folder_of_this_name_is_refused_before_the_work(tmp_path: Path) -> None:
+    with pytest.raises(SaveError, match=r"Is a directory"), atomic_write(tmp_path):
+        pytest.fail("the work has begun")

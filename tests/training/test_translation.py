@@ -325,6 +325,7 @@ def test_a_split_is_said_to_have_no_effect_where_the_parts_are_given(
         (lambda: Seq2SeqSettings(tying="none", linear_map=True), "model.linear_map is for a shared matrix"),
         (lambda: Seq2SeqSettings(word_dropout=1.0), "model.word_dropout is the share dropped"),
         (lambda: BitextSettings(source="de"), "data.source and data.target are both 'de'"),
+        (lambda: BitextSettings(source_column=2), "data.source_column and data.target_column are both 2"),
         (lambda: TranslationSettings(data=BitextSettings(units="words")), "set data.units to joint_bpe"),
         (lambda: TranslationSettings(loss=LossSettings()), "loss must be made with TranslationLossSettings"),  # type: ignore[arg-type]
         (lambda: TranslationNoiseSettings(gamma=2.0), "noise.gamma is a probability"),

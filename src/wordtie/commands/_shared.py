@@ -106,10 +106,15 @@ def print_tsv(header: Sequence[str], rows: Iterable[Mapping[str, object]]) -> No
 
 @contextmanager
 def printing_to(path: str | None) -> Iterator[None]:
-    """What is printed goes to a file, which is there whole or not at all; None: to stdout. Raises `SaveError`."""
+    """What is printed goes to a file, which is there whole or not at all; None: to stdout.
+
+    Raises `UsageError` for the name of a compressed file, `SaveError` if it cannot be written.
+    """
     if path is None:
         yield
         return
+    if path.endswith((".gz", ".zip")):
+        raise UsageError(f"--out {path}: tables are not compressed: leave the ending out, or pipe them into gzip")
     with (
         atomic_write(path_of(path)) as new,
         new.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,

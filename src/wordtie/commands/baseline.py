@@ -5,12 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from wordtie.commands._settings import another_of_its_name
+from wordtie.commands._settings import OTHER_SECTIONS, another_of_its_name
 from wordtie.commands._shared import UsageError, print_json
 from wordtie.config import DataSettings
 from wordtie.config.options import SettingsParser
 from wordtie.console import say
-from wordtie.word2vec.settings import Word2VecSettings
 
 if TYPE_CHECKING:
     from wordtie.ngrams.baselines import Baselines
@@ -34,7 +33,7 @@ COMMON = ("tokenisation", "lowercase", "sentences", "vocabulary_size", "min_coun
 
 def main(argv: list[str]) -> None:
     """Prepare the text, fit, measure and print."""
-    parser = SettingsParser("baseline", HELP, USAGE, {"data": DataSettings}, COMMON, {"word2vec": Word2VecSettings})
+    parser = SettingsParser("baseline", HELP, USAGE, {"data": DataSettings}, COMMON, OTHER_SECTIONS)
     parser.add_argument("--order", type=int, default=5, help="Words in the longest n-gram.")
     parser.add_argument("--split", choices=["valid", "test"], default="test", help="The text to measure.")
     parser.add_argument("--json", action="store_true", help="Print the result as JSON.")

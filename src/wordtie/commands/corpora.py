@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable
 
 from wordtie.commands._shared import Parser, print_json
 from wordtie.data.bitext import PARALLEL, locate_parallel
 from wordtie.data.catalogue import CATALOGUE, locate
 from wordtie.data.checksums import UnusableFileError
+from wordtie.data.download import CorpusFile
 from wordtie.errors import DataError
 
 HELP = """\
@@ -37,7 +39,8 @@ def main(argv: list[str]) -> None:
     state_of = {home: state(home) for home in homes}  # files that several names share are hashed once
     states = {name: state_of[entry.part_of or name] for name, entry in CATALOGUE.items()}
     if arguments.json:
-        print_json([_as_json(name, states[name]) for name in CATALOGUE])
+        texts = [_as_json(name, states[name]) for name in CATALOGUE]
+        print_json(texts + [_parallel_as_json(name) for name in PARALLEL])
         return
     print("\n\n".join(_paragraph(name, states[name]) for name in CATALOGUE))
     print("\nfor `wordtie translate`:\n")
@@ -69,17 +72,20 @@ def _paragraph(name: str, stands: str) -> str:
 def _parallel(name: str) -> str:
     """Of sentence pairs, which are never downloaded."""
     entry = PARALLEL[name]
-    try:
-        locate_parallel(name)
-        stands = "here"
-    except UnusableFileError:
-        stands = "damaged"
-    except DataError:
-        stands = "missing"
     names = ", ".join(file.name for file in entry.files)
     about = textwrap.wrap(f"as {names} in $WORDTIE_DATA/{name}; licence: {entry.licence}", 100,
                           initial_indent=" " * 29, subsequent_indent=" " * 29)  # fmt: skip
-    return "\n".join([f"{name:17} {stands:10} {entry.title}", *about])
+    return "\n".join([f"{name:17} {_state_of_parallel(name):10} {entry.title}", *about])
+
+
+def _state_of_parallel(name: str) -> str:
+    try:
+        locate_parallel(name)
+    except UnusableFileError:
+        return "damaged"
+    except DataError:
+        return "missing"
+    return "here"
 
 
 def _as_json(name: str, stands: str) -> dict[str, object]:
@@ -91,5 +97,21 @@ def _as_json(name: str, stands: str) -> dict[str, object]:
         "licence": entry.licence,
         "tokenisation": entry.tokenisation,
         "note": entry.note,
-        "files": [{"name": file.name, "sha256": file.sha256, "url": file.url} for file in entry.files],
+        "files": _files(entry.files),
     }
+
+
+def _parallel_as_json(name: str) -> dict[str, object]:
+    entry = PARALLEL[name]
+    return {
+        "name": name,
+        "state": _state_of_parallel(name),
+        "title": entry.title,
+        "licence": entry.licence,
+        "parallel": True,
+        "files": _files(entry.files),
+    }
+
+
+def _files(files: Iterable[CorpusFile]) -> list[dict[str, str | None]]:
+    return [{"name": file.name, "sha256": file.sha256, "url": file.url} for file in files]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from wordtie.commands._settings import another_of_its_name, default_folder
+from wordtie.commands._settings import OTHER_SECTIONS, another_of_its_name, default_folder
 from wordtie.commands._shared import print_json
 from wordtie.config import DataSettings
 from wordtie.config.ngram import NgramSettings
 from wordtie.config.options import SettingsParser
 from wordtie.console import say
-from wordtie.word2vec.settings import Word2VecSettings
 
 HELP = """\
 Train an n-gram model of a text, in seconds.
@@ -27,13 +26,12 @@ COMMON = ("tokenisation", "lowercase", "sentences", "vocabulary_size", "min_coun
 
 def main(argv: list[str]) -> None:
     """Parse, train, and print what came out."""
-    parser = SettingsParser("ngram", HELP, USAGE, {"data": DataSettings}, COMMON, {"word2vec": Word2VecSettings})
-    parser.add_argument("--order", type=int, default=5, help="Words in the longest n-gram.")
+    parser = SettingsParser("ngram", HELP, USAGE, {"data": DataSettings}, COMMON, OTHER_SECTIONS)
+    parser.add_argument("--order", type=int, help="Words in the longest n-gram (5).")
     parser.add_argument(
         "--minimum-counts",
         type=int,
         nargs="+",
-        default=[1],
         metavar="N",
         help="Drop n-grams that come less often, for each order from 1; the last number holds for all higher orders.",
     )
@@ -41,7 +39,12 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--overwrite", action="store_true", help="Replace the run folder if there is one.")
     parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
     parsed = parser.parse_args(argv)
-    settings = NgramSettings(parser.made()["data"], parsed.order, tuple(parsed.minimum_counts))
+    counts = None if parsed.minimum_counts is None else tuple(parsed.minimum_counts)
+    recipe = {name: parser.given.get(f"ngram.{name}") for name in ("order", "minimum_counts")}
+    chosen = {name: given.value for name, given in recipe.items() if given is not None}
+    typed = {"order": parsed.order, "minimum_counts": counts}
+    chosen |= {name: value for name, value in typed.items() if value is not None}
+    settings = NgramSettings(parser.made()["data"], **chosen)
     parser.require_text()
     corpus = settings.data.corpus
     say(another_of_its_name(corpus))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice, repeat, tee
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -54,7 +55,10 @@ MOST_BLANK_LINES = 10_000_000
 """Before the first word: a small .gz file may hold far more."""
 MOST_BLANK_ROWS = 1_000_000
 """The same of a table, whose rows are kept for their other cells."""
-RESET = "context starts afresh at each line, after blank lines (with --words: if the first of --by changes), or never"
+RESET = (
+    "context starts afresh at each line, after blank lines (with --words: where a column of --by but the last "
+    "changes), or never"
+)
 Printed: TypeAlias = tuple[list[str], Iterator[list[Any]]]
 """Names of the columns, and rows."""
 
@@ -170,6 +174,7 @@ def of_column(models: Sequence[LoadedModel], given: Iterator[str], arguments: ar
 
 def of_words(models: Sequence[LoadedModel], given: Iterator[str], arguments: argparse.Namespace) -> Printed:
     """Columns and rows of a table with a word per row, those of the file first."""
+    from wordtie.data.input_warnings import SAMPLE, misread
     from wordtie.inference.regions import region_columns
     from wordtie.inference.stimuli import check_new_columns, word_per_row
 
@@ -178,8 +183,10 @@ def of_words(models: Sequence[LoadedModel], given: Iterator[str], arguments: arg
     added = [arguments.prefix + name for name in names]
     check_new_columns(table, added)
     by = arguments.by.split(",")
-    for name in (arguments.words, *by):
-        table.place(name)  # before the header is printed
+    place, *_ = [table.place(name) for name in (arguments.words, *by)]  # before the header is printed
+    first = list(islice(table.rows, SAMPLE))
+    table = replace(table, rows=chain(first, table.rows))
+    say(misread(models[0].tokenizer, [row.cells[place] for row in first]))
     frequencies = frequencies_of(models[0], arguments.frequencies)
     joined = word_per_row(models, table, arguments.words, by, arguments.reset, frequencies, arguments.spillover)
     return [*table.columns, *added], ([*row.cells, *map(values.get, names)] for row, values in joined)

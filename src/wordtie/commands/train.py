@@ -10,7 +10,14 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wordtie.commands._settings import add_run_options, another_of_its_name, as_yaml, default_folder, mode_of
+from wordtie.commands._settings import (
+    OTHER_SECTIONS,
+    add_run_options,
+    another_of_its_name,
+    as_yaml,
+    default_folder,
+    mode_of,
+)
 from wordtie.commands._shared import UsageError, print_json
 from wordtie.config import SECTIONS, Settings, parse_time, to_dict
 from wordtie.config.ngram import LONGEST
@@ -18,7 +25,6 @@ from wordtie.config.options import SettingsParser
 from wordtie.config.recommended import BUDGET, RECOMMENDED, recommended
 from wordtie.console import say, tell, waiting
 from wordtie.errors import did_you_mean
-from wordtie.word2vec.settings import Word2VecSettings
 
 if TYPE_CHECKING:
     from wordtie.runs.result import TrainingResult
@@ -74,7 +80,7 @@ TAKEN_AS = {
 def main(argv: list[str]) -> None:
     """Parse, plan, train, and print what came out."""
     started = time.monotonic()
-    parser = SettingsParser("train", HELP, USAGE, SECTIONS, COMMON, {"word2vec": Word2VecSettings}, RECOMMENDED)
+    parser = SettingsParser("train", HELP, USAGE, SECTIONS, COMMON, OTHER_SECTIONS, RECOMMENDED)
     parser.add_argument("--time", metavar="TIME", help="Plan for this long, all included: 80s, 10m, 1h30m.")
     parser.add_argument("--like", metavar="ROW", help="Take the settings of a paper's row, without n-grams.")
     parser.add_argument("--ngram", metavar="ORDER", help="Mix in an n-gram model of this order (5), or none.")
@@ -220,10 +226,15 @@ def order_before(folder: Path, otherwise: int | None) -> int | None:
 
 
 def planned_before(folder: Path) -> dict[str, Any]:
-    """What the run in the folder has for the settings that a plan or the recipe chose; empty without a run."""
+    """What the run in the folder has for the settings that a plan or the recipe chose; empty without a run.
+
+    Raises `RunFolderError` for a run that cannot be resumed.
+    """
     from wordtie.runs.compatibility import recorded_settings
+    from wordtie.runs.run_folder import check_free
     from wordtie.training.run_writer import checkpointed_settings
 
+    check_free(folder, "resume")  # first: the settings may be those of another kind of run
     settings = checkpointed_settings(folder) or recorded_settings(folder)  # the checkpoint is written first
     sections = {} if settings is None else to_dict(settings)
     values = {f"{section}.{name}": value for section, names in sections.items() for name, value in names.items()}

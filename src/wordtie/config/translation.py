@@ -56,6 +56,10 @@ class BitextSettings:
         require(self.source != self.target, f"data.source and data.target are both {self.source!r}: name two languages")
         for name in ("source_column", "target_column", "min_count", "max_length"):
             require(getattr(self, name) >= 1, f"data.{name} must be at least 1, got {getattr(self, name)}")
+        require(
+            self.source_column != self.target_column,
+            f"data.source_column and data.target_column are both {self.source_column}: give the number of each",
+        )
         require(self.vocabulary_size >= 3, f"data.vocabulary_size must be at least 3, got {self.vocabulary_size}")
         require(
             all(share > 0 for share in self.split) and abs(sum(self.split) - 1) < 1e-6,

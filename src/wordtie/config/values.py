@@ -51,7 +51,11 @@ def fits(hint: Any, value: object) -> bool:
         return value in get_args(hint)
     if get_origin(hint) is tuple:
         inner = get_args(hint)
-        return isinstance(value, tuple) and len(value) == len(inner) and all(map(fits, inner, value))
+        if not isinstance(value, tuple):
+            return False
+        if inner[1:] == (...,):
+            return all(fits(inner[0], each) for each in value)
+        return len(value) == len(inner) and all(map(fits, inner, value))
     if hint is float:
         return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
     return isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
@@ -65,7 +69,7 @@ def described(hint: Any) -> str:
     if get_origin(hint) is Literal:
         return f"one of {', '.join(map(str, get_args(hint)))}" if len(get_args(hint)) > 1 else str(get_args(hint)[0])
     if get_origin(hint) is tuple:
-        return f"{len(get_args(hint))} numbers"
+        return "numbers" if get_args(hint)[1:] == (...,) else f"{len(get_args(hint))} numbers"
     return _WORDS[hint]
 
 
@@ -96,7 +100,7 @@ def parsed(hint: Any, text: str) -> Any:
             except ValueError:
                 continue
     if get_origin(hint) is tuple:
-        return tuple(map(float, text.strip("()[]").split(",")))
+        return tuple(map(get_args(hint)[0], text.strip("()[]").split(",")))
     if str in parts:
         return text
     raise ValueError(text)

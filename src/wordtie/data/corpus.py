@@ -72,10 +72,13 @@ class SplitReader:
         return self._hash.hexdigest()
 
     def total_bytes(self) -> int:
-        """How many bytes there are to read; 0 where the files do not say."""
+        """How many bytes there are to read; 0 where that is not known."""
         if any(each.handle or each.chosen or (each.is_compressed and not each.span) for each in self.sources):
             return 0
-        spans = (source.span or (0, source.path.stat().st_size) for source in self.sources)
+        try:
+            spans = [source.span or (0, source.path.stat().st_size) for source in self.sources]
+        except OSError:  # what is wrong is said once it is read
+            return 0
         return sum(end - start for start, end in spans)
 
     def __iter__(self) -> Iterator[str]:

@@ -99,7 +99,7 @@ class Moses:
             if not line.strip():
                 continue
             fields = line.split("|||")
-            if len(fields) < 4 or not re.fullmatch(r"\d+", fields[0].strip(), re.ASCII):
+            if len(fields) < 4 or not re.fullmatch(r"\d{1,18}", fields[0].strip(), re.ASCII):
                 form = "`id ||| text ||| features ||| score`"
                 raise DataError(f"{where}, line {number}: is not {form}: fix the line, or choose another --format")
             yield number, fields[0].strip(), Hypothesis(fields[1].strip(), score_of(fields[3], where, number), fields)
@@ -194,10 +194,13 @@ class Kaldi:
         """Lists by utterance."""
         by_id = _grouped(self._hypotheses(lines, where), where)
         for utterance, found in groupby(by_id, key=_utterance):
+            if utterance is None:  # one at a time
+                yield from found
+                continue
             same = list(found)
-            numbers = sorted(int(each.id.rpartition("-")[2]) for each in same if utterance is not None)
+            numbers = sorted(int(each.id.rpartition("-")[2]) for each in same)
             alone = all(len(each.hypotheses) == 1 for each in same)
-            if utterance is not None and alone and numbers == list(range(1, len(same) + 1)):
+            if alone and numbers == list(range(1, len(same) + 1)):
                 yield NBestList(utterance, [hypothesis for each in same for hypothesis in each.hypotheses])
             else:
                 yield from same

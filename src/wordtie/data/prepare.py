@@ -12,7 +12,7 @@ from pathlib import Path
 
 from wordtie.config import DataSettings, plain_values
 from wordtie.config.paths import cache_folder, path_of
-from wordtie.console import StageProgress
+from wordtie.console import StageProgress, waiting
 from wordtie.data.catalogue import CATALOGUE
 from wordtie.data.token_file import PreparedData, write_token_files
 from wordtie.errors import SaveError
@@ -41,6 +41,7 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
         with contextlib.suppress(OSError):
             folder.parent.mkdir(parents=True, exist_ok=True)
             handle = stack.enter_context(open_lock(folder.with_name(f".{folder.name}.lock")))
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            with waiting("waiting for another process that prepares this text"):
+                fcntl.flock(handle, fcntl.LOCK_EX)
             remove_leftovers(folder, ".prepare-")
         yield

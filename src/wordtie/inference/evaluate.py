@@ -100,18 +100,26 @@ def _measured(
 
 def open_text(source: str | Path | IO[Any], tokenizer: Tokenizer) -> EncodedText:
     """A text to be read once. Raises `SettingsError` for a text in place of its file's name."""
-    require(
-        not isinstance(source, str) or "\n" not in source, "give the path of a file, or io.StringIO(text) for a text"
-    )
+    is_text = isinstance(source, str) and "\n" in source and not is_file(source)
+    require(not is_text, "give the path of a file, or io.StringIO(text) for a text")
     return EncodedText(source, tokenizer)
+
+
+def is_file(name: str) -> bool:
+    """Whether there is one of this name, which may be no name at all."""
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def with_progress(text: EncodedText, progress: Progress | None) -> Iterator[Ids]:
     """The ids of a text; `progress` is called with the bytes that have been read, and of how many."""
+    total = text.total_bytes  # now: the file may be removed while it is read
     for ids in text:
         yield ids
         if progress is not None:
-            progress("evaluated", text.stats.bytes, text.total_bytes)
+            progress("evaluated", text.stats.bytes, total)
 
 
 def split_blocks(data: PreparedData, split: Literal["valid", "test"], progress: Progress | None) -> Iterator[Ids]:
@@ -120,7 +128,7 @@ def split_blocks(data: PreparedData, split: Literal["valid", "test"], progress: 
     for first in range(0, len(ids), BLOCK):
         yield ids[first : first + BLOCK]
         if progress is not None:
-            progress("evaluated", first + BLOCK, len(ids))
+            progress("evaluated", min(first + BLOCK, len(ids)), len(ids))
 
 
 def result_of_text(

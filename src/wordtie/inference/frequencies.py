@@ -21,6 +21,7 @@ from wordtie.data.table import read_table
 from wordtie.errors import DataError
 from wordtie.inference.predict import spelt
 from wordtie.inference.training_corpus import training_corpus
+from wordtie.storage.strict_json import MOST_DIGITS
 
 if TYPE_CHECKING:
     from wordtie.data.tokenizer import Tokenizer
@@ -74,8 +75,9 @@ def read_frequencies(
     word, count = table.place("word"), table.place("count")
     counts: dict[str, int] = {}
     for row in table.rows:
-        if not row.cells[count].strip().isdecimal():
-            raise DataError(f"{where}, line {row.line}: count {row.cells[count]!r:.40} is no whole number: fix the row")
+        if not row.cells[count].strip().isdecimal() or len(row.cells[count].strip()) > MOST_DIGITS:
+            what = f"a whole number of at most {MOST_DIGITS} digits"
+            raise DataError(f"{where}, line {row.line}: count {row.cells[count]!r:.40} is not {what}: fix the row")
         cell = row.cells[word].strip()
         own = cell if tokenizer is None else spelt(tokenizer, cell)
         counts[own] = counts.get(own, 0) + int(row.cells[count])

@@ -30,6 +30,8 @@ from wordtie.errors import require
 
 Floats = NDArray[np.float64]
 PERMUTATIONS = 9999
+LEAST_VARIANCE = 1e-12
+"""Of the errors, as a share of the variance of the times: less is rounding."""
 AT_ONCE = 500
 """Permutations in memory at a time."""
 
@@ -139,6 +141,11 @@ def predict_held_out(predictors_NP: Floats, time_N: Floats, fold_N: NDArray[np.i
             "(--spillover, --control)",
         )
         variance = float(((seen_N - fitted_NP @ coefficient_P) ** 2).sum()) / (len(seen_N) - int(rank))
+        require(
+            variance > LEAST_VARIANCE * float(np.var(time_N)),
+            "the predictors explain the times of some folds without any error: are the times those of people? Give "
+            "fewer predictors, or more items",
+        )
         error_N[held_N] = time_N[held_N] - design_NP[held_N] @ coefficient_P
         log_likelihood_N[held_N] = -(np.log(2 * np.pi * variance) + error_N[held_N] ** 2 / variance) / 2
     return Prediction(log_likelihood_N, error_N)

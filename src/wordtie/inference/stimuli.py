@@ -63,15 +63,17 @@ def word_per_row(
     """Each row of a table with a word per row, in order, and what is added to it.
 
     Rows one after another that agree in the columns `by` are a sentence. With `reset="blank"`, sentences one after
-    another that agree in the first of these columns are a passage, within which context is kept. A sentence that comes
-    again, for another reader say, is scored once; `line` is the number of different sentences or passages.
+    another that agree in all of these columns but the last are a passage, within which context is kept. A sentence that
+    comes again, for another reader say, is scored once; `line` is the number of different sentences or passages.
 
     Raises `DataError` that names the first row which does not match: a row without a word, one whose sentence comes
-    again with other words, and a sentence whose words come several times over.
+    again with other words, and a sentence or passage whose words come several times over.
     """
     require(len(by) > 0, "name the columns that tell sentences apart")
     places = [table.place(name) for name in by]
-    sentences = list(_passages(_sentences(table, table.place(words), places, by), places[0], reset == "blank"))
+    sentences = list(_sentences(table, table.place(words), places, by))
+    if reset == "blank":
+        sentences = list(_passages(sentences, places[:-1] or places, table.where, by[-1]))
     numbers: dict[tuple[str, ...], int] = {}
     different: list[ShownLine] = []
     for _, line in sentences:
@@ -137,12 +139,16 @@ def _check_once(where: str, rows: Sequence[Row], shown: list[str], name: str) ->
             )
 
 
-def _passages(sentences: Iterator[Sentence], place: int, join: bool) -> Iterator[Sentence]:
-    """The sentences, or those with the same cell joined to a passage."""
-    if not join:
-        yield from sentences
-        return
-    for _, of_it in groupby(sentences, key=lambda sentence: sentence[0][0].cells[place]):
+def _passages(sentences: Sequence[Sentence], places: Sequence[int], where: str, last: str) -> Iterator[Sentence]:
+    """Sentences with the same cells joined to passages. Raises `DataError` for one that several people have read."""
+    for _, of_it in groupby(sentences, key=lambda sentence: [sentence[0][0].cells[place] for place in places]):
         rows, lines = zip(*of_it, strict=True)
+        texts = [line.text for line in lines]
+        for size in range(1, len(texts) // 2 + 1):
+            if texts == texts[:size] * (len(texts) // size):
+                raise DataError(
+                    f"{where}, line {rows[size][0].line}: does not match: the sentences of a passage come several "
+                    f"times over: name the column that tells readers apart with --by, before {last}"
+                )
         regions = [region for line in lines for region in line.regions]
-        yield [row for each in rows for row in each], ShownLine("\n".join(line.text for line in lines), regions)
+        yield [row for each in rows for row in each], ShownLine("\n".join(texts), regions)

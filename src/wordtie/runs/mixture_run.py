@@ -73,12 +73,15 @@ def write_mixture(
     from wordtie.runs.checkpoint import save_tensors
 
     there = [part.name for part in (folder / PARTS).glob("*")]
-    with saving(folder):
-        names = [_copied(part, folder / PARTS, same_file if link else shutil.copy) for part in parts]
-    for part, name, before in zip(parts, names, names if opened is None else opened, strict=True):
-        if name != before:
-            remove_parts(folder, but=there)
-            raise RunFolderError(f"{part}: {CHANGED}")
+    try:
+        with saving(folder):
+            names = [_copied(part, folder / PARTS, same_file if link else shutil.copy) for part in parts]
+        for part, name, before in zip(parts, names, names if opened is None else opened, strict=True):
+            if name != before:
+                raise RunFolderError(f"{part}: {CHANGED}")
+    except BaseException:  # Ctrl-C and SIGTERM, too
+        remove_parts(folder, but=there)
+        raise
     tensors = {"weights": torch.from_numpy(mixture.weights_RP)}
     config: dict[str, Any] = {"words": len(tokenizer.vocabulary), "parts": names}
     if recent := recent_words_of(mixture):
@@ -127,16 +130,17 @@ def _copied(part: Path, folder: Path, copy: Callable[[Path, Path], object]) -> s
     remove_leftovers(folder, ".part-")
     if not (folder / name).exists():
         stage = Path(tempfile.mkdtemp(prefix=".part-", dir=folder))
-        for file in MODEL_FILES:
-            copy(part / file, stage / file)
-            sync(stage / file)
         try:
+            for file in MODEL_FILES:
+                copy(part / file, stage / file)
+                sync(stage / file)
             open_stored(stage, *MIXED)
+            stage.chmod(folder.stat().st_mode)
+            sync(stage)
+            stage.rename(folder / name)
         except RunFolderError as error:
-            shutil.rmtree(stage)
             raise RunFolderError(f"{part}: {CHANGED}") from error
-        stage.chmod(folder.stat().st_mode)
-        sync(stage)
-        stage.rename(folder / name)
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)  # if it is still there
         sync(folder)
     return name

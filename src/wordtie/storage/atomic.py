@@ -104,9 +104,11 @@ def replace_files(stage: Path, folder: Path, names: Sequence[str]) -> None:
 def atomic_write(path: Path) -> Iterator[Path]:
     """A path to write within the block, which then takes the place of `path`; its folder is made where it is missing.
 
-    Raises `SaveError`; the file that was there before then still is.
+    Raises `SaveError`, for a folder of this name before the block; the file that was there before then still is.
     """
     with saving(path):
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=stage_prefix(path), dir=path.parent) as stage:
             new = Path(stage) / path.name

@@ -1,6 +1,6 @@
 """Whether our results are in the order of the published ones: who beats whom is what the papers claim.
 
-Rows are compared that differ in the method alone: of one table, one text and one number of units. So the order can be
+Rows are compared that differ in the method alone: of one table, one text and one size. So the order can be
 compared, too, where text or size are not the paper's.
 """
 
@@ -26,16 +26,17 @@ class Place:
 
 
 def orders(states: Sequence[RowState]) -> Iterator[str]:
-    """A sentence for each text and number of units of a table, over test perplexities."""
-    groups: dict[tuple[str, int, bool], list[Place]] = {}
+    """A sentence for each text and size of a table, over test perplexities."""
+    groups: dict[tuple[str, int, int, bool], list[Place]] = {}
     for state in states:
         published, ours = state.row.published.test, state.ours("test")
         if published is None or ours is None or state.row.kind != "train":
             continue
         settings = state.row.settings()
         place = Place(state.row.short_name, published, ours)
-        groups.setdefault((settings.data.corpus, settings.model.hidden, state.row.stands_in), []).append(place)
-    for (corpus, hidden, stands_in), places in groups.items():
+        size = settings.model.hidden, settings.model.embedding_size
+        groups.setdefault((settings.data.corpus, *size, state.row.stands_in), []).append(place)
+    for (corpus, hidden, _, stands_in), places in groups.items():
         if len(places) >= FEWEST:
             other = " (text or size are not the paper's)" if stands_in else ""
             yield f"Order on {corpus}, {hidden} units{other}: {_order(sorted(places, key=lambda each: each.published))}"
