@@ -133,7 +133,9 @@ def _cells(of: Sequence[Row], name: str, text: str, minutes: float) -> list[str]
 
 def _processor(row: Row) -> str:
     """`AMD EPYC, AVX-512`: the name, and the widest vectors."""
-    machine = row["machine"]
+    machine = row.get("machine")
+    if machine is None:
+        return "-"
     return f"{machine['processor']}, {'AVX-512' if 'avx512f' in machine['instructions'] else 'AVX2'}"
 
 
