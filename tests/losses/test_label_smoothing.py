@@ -35,8 +35,11 @@ def test_it_is_the_mean_cross_entropy_over_all_words(fused: bool, bias: bool) ->
 def test_drawn_targets_stand_for_the_rows() -> None:
     torch.manual_seed(1)
     query, matrix, drawn = torch.randn(N, E), torch.randn(V, E), torch.randn(N, E)
-    distance = LabelSmoothing.distance(Scoring(query, matrix, None, torch.zeros(N, dtype=torch.int64), matrix, drawn))
-    torch.testing.assert_close(distance, ((query * drawn).sum(1) - (query @ matrix.T).mean(1)).sum())
+    targets = torch.arange(N) % V
+    distance = LabelSmoothing.distance(Scoring(query, matrix, None, targets, matrix, drawn))
+    score = query @ matrix.T
+    score[torch.arange(N), targets] = (query * drawn).sum(1)
+    torch.testing.assert_close(distance, (score[torch.arange(N), targets] - score.mean(1)).sum())
 
 
 def test_shares_and_losses_that_mean_nothing_are_refused() -> None:

@@ -122,6 +122,21 @@ def test_targets_keep_their_rows_where_only_inputs_are_smoothed(elementwise: boo
     assert both.forward(one, inputs, targets, one.initial_state(B))[0].drawn_NE is not None
 
 
+@pytest.mark.parametrize("drawn_for", ["sequence", "token"])
+def test_a_word_has_one_mask_however_often_it_is_drawn(drawn_for: Any) -> None:
+    one = model().train()
+    settings = replace(SMOOTHING, drawn_for=drawn_for, input_vector_dropout=0.5)
+    noise = Noise(settings, Proposal.from_weights(np.zeros(V), np.ones(V)))
+    inputs = torch.tensor([[3, 4], [5, 4], [3, 4]])
+    rows = noise._rows(one, inputs, inputs)
+    assert rows is not None
+    vectors_TBE = noise._vectors(one, rows, inputs)[0]
+    assert torch.equal(vectors_TBE[0], vectors_TBE[2])
+    dropped = vectors_TBE == 0
+    assert dropped.any()
+    assert not dropped.all()
+
+
 def test_all_words_of_the_output_are_drawn() -> None:
     """Against a matrix that is put together row by row."""
     inputs, targets = window()

@@ -16,12 +16,13 @@ from safetensors.torch import load_file
 import wordtie
 from tests.commands import Capture, output
 from wordtie import cli
+from wordtie.config.keywords import settings_from
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import DataError, RunFolderError, UsageError
 from wordtie.evaluation.perplexity import evaluate
 from wordtie.models.language_model import LanguageModel
 from wordtie.runs.run_folder import read_language_model
-from wordtie.training.rehearsal import read_texts
+from wordtie.training.rehearsal import read_texts, settings_to_extend
 from wordtie.training.warm_start import load_start, read_start
 
 FIRST = ["the", "cat", "sat", "on", "mat", "dog", "walks"]
@@ -167,6 +168,14 @@ def test_what_cannot_be_extended_is_refused(first: Path, capsys: Capture) -> Non
     arguments = adapt("more")
     arguments[arguments.index("run")] = "vectors"
     assert "holds a word2vec model, not a language_model model" in refusal(arguments, RunFolderError.exit_code, capsys)
+
+
+def test_what_an_earlier_run_dropped_is_not_taken_over(first: Path) -> None:
+    settings = settings_from("first", hidden=8, epochs=1, streams=4, steps=7, weight_drop=0.25, word_dropout=0.25)
+    wordtie.train(settings, "dropping")
+    kept = settings_to_extend("dropping")
+    assert kept["model.hidden"] == 8
+    assert not [name for name in kept if "drop" in name]
 
 
 def test_python_takes_the_same(first: Path) -> None:

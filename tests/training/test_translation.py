@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -34,9 +35,12 @@ from wordtie.data.subwords import SubwordPair
 from wordtie.errors import DataError, RunFolderError, SettingsError
 from wordtie.evaluation.bleu import Bleu, bleu, tokenizer_of
 from wordtie.inference.translation import load_translation
+from wordtie.models.seq2seq import SentencePairs
 from wordtie.runs.metrics import finished_epochs
 from wordtie.runs.result import read_result
+from wordtie.training import translation
 from wordtie.training.optim import parameter_groups
+from wordtie.training.precision import precision_of
 from wordtie.training.translation import Translation, build_pair_noise, notes, train_translation
 
 pytest.importorskip("sacrebleu")
@@ -222,6 +226,39 @@ def test_the_three_word_matrices_have_a_rate_of_their_own(data: Bitext) -> None:
     assert [tuple(each.shape) for each in words["params"]] == [(8, 24)] * 2
 
 
+def test_long_lines_are_measured_with_few_others(data: Bitext, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, sizes, real = task(data), [], Translation._padded
+
+    def padded(self: Translation, split: Split, numbers: Sequence[int]) -> SentencePairs:
+        sizes.append(len(numbers))
+        return real(self, split, numbers)
+
+    monkeypatch.setattr(Translation, "_padded", padded)
+    together = made.score(data.valid).nats
+    assert max(sizes) > 1
+    sizes.clear()
+    monkeypatch.setattr(translation, "POSITIONS_TOGETHER", 1)
+    assert made.score(data.valid).nats == pytest.approx(together, rel=1e-5)
+    assert set(sizes) == {1}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        TranslationSettings(training=TranslationTrainingSettings(fused=False, precision="bf16")),
+        TranslationSettings(
+            loss=TranslationLossSettings(kind="interpolated"), training=TranslationTrainingSettings(precision="bf16")
+        ),
+    ],
+)
+def test_a_precision_that_nothing_computes_in_is_refused(settings: TranslationSettings) -> None:
+    cpu = torch.device("cpu")
+    with pytest.raises(SettingsError, match="nothing fused computes here"):
+        precision_of(settings, cpu)
+    auto = dataclasses.replace(settings.training, precision="auto")
+    assert precision_of(dataclasses.replace(settings, training=auto), cpu) == torch.float32
+
+
 def test_pairs_that_are_trained_on_are_not_measured_in_silence(data: Bitext) -> None:
     known = set(zip(data.train.source_lines, data.train.target_lines, strict=True))
     count = sum(pair in known for pair in zip(data.test.source_lines, data.test.target_lines, strict=True))
@@ -278,11 +315,12 @@ def test_settings_without_effect_are_named() -> None:
     assert unused_translation_settings(TranslationSettings(), is_split=False) == []
     settings = TranslationSettings(
         data=BitextSettings(min_count=5),
-        loss=TranslationLossSettings(gamma=0.5),
+        loss=TranslationLossSettings(gamma=0.5, samples=100),
         noise=TranslationNoiseSettings(gamma=0.5),
         training=TranslationTrainingSettings(schedule="cosine", decay=0.1, beta1=0.5, optimiser="adadelta", lr=1.0),
     )
     assert unused_translation_settings(settings, is_split=True) == [
+        "loss.samples 100 has no effect with loss.softmax full",
         "loss.gamma 0.5 has no effect with loss.kind cross_entropy",
         "noise.gamma 0.5 has no effect with noise.kind none",
         "data.min_count 5 has no effect with data.units joint_bpe",
@@ -293,6 +331,10 @@ def test_settings_without_effect_are_named() -> None:
         data=BitextSettings("multi30k", split=(0.8, 0.1, 0.1)),
         training=TranslationTrainingSettings(optimiser="sgd", lr=1.0, beta2=0.9),
     )
+    epochs = dataclasses.replace(settings, training=TranslationTrainingSettings(tokens=1000, epochs=7))
+    assert unused_translation_settings(epochs, is_split=True) == [
+        "training.epochs 7 has no effect with training.tokens"
+    ]
     beta2 = "training.beta2 0.9 has no effect with training.optimiser sgd"
     assert unused_translation_settings(settings, is_split=True) == [beta2]
     assert unused_translation_settings(settings, is_split=False) == [
@@ -321,6 +363,7 @@ def test_a_split_is_said_to_have_no_effect_where_the_parts_are_given(
         (lambda: TranslationTrainingSettings(steps=20), "training.steps is for language models"),
         (lambda: TranslationTrainingSettings(beam=0), "training.beam must be at least 1"),
         (lambda: TranslationLossSettings(softmax="sampled"), "loss.softmax sampled is for language models"),
+        (lambda: TranslationLossSettings(full_at_end=0.1), "loss.full_at_end is for language models: leave it out"),
         (lambda: Seq2SeqSettings(readout=3), "set model.linear_map"),
         (lambda: Seq2SeqSettings(tying="none", linear_map=True), "model.linear_map is for a shared matrix"),
         (lambda: Seq2SeqSettings(word_dropout=1.0), "model.word_dropout is the share dropped"),

@@ -145,6 +145,7 @@ class TranslationLossSettings(LossSettings):
     """The loss: cross-entropy, alone or with a pull towards similar words, as of a language model."""
 
     def __post_init__(self) -> None:
+        require(self.full_at_end == 0, "loss.full_at_end is for language models: leave it out")
         super().__post_init__()
         require(self.softmax == "full", "loss.softmax sampled is for language models: leave it out")
 
@@ -178,7 +179,8 @@ class TranslationTrainingSettings(TrainingSettings):
     optimiser: Literal["sgd", "adam", "rmsprop", "adadelta"] = "adam"
     """How the gradient moves the parameters: `adam`, `adadelta`, `sgd` or `rmsprop`. `adadelta` wants an `lr` of 1."""
     lr: float = 0.001
-    """Learning rate. The steps of `adam` and `adadelta` do not depend on the scale of the loss."""
+    """Learning rate. The steps of `adam` do not depend on the scale of the loss; those of `adadelta` become smaller
+    where gradients are below about 0.001."""
     schedule: Literal["epoch", "plateau", "cosine"] = "plateau"
     """How the rate falls: by `decay` per `epoch` or on a `plateau`, or as a `cosine`, as of a language model."""
     decay: float = 0.5

@@ -95,7 +95,8 @@ def unused_translation_settings(settings: TranslationSettings, is_split: bool) -
     loss, noise, training, data = settings.loss, settings.noise, settings.training, settings.data
     path = path_of(data.corpus)
     reasons = {
-        "loss": {
+        "loss": dict.fromkeys(("samples", "power"), "loss.softmax full")
+        | {
             name: f"loss.kind {loss.kind}"
             for name, kinds in {
                 "temperature": ("augmented", "interpolated"),
@@ -113,6 +114,7 @@ def unused_translation_settings(settings: TranslationSettings, is_split: bool) -
             **({} if path.is_file() else dict.fromkeys(COLUMNS, "a corpus that is no TSV file of yours")),
         },
         "training": {
+            **({} if training.tokens is None else {"epochs": "training.tokens"}),
             **({} if training.schedule == "epoch" else {"decay_after": f"training.schedule {training.schedule}"}),
             **({"decay": "training.schedule cosine"} if training.schedule == "cosine" else {}),
             **({} if training.optimiser == "adam" else {"beta1": "an optimiser that is not adam"}),

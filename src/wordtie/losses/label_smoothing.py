@@ -38,11 +38,14 @@ class LabelSmoothing(Loss):
 
     @staticmethod
     def distance(scoring: Scoring) -> Tensor:
-        """sum over tokens of (z_target - mean_v z_v)."""
+        """sum over tokens of (z_target - mean_v z_v); a vector drawn for the target is its row in the mean, too."""
         query_NE, targets_N = scoring.query_NE, scoring.targets_N
-        target_NE = scoring.output_VE[targets_N] if scoring.drawn_NE is None else scoring.drawn_NE
+        target_NE = scoring.output_VE[targets_N]
         mean_E = scoring.output_VE.mean(0)
         distance = (query_NE * target_NE).sum() - query_NE.sum(0) @ mean_E
+        if scoring.drawn_NE is not None:
+            moved = (query_NE * (scoring.drawn_NE - target_NE)).sum()
+            distance = distance + moved - moved / len(scoring.output_VE)
         if scoring.bias_V is not None:
             distance = distance + scoring.bias_V[targets_N].sum() - targets_N.numel() * scoring.bias_V.mean()
         return distance

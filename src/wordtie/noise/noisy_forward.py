@@ -81,7 +81,7 @@ class Noise:
         if rows is None:
             query_NE, state = model(inputs_TB, state)
             return Scoring(query_NE, output_VE, model.head.bias, targets_N, words_VE), state
-        vectors_TBE, *drawn_TBE = self._vectors(model, rows)
+        vectors_TBE, *drawn_TBE = self._vectors(model, rows, inputs_TB)
         query_NE, state = model.forward_vectors(vectors_TBE, state, inputs_TB)
         drawn_NE = drawn_TBE[0].flatten(0, 1) if drawn_TBE else None
         if drawn_NE is not None and mask_VE is not None:
@@ -114,12 +114,16 @@ class Noise:
         rows = rows_of(torch.stack(sides), words, tokens)
         return smooth_elements(rows, proposal, size) if elementwise else smooth_words(rows, proposal)
 
-    def _vectors(self, model: LanguageModel, rows: RowDraw) -> tuple[Tensor, ...]:
+    def _vectors(self, model: LanguageModel, rows: RowDraw, inputs_TB: Tensor) -> tuple[Tensor, ...]:
         """(T, B, E) each: inputs, then targets where they are drawn."""
         matrix_VE = model.embedding.weight
-        mask_ME = None
-        if model.training and self.settings.input_vector_dropout:
-            mask_ME = element_mask(rows.first_side, matrix_VE.shape[1], self.settings.input_vector_dropout, matrix_VE)
+        mask_ME, share = None, self.settings.input_vector_dropout
+        if model.training and share:
+            by_token = self.proposal is not None and self.settings.smooths and self.settings.drawn_for == "token"
+            words = distinct_words(inputs_TB[None], model.words) if by_token else rows
+            mask_ME = element_mask(words.first_side, matrix_VE.shape[1], share, matrix_VE)
+            if by_token:  # of which each has a row, but a word one mask
+                mask_ME = mask_ME[words.row_KTB[0].flatten()]
         return drawn_rows(matrix_VE, rows, mask_ME, model.embedding.sparse)
 
     def add_l2_gradient(self, model: LanguageModel) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from wordtie.config import Settings
+from wordtie.config import AnySettings, Settings
 from wordtie.errors import SettingsError
 
 
@@ -20,13 +20,14 @@ def resolve_device(name: str) -> torch.device:
     return device
 
 
-def precision_of(settings: Settings, device: torch.device) -> torch.dtype:
+def precision_of(settings: AnySettings, device: torch.device) -> torch.dtype:
     """What a run's products are computed in: fp32 where nothing fused serves, since the readable forms know no other.
 
     Raises `SettingsError` where bf16 is asked for there.
     """
     training = settings.training
-    if training.fused and (settings.model.core == "lstm" or settings.loss.kind != "interpolated"):
+    fused_core = isinstance(settings, Settings) and settings.model.core == "lstm"
+    if training.fused and (fused_core or settings.loss.kind != "interpolated"):
         return resolve_precision(training.precision, device)
     if training.precision == "bf16":
         raise SettingsError("training.precision is bf16, but nothing fused computes here: use fp32 or auto")

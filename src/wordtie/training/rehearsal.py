@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from wordtie.config import Settings, plain_values
+from wordtie.config.model import SHARES
 from wordtie.config.paths import path_of
 from wordtie.config.unused_settings import AT_THE_START
 from wordtie.data.batches import Ids, spread
@@ -28,6 +29,9 @@ from wordtie.models.next_word import NextWordModel
 from wordtie.runs.ready import run_path
 from wordtie.runs.result import TrainingResult, read_result
 from wordtie.runs.run_folder import SavedModel, read_language_model
+
+OF_DROPOUT = frozenset(f"model.{name}" for name in ("dropout", *SHARES))
+"""Settings that say what is dropped, which follows the text."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +163,7 @@ def settings_to_extend(run: str | None) -> dict[str, Any]:
     return {
         "data.extends": run if path_of(run) == folder else str(folder),
         **{f"data.{name}": value for name, value in cut.items()},
-        **{name: value for name, value in model.items() if "dropout" not in name and name not in AT_THE_START},
+        **{name: value for name, value in model.items() if name not in OF_DROPOUT and name not in AT_THE_START},
     }
 
 

@@ -39,7 +39,7 @@ from wordtie.runs.run_folder import Mode, folder_for_training
 from wordtie.runs.translation_run import SavedTranslation, translation_identity, write_translation
 from wordtie.training.divergence import why_diverged
 from wordtie.training.optim import build_optimiser, parameter_groups
-from wordtie.training.precision import resolve_device, resolve_precision
+from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
 from wordtie.training.run_state import RunState
 from wordtie.training.run_writer import RunRecord, RunWriter, read_resumable
@@ -53,6 +53,8 @@ TIE = 1e-6
 MOST_NATS = 20.0
 MEASURED_TOGETHER = 64
 """Pairs of a batch when perplexity is measured."""
+POSITIONS_TOGETHER = 128 * MEASURED_TOGETHER
+"""Units of such a batch, padding included: a long line is measured with few others."""
 SAMPLE = 64
 """Pairs that are translated to estimate how long a measurement takes."""
 
@@ -224,7 +226,8 @@ class Translation:
         self.model.eval()
         nats, loss = 0.0, build_loss(LossSettings("cross_entropy"), self.settings.training.fused, torch.float32)
         with torch.no_grad(), in_fp32(self.model.device):
-            for numbers in by_length(split.target, MEASURED_TOGETHER):
+            longer = [max(pair, key=len) for pair in zip(split.source, split.target, strict=True)]
+            for numbers in by_length(longer, MEASURED_TOGETHER, POSITIONS_TOGETHER):
                 nats += float(loss.forward(self.model(self._padded(split, numbers))).cross_entropy)
         return Score(nats, split.target_tokens)
 
@@ -269,7 +272,7 @@ def train_translation(
     require_sacrebleu()
     training = settings.training
     device = resolve_device(training.device)
-    precision = resolve_precision(training.precision, device) if training.fused else torch.float32
+    precision = precision_of(settings, device)
     with exclusive_training(training.threads, device), folder_for_training(out, mode) as folder:
         resumable = read_resumable(folder, settings) if mode == "resume" else None
         data = read_bitext(settings.data)

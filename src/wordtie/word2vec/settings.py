@@ -43,8 +43,8 @@ class Word2VecSettings:
     the error. None: the mean, as in gensim; with `tied_linear` the sum, as in gulordava-2018."""
     linear_rate: float = 20.0
     """Factor on alpha for the linear map of `tied_linear`. The map moves by this times alpha times the mean gradient of
-    a block, every fourth block. With `cbow` that gradient is of one word's share of the query, which is smaller by
-    about the number of words in a window."""
+    a block: of the first in each piece of the text, and of every fourth after it. With `cbow` that gradient is of one
+    word's share of the query, which is smaller by about the number of words in a window."""
     epochs: int = 5
     """Passes over the training text."""
     workers: int = 2

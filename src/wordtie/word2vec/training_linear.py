@@ -29,7 +29,8 @@ PART = 1_000
 ROWS = 512
 """Of a product with the map, that a thread takes at a time."""
 MAP_EVERY = 4
-"""The map itself learns from one block in this many: its gradient changes little from one to the next."""
+"""The map itself learns from the first block of a piece and from one in this many after it: its gradient changes little
+from one to the next."""
 
 
 def train_linear(
