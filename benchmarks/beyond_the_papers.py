@@ -1,12 +1,15 @@
 """Cells and layers that no paper of wordtie's has, in the recipe for two minutes: layer normalisation, summed layer
 outputs, and cells whose gates see inputs alone.
 
-    python -m benchmarks.beyond_the_papers ptb sotu > results/bench/beyond-the-papers.tsv
+    python -m benchmarks.beyond_the_papers             the rows that results/bench/beyond-the-papers.tsv lacks
+    python -m benchmarks.beyond_the_papers ptb         of this text
 
 Each is put in the place of the LSTM for one training by `wordtie.train`, with the settings of the ledger's row
 `two-minutes/TEXT/recipe`, seed 1. All read two million tokens. The LSTM is first, with one million and four million,
-too: `lstm valid` is the validation perplexity that it has after the same seconds, log-linear between these three, and
-empty beyond them. `core` counts the parameters of the core, `parameters` all. The cells of one product have two layers,
+too, and the dropout that `wordtie train --time` plans for so many: `lstm valid` is the validation perplexity that it
+has after the same seconds, log-linear between these three, and empty beyond them. Whoever calls the command again,
+perhaps on another machine, has the LSTM trained again, for the rows that follow; its rows are those of the last call.
+`core` counts the parameters of the core, `parameters` all. The cells of one product have two layers,
 together as large as the LSTM's one, and so have two LSTM layers of 160 units.
 
 Seconds are of one core, of training alone, so that other work on the machine changes them little. Products are in
@@ -34,11 +37,15 @@ from benchmarks.cells_tried.one_product import MinGRULayer, OneProduct, Positive
 from benchmarks.cells_tried.summed import SummedLSTM, SummedOneProduct
 from wordtie.config import ModelSettings, Settings
 from wordtie.console import tell
+from wordtie.data.prepare import prepare
+from wordtie.models.memory import parameters_of
 from wordtie.nn.build import CORES, build_core
 from wordtie.nn.core import Core
 from wordtie.nn.lstm import LSTM
 from wordtie.nn.masks import Dropouts
 from wordtie.reproduction.papers.two_minutes import GROUP, REFERENCE, ROWS, TEXTS, TOKENS
+from wordtie.storage.atomic import write_text
+from wordtie.training.recipe import dropout_for
 from wordtie.training.trainer import Trainer
 
 WARM_UP = 0.01
@@ -49,8 +56,9 @@ USUAL_RATE, HIGHER_RATE = 0.003, 0.006
 """The recipe's, and another one."""
 REPLACED = "lstm"
 """The `model.core` in whose place the others are put."""
-COLUMNS = ("text", "cell", "layers", "units", "rate", "tokens", "core", "parameters", "seconds", "words/s", "valid",
-           "test", "lstm valid")  # fmt: skip
+KEY = ("text", "cell", "layers", "units", "rate")
+COLUMNS = (*KEY, "tokens", "core", "parameters", "seconds", "words/s", "valid", "test", "lstm valid")
+RESULTS = Path(__file__).parent.parent / "results" / "bench" / "beyond-the-papers.tsv"
 Builder = Callable[[ModelSettings, Dropouts], Core]
 OneProductKind = type[QRNNLayer] | type[MinGRULayer] | type[SRULayer]
 
@@ -78,7 +86,11 @@ class Trial:
     units: int = 256
     rate: float = USUAL_RATE
 
-    def settings(self, text: str, tokens: int) -> Settings:
+    def key(self, text: str) -> tuple[str, ...]:
+        """The first columns of its row."""
+        return text, self.cell, f"{self.layers}", f"{self.units}", f"{self.rate}"
+
+    def settings(self, text: str, tokens: int, dropout: float = 0.0) -> Settings:
         """The recipe of the text."""
         recipe = ROWS[f"{GROUP}/{text}/{REFERENCE}"]
         usual = recipe.settings().training
@@ -88,6 +100,8 @@ class Trial:
             "model.hidden": self.units,
             "training.lr": self.rate,
             "training.word_rate": usual.word_rate * usual.lr / self.rate,
+            "model.input_dropout": dropout,
+            "model.hidden_dropout": dropout,
             "training.tokens": tokens,
             "training.threads": 1,
             "training.precision": "fp32",
@@ -192,20 +206,29 @@ def at_the_same_time(seconds: float, of_lstm: Sequence[Result]) -> float | None:
     return float(np.exp(at))
 
 
-def rows(text: str, tokens: int = TOKENS, trials: Sequence[Trial] = TRIALS) -> Iterator[tuple[str, ...]]:
-    """The rows of one text."""
+def planned_dropout(text: str, tokens: int) -> float:
+    """Of the LSTM, for so many tokens of the text."""
+    settings = LSTM_TRIAL.settings(text, tokens)
+    prepared = prepare(settings.data)
+    words = len(prepared.train)
+    parameters = parameters_of(settings, len(prepared.vocabulary))
+    return dropout_for(tokens / words, parameters / words)["model.input_dropout"]
+
+
+def rows(text: str, trials: Sequence[Trial], tokens: int) -> Iterator[tuple[str, ...]]:
+    """The rows of one text: of the LSTM, then of these."""
 
     def trained(trial: Trial, share: float = 1.0) -> Result:
         tell(f"{text}: {trial.cell}, {trial.layers} x {trial.units} units, rate {trial.rate}")
-        return train(trial, trial.settings(text, round(share * tokens)))
+        read = round(share * tokens)
+        return train(trial, trial.settings(text, read, planned_dropout(text, read) if trial is LSTM_TRIAL else 0.0))
 
     def row(trial: Trial, result: Result) -> tuple[str, ...]:
         same = at_the_same_time(result.seconds, of_lstm)
-        shape = f"{trial.layers}", f"{trial.units}", f"{trial.rate}"
         counts = f"{result.tokens}", f"{result.core}", f"{result.parameters}"
         speed = f"{result.seconds:.1f}", f"{result.tokens / result.seconds:.0f}"
         perplexities = f"{result.valid:.2f}", f"{result.test:.2f}", "" if same is None else f"{same:.2f}"
-        return text, trial.cell, *shape, *counts, *speed, *perplexities
+        return *trial.key(text), *counts, *speed, *perplexities
 
     trained(LSTM_TRIAL, WARM_UP)
     of_lstm = [trained(LSTM_TRIAL, share) for share in LSTM_BUDGETS]
@@ -215,12 +238,22 @@ def rows(text: str, tokens: int = TOKENS, trials: Sequence[Trial] = TRIALS) -> I
         yield row(trial, trained(trial))
 
 
-def main(texts: Sequence[str]) -> None:
-    """Print a row for each training."""
-    print(*COLUMNS, sep="\t", flush=True)
+def kept(path: Path = RESULTS) -> list[tuple[str, ...]]:
+    """The rows that are there, without the names of the columns."""
+    return [tuple(line.split("\t")) for line in path.read_text().splitlines()[1:]] if path.exists() else []
+
+
+def main(texts: Sequence[str], path: Path = RESULTS) -> None:
+    """Add the rows that the file lacks, each when it is measured."""
     for text in texts:
-        for row in rows(text):
-            print(*row, sep="\t", flush=True)
+        there = {row[: len(KEY)] for row in kept(path)}
+        missing = [trial for trial in TRIALS if trial.key(text) not in there]
+        if not missing:
+            continue
+        for number, row in enumerate(rows(text, missing, TOKENS)):
+            replaced = LSTM_TRIAL.key(text) if number == 0 else None
+            others = [each for each in kept(path) if each[: len(KEY)] != replaced]
+            write_text(path, "".join("\t".join(each) + "\n" for each in (COLUMNS, *others, row)))
 
 
 if __name__ == "__main__":

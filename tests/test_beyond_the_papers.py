@@ -261,7 +261,11 @@ def test_each_trial_is_a_training_and_has_a_row(tmp_path: Path, monkeypatch: pyt
         name: KINDS[name] for name in ("LSTM, layers summed", "LSTM, normalised within", "QRNN, layers summed", "SRU")
     }
     trials = [Trial(name, build, layers=2, units=6) for name, build in some.items()]
-    rows = list(beyond_the_papers.rows("ptb", 3000, trials))
+    monkeypatch.setattr(beyond_the_papers, "TRIALS", trials)
+    monkeypatch.setattr(beyond_the_papers, "TOKENS", 3000)
+    results = tmp_path / "results.tsv"
+    beyond_the_papers.main(["ptb"], results)
+    rows = beyond_the_papers.kept(results)
     assert [row[1] for row in rows] == ["LSTM", "LSTM", "LSTM", *some]
     columns = [dict(zip(beyond_the_papers.COLUMNS, row, strict=True)) for row in rows]
     for row in columns:
@@ -270,5 +274,12 @@ def test_each_trial_is_a_training_and_has_a_row(tmp_path: Path, monkeypatch: pyt
         assert int(row["parameters"]) > int(row["core"])
     assert [int(row["tokens"]) for row in columns] == pytest.approx([3000, 1500, 6000, *[3000] * len(some)], rel=0.05)
     assert columns[0]["lstm valid"] == columns[0]["valid"]
+    *most, last = rows
+    results.write_text("".join("\t".join(row) + "\n" for row in (beyond_the_papers.COLUMNS, *most)))
+    beyond_the_papers.main(["ptb"], results)
+    again = beyond_the_papers.kept(results)
+    assert [row[1] for row in again] == [*list(some)[:-1], *["LSTM"] * 3, last[1]], "the LSTM's rows are new"
+    beyond_the_papers.main(["ptb"], results)
+    assert beyond_the_papers.kept(results) == again
     assert {row["core"] for row in columns[3:]} == {str(sum(p.numel() for p in build(
         replace(SETTINGS, hidden=6, embedding=8), NONE).parameters())) for build in some.values()}  # fmt: skip
