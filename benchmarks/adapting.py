@@ -35,6 +35,7 @@ TRIALS: dict[str, dict[str, Any]] = {
     "default": {},
     "no rehearsal": {"training.rehearsal": 0.0},
     "rehearsal 0.25": {"training.rehearsal": 0.25},
+    "rehearsal 0.6": {"training.rehearsal": 0.6},
     "new words from the mean": {"training.new_words": "mean"},
     "rate 0.003": {"training.lr": 0.003},
 }
