@@ -60,7 +60,8 @@ def test_an_exercise_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ("5-gram", 0), ("1-gram", 0), ("2-gram", 0), ("3-gram", 0), ("tied", 1), ("mixture", 1),
     ]  # fmt: skip
     perplexity = {each["method"]: each["valid_perplexity"] for each in rows}
-    assert perplexity["mixture"] <= min(perplexity["tied"], perplexity["5-gram"])
+    best = min(perplexity["tied"], perplexity["5-gram"])
+    assert perplexity["mixture"] <= best * (1 + 1e-6), "but for rounding: the network may get all of the weight"
     changed = (tmp_path / "tied.seed-1" / "manifest.json").stat().st_mtime_ns
     assert list(teaching.trained(["ngrams"], tmp_path, [1], {})) == rows
     assert (tmp_path / "tied.seed-1" / "manifest.json").stat().st_mtime_ns == changed, "it was not trained again"
