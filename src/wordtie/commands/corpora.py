@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable
 
 from wordtie.commands._shared import Parser, print_json
-from wordtie.data.bitext import PARALLEL, locate_parallel
-from wordtie.data.catalogue import CATALOGUE, locate
+from wordtie.data.bitext import PARALLEL, Parallel, locate_parallel
+from wordtie.data.catalogue import CATALOGUE, Entry, locate
 from wordtie.data.checksums import UnusableFileError
-from wordtie.data.download import CorpusFile
 from wordtie.errors import DataError
 
 HELP = """\
@@ -39,8 +38,11 @@ def main(argv: list[str]) -> None:
     state_of = {home: state(home) for home in homes}  # files that several names share are hashed once
     states = {name: state_of[entry.part_of or name] for name, entry in CATALOGUE.items()}
     if arguments.json:
-        texts = [_as_json(name, states[name]) for name in CATALOGUE]
-        print_json(texts + [_parallel_as_json(name) for name in PARALLEL])
+        texts = [_as_json(name, states[name], entry, tokenisation=entry.tokenisation, note=entry.note)
+                 for name, entry in CATALOGUE.items()]  # fmt: skip
+        pairs = [_as_json(name, _found(locate_parallel, name, "missing"), entry, parallel=True)
+                 for name, entry in PARALLEL.items()]  # fmt: skip
+        print_json(texts + pairs)
         return
     print("\n\n".join(_paragraph(name, states[name]) for name in CATALOGUE))
     print("\nfor `wordtie translate`:\n")
@@ -49,13 +51,17 @@ def main(argv: list[str]) -> None:
 
 def state(name: str) -> str:
     """`here`, `download` where `wordtie train` would fetch it, `missing`, or `damaged` where it is another text."""
+    files = CATALOGUE[name].files
+    return _found(locate, name, "download" if files and all(file.url for file in files) else "missing")
+
+
+def _found(find: Callable[[str], object], name: str, otherwise: str) -> str:
     try:
-        locate(name)
+        find(name)
     except UnusableFileError:
         return "damaged"
     except DataError:
-        files = CATALOGUE[name].files
-        return "download" if files and all(file.url for file in files) else "missing"
+        return otherwise
     return "here"
 
 
@@ -75,43 +81,9 @@ def _parallel(name: str) -> str:
     names = ", ".join(file.name for file in entry.files)
     about = textwrap.wrap(f"as {names} in $WORDTIE_DATA/{name}; licence: {entry.licence}", 100,
                           initial_indent=" " * 29, subsequent_indent=" " * 29)  # fmt: skip
-    return "\n".join([f"{name:17} {_state_of_parallel(name):10} {entry.title}", *about])
+    return "\n".join([f"{name:17} {_found(locate_parallel, name, 'missing'):10} {entry.title}", *about])
 
 
-def _state_of_parallel(name: str) -> str:
-    try:
-        locate_parallel(name)
-    except UnusableFileError:
-        return "damaged"
-    except DataError:
-        return "missing"
-    return "here"
-
-
-def _as_json(name: str, stands: str) -> dict[str, object]:
-    entry = CATALOGUE[name]
-    return {
-        "name": name,
-        "state": stands,
-        "title": entry.title,
-        "licence": entry.licence,
-        "tokenisation": entry.tokenisation,
-        "note": entry.note,
-        "files": _files(entry.files),
-    }
-
-
-def _parallel_as_json(name: str) -> dict[str, object]:
-    entry = PARALLEL[name]
-    return {
-        "name": name,
-        "state": _state_of_parallel(name),
-        "title": entry.title,
-        "licence": entry.licence,
-        "parallel": True,
-        "files": _files(entry.files),
-    }
-
-
-def _files(files: Iterable[CorpusFile]) -> list[dict[str, str | None]]:
-    return [{"name": file.name, "sha256": file.sha256, "url": file.url} for file in files]
+def _as_json(name: str, stands: str, entry: Entry | Parallel, **more: object) -> dict[str, object]:
+    files = [{"name": file.name, "sha256": file.sha256, "url": file.url} for file in entry.files]
+    return {"name": name, "state": stands, "title": entry.title, "licence": entry.licence, **more, "files": files}

@@ -77,7 +77,7 @@ class SplitReader:
             return 0
         try:
             spans = [source.span or (0, source.path.stat().st_size) for source in self.sources]
-        except OSError:  # what is wrong is said once it is read
+        except OSError:  # reported when it is read
             return 0
         return sum(end - start for start, end in spans)
 

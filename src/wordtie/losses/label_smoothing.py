@@ -45,7 +45,7 @@ class LabelSmoothing(Loss):
         distance = (query_NE * target_NE).sum() - query_NE.sum(0) @ mean_E
         if scoring.drawn_NE is not None:
             moved = (query_NE * (scoring.drawn_NE - target_NE)).sum()
-            distance = distance + moved - moved / len(scoring.output_VE)
+            distance = distance + moved * (1 - 1 / len(scoring.output_VE))
         if scoring.bias_V is not None:
             distance = distance + scoring.bias_V[targets_N].sum() - targets_N.numel() * scoring.bias_V.mean()
         return distance

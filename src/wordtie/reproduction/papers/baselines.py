@@ -19,5 +19,5 @@ ROWS: dict[str, Row] = table_of(
         "the n-grams it keeps",
     ),
     Row("baselines/kneser-ney-5/wikitext-2", "Kneser-Ney 5-gram, WikiText-2", Published(),
-        {"data.corpus": "wikitext-2"}, kind="kneser_ney", note="no published number to hold it against"),
+        {"data.corpus": "wikitext-2"}, kind="kneser_ney", note="no published number to compare it with"),
 )  # fmt: skip

@@ -126,7 +126,7 @@ def of_gamma(gamma: float, name: str, size: str, same: str, changes: Changes, no
 
 def figure_1() -> list[Row]:
     """Validation perplexity of VS: Kneser-Ney, 512 units, against gamma."""
-    note = "the figure's numbers are not to be had; the text says: good from 0.1 to 0.3, worse and worse after"
+    note = "the figure's numbers are not available; the text says: good from 0.1 to 0.3, worse and worse after"
     same, changes = f"{PAPER}/table-2/ptb-512-vs-kn", settings("ptb", 512, "vs-kn")
     return [of_gamma(gamma, f"{PAPER}/figure-1/gamma-{gamma}", "512", same, changes, note) for gamma in FIGURE_1_GAMMAS]
 

@@ -50,7 +50,7 @@ TYING: dict[str, tuple[str, Changes]] = {
 }
 DROPOUT: dict[str, tuple[str, Changes]] = {
     "no-dropout": ("nothing dropped", NO_DROPOUT),
-    "zaremba": ("dropped anew at every step, on what goes up alone", ZAREMBA),
+    "zaremba": ("a new mask at every step, on what goes up alone", ZAREMBA),
     "gal": ("one mask a window, for what recurs and what goes up apart", GAL),
     "word-dropout": ("also some words read as zero", {**GAL, "model.word_dropout": 0.1}),
     "candidate-dropout": ("Zaremba's, and on the cell's candidate", {**ZAREMBA, "model.candidate_dropout": 0.3}),

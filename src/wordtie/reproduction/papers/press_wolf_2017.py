@@ -2,7 +2,7 @@
 
 WT: one matrix for input and output. PR: a square projection P before the output, with a penalty on its norm, lambda =
 0.15, in the form that the authors released. The models are Zaremba et al.'s (2014), with an output bias whether tied
-or not: so the printed sizes come out.
+or not: this gives the printed sizes.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ text8's vocabulary and test text, the last million characters, are those of the 
 the paper names; they have no validation text, so ours is the million before it, which training lacks, and their text \
 is without `<eos>`, where ours has one at the end of each split"""
 OWN_SPLIT = """\
-the paper's split and vocabulary are not to be had: ours are the catalogue's split and the 10,000 words most frequent \
+the paper's split and vocabulary are not available: ours are the catalogue's split and the 10,000 words most frequent \
 in training"""
 
 

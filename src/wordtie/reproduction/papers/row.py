@@ -104,7 +104,7 @@ class Row:
     with_perplexities: bool = False
     """Its perplexities are shown, too, beside those numbers."""
     stands_in: bool = False
-    """Its text is not the paper's, which is not to be had, or its size is not: the published numbers are shown, and
+    """Its text is not the paper's, which is not available, or its size is not: the published numbers are shown, and
     nothing is compared with them."""
     note: str = ""
     """What a reader should know of the settings: which of them the paper leaves open, and what was taken."""
