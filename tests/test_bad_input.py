@@ -185,6 +185,8 @@ def test_a_folder_is_called_one_where_a_file_is_wanted(tmp_path: Path, capsys: C
     assert (
         line == "folder: cannot be written (Is a directory); choose another folder - what was there before is untouched"
     )
+    line = error(["vectors", "vectors.txt", "--out", "."], SaveError.exit_code, capsys)
+    assert line == ".: is a folder: name a file in it"
     line = error(["vectors", "vectors.txt", "--json"], WordtieError.exit_code, capsys)
     assert line.startswith("--json prints neighbours: give --neighbours WORD")
 

@@ -19,9 +19,10 @@ from wordtie import cli
 from wordtie.commands import surprisal
 from wordtie.commands._shared import read_lines
 from wordtie.config import ModelSettings, Settings, TrainingSettings, from_dict
+from wordtie.config.machine import machine_memory
 from wordtie.errors import SettingsError
 from wordtie.models import memory
-from wordtie.models.memory import check_size, machine_memory
+from wordtie.models.memory import check_size
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -114,7 +115,7 @@ def test_moments_of_the_optimiser_take_memory_too(monkeypatch: pytest.MonkeyPatc
 
 def test_the_limit_of_a_process_counts() -> None:
     code = (
-        "import resource; from wordtie.models.memory import machine_memory; "
+        "import resource; from wordtie.config.machine import machine_memory; "
         "resource.setrlimit(resource.RLIMIT_AS, (10**9, 10**9)); print(machine_memory())"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(wordtie.__file__).parents[1])}

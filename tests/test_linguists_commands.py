@@ -146,6 +146,30 @@ def test_sentences_per_row_keep_their_columns(runs: Path, tmp_path: Path, capsys
     assert read(out.read_text(), ",")[0]["word"] == "The"
 
 
+def test_json_has_no_room_for_columns_of_one_name(runs: Path, tmp_path: Path, capsys: Capture) -> None:
+    items = tmp_path / "items.csv"
+    items.write_text("item,word,note,note\n1,the,first,second\n")
+    asked = ["surprisal", str(runs / "ngram"), str(items), "--words", "word", "--by", "item"]
+    assert "first\tsecond" in output(asked, capsys)
+    assert cli.main([*asked, "--json"]) == DataError.exit_code
+    assert "line 1: has several columns note, JSON only one" in capsys.readouterr().err
+
+
+def test_quotation_marks_that_nobody_doubled(runs: Path, tmp_path: Path, capsys: Capture) -> None:
+    """As R writes them with `quote = FALSE`: rows up to the next mark would be one word."""
+    path = tmp_path / "times.tsv"
+    path.write_text('item\tword\trt\n1\t"Oh\t300\n1\tno,"\t310\n1\tshe\t280\n')
+    assert cli.main(["surprisal", str(runs / "ngram"), str(path), "--words", "word", "--by", "item"]) == 3
+    assert "line 2: a quotation mark opens a cell that goes on in later rows" in capsys.readouterr().err
+    counts = tmp_path / "counts.csv"
+    counts.write_text('word,count\n",90\ncat,80\n",70\n')
+    sentences = tmp_path / "text.txt"
+    sentences.write_text("The cat sat.\n")
+    asked = ["surprisal", str(runs / "ngram"), str(sentences), "--per", "region", "--frequencies", str(counts)]
+    assert cli.main(asked) == DataError.exit_code
+    assert "counts.csv, line " in capsys.readouterr().err
+
+
 def test_log_frequencies(runs: Path, tmp_path: Path, capsys: Capture) -> None:
     counts = tmp_path / "counts.csv"
     text = tmp_path / "text.txt"

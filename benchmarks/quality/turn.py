@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from wordtie.cli import SPINS
 from wordtie.config import DataSettings, Settings, to_dict
 from wordtie.config.paths import cache_folder, data_folders
 from wordtie.config.recommended import RECOMMENDED
+from wordtie.data.batches import spread
 from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import WordtieError
@@ -43,6 +44,8 @@ ORDER = 5
 SECONDS_TO_START, SECONDS_TO_READ = 3.0, 1.5
 """What `--max-time` does not count: until training starts, and for each million words of the text."""
 SPLITS = ("valid", "test")
+MOST_MEASURED = 250_000
+"""Tokens of a split that are measured, in stretches from all over it; only IMDb's splits are longer."""
 OPENED: dict[str, Part | None] = {"mixture": None, "without_recent": "without-recent"}
 """What is measured of our own mixture, by the part that is opened."""
 Scores = dict[str, NDArray[np.float64]]
@@ -86,7 +89,7 @@ def take(turn: Turn) -> Row:
         if kind == "ngram":
             told, scores = _count(turn)
         else:
-            data = prepare(turn.data)
+            data = measured_data(turn.data)
             train = train_command(turn, folder, len(data.train))
             told = _run(turn, folder, worker_command(turn, folder) if kind == "recipe" else train)
             torch.set_num_threads(turn.threads)
@@ -120,9 +123,9 @@ def _perplexity(nats: float, tokens: int) -> float:
 
 def ngram_scores(turn: Turn) -> Scores:
     """Of the Kneser-Ney 5-gram that all are mixed with; kept in the cache, since it is the same for all."""
-    data = prepare(turn.data)
+    data = measured_data(turn.data)
     folder = cache_folder() / "quality-in-minutes" / "ngram"
-    name = f"{turn.text}-{data.info.splits['train'].sha256[:12]}-{len(data.vocabulary)}"
+    name = f"{turn.text}-{data.info.splits['train'].sha256[:12]}-{len(data.vocabulary)}-{len(data.test)}"
     paths = {split: folder / f"{name}-{CONTENDERS['kneser-ney'].code()}-{split}.npy" for split in SPLITS}
     if not all(path.exists() for path in paths.values()):
         folder.mkdir(parents=True, exist_ok=True)
@@ -133,10 +136,16 @@ def ngram_scores(turn: Turn) -> Scores:
     return {split: np.load(path) for split, path in paths.items()}
 
 
+def measured_data(settings: DataSettings) -> PreparedData:
+    """The text, of whose validation and test text at most `MOST_MEASURED` tokens are kept."""
+    data = prepare(settings)
+    return replace(data, valid=spread(data.valid, MOST_MEASURED), test=spread(data.test, MOST_MEASURED))
+
+
 def _count(turn: Turn) -> tuple[Row, Scores]:
     """The n-gram model, which needs a part of the time."""
     wall, cpu = time.monotonic(), time.process_time()
-    data = prepare(turn.data)
+    data = measured_data(turn.data)
     eos_id = data.vocabulary.eos_id if data.tokenizer.sentences else None
     trie = fit_kneser_ney(data.train, len(data.vocabulary), ORDER, eos_id=eos_id)
     told = {"wall_seconds": time.monotonic() - wall, "cpu_seconds": time.process_time() - cpu}

@@ -235,3 +235,19 @@ def test_padding_and_sorting() -> None:
     assert ids.T.tolist() == [[5, 1], [1, 1], [6, 7]]
     assert lengths.tolist() == [1, 1, 2]
     assert list(by_length([[1], [1, 2], [1]], 2)) == [[1, 0], [2]]
+
+
+def test_a_script_with_many_characters_has_no_more_subwords_than_asked_for(tmp_path: Path) -> None:
+    folder = tmp_path / "text"
+    folder.mkdir()
+    for split in ("train", "valid", "test"):
+        for language in ("en", "zh"):
+            lines = ["".join(chr(0x4E00 + 7 * line + place) for place in range(9)) for line in range(40)]
+            (folder / f"{split}.{language}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    side = read_bitext(BitextSettings(str(folder), target="zh", vocabulary_size=100)).tokenizer.target
+    assert len(side.vocabulary) == 100
+
+
+def test_a_dotted_capital_i_is_i_in_lower_case(raw: Path) -> None:
+    side = read_bitext(BitextSettings(str(raw), vocabulary_size=60, lowercase=True)).tokenizer.target
+    assert side.encode(["İS"]) == side.encode(["is"])

@@ -291,3 +291,18 @@ def test_lists_of_kaldi_come_one_at_a_time() -> None:
 def test_ids_of_moses_are_of_a_sensible_length() -> None:
     with pytest.raises(DataError, match="line 1: is not `id"):
         list(Moses().read([f"{'1' * 5000} ||| the cat ||| a= 1 ||| 1"], "lists"))
+
+
+def test_kaldi_may_have_tabs() -> None:
+    lines = ["utt-1\tthe cat", "utt-1\ta cat"]
+    expected = [("utt-1", [("the cat", 0), ("a cat", 0)])]
+    assert texts(read(lines)) == expected
+    scored = read(lines, scores=[("am", ["utt-1 -1", "utt-1 -2"])])
+    assert texts(scored) == [("utt-1", [("the cat", -1.0), ("a cat", -2.0)])]
+
+
+def test_nothing_of_a_document_is_written_before_it_is_known_to_be_good() -> None:
+    bad = ['{"utts": {"u1": {"output": [{"text": "a", "score": 1}]}, "u2": {"output": [{"score": 1}]}}}']
+    _, form, lists = open_nbest(bad, "file", "espnet", FormatOptions())
+    with pytest.raises(DataError, match="utterance u2"):
+        next(form.write(RankedList(each, []) for each in lists))

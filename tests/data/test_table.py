@@ -58,6 +58,7 @@ def test_a_cell_may_be_long() -> None:
         (["", "id,sentence", "1,a"], "items, line 1: is blank"),
         (["sentence,id,sentence", "a,1,b"], "items, line 1: has 2 columns sentence: rename all but one"),
         (["id,sentence", "1,a", "2"], "items, line 3: has 1 cells where line 1 has 2"),
+        (["id\tsentence", "1\ta", '2\t"Oh', '3\tno,"'], "items, line 3: a quotation mark opens a cell that goes on"),
         (["id,sentence", "1,The, old king"], "items, line 2: has 3 cells where line 1 has 2"),
         (
             ["id\tsentence\tms", '1\t"Why, she said.\t200', "2\tThe king.\t210", '3\t"No.\t220'],

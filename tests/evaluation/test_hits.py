@@ -47,3 +47,9 @@ def test_windows_do_not_matter(mixed: bool, monkeypatch: pytest.MonkeyPatch) -> 
     whole = hits(model, ids, model.initial_state(1), AMONG)
     monkeypatch.setattr(module, "VALUES_AT_ONCE", 3 * len(VOCABULARY))
     assert hits(model, ids, model.initial_state(1), AMONG) == pytest.approx(whole)
+
+
+def test_a_number_above_all_others_is_all_words() -> None:
+    model = ngrams(2)
+    ids = np.array([2, 3, 1])
+    assert hits(model, ids, model.initial_state(1), (10**30,)).tolist() == [3.0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -111,3 +113,10 @@ def test_mistakes() -> None:
 
 def test_a_blocklist_has_a_word_a_line() -> None:
     assert blocklist(["damn", "", "  hell "]) == {"damn", "hell"}
+
+
+def test_a_long_run_of_punctuation_takes_no_time() -> None:
+    started = time.process_time()
+    assert at_cursor(ENGLISH, "the " + "!" * 20_000 + "|") == (["the", *"!" * 20_000], "")
+    assert at_cursor(ENGLISH, "!" * 20_000 + "don'|")[1] == "don'"
+    assert time.process_time() - started < 2

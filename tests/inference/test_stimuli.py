@@ -70,6 +70,7 @@ def test_a_cell_may_hold_a_region_of_several_words() -> None:
     ("rows", "says"),
     [
         (["1,The", "1, "], "times.csv, line 3: has no word in column word: fix the row"),
+        (['1,"Oh', '1,no"'], "times.csv, line 3: the word in column word goes on over several lines"),
         (
             ["1,the", "1,cat", "2,a", "1,the", "1,dog"],
             "line 6: does not match: the sentence with item 1 came before, and word 2 was 'cat', but 'dog' here",

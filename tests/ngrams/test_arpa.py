@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import math
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -167,7 +168,7 @@ BAD = {
     "unknown": ("-0.625 a b", "-0.625 a c", r"line 17: c is not among the 1-grams"),
     "start": ("-0.625 a b", "-0.625 a <s>", r"line 17: <s> can only begin an n-gram"),
     "twice": ("-0.625 a b", "-0.625 <s> a", r"line 17: '<s> a': it comes twice"),
-    "double word": ("-1.25\tb", "-1.25\ta", r"a vocabulary names each word once"),
+    "double word": ("-1.25\tb", "-1.25\ta", r"line 13: a comes twice among the 1-grams"),
     "cut": ("-0.875 b </s>\n\n\\end\\", "", r"line 18: is not log p, 2 words"),
     "our comment": ("an intro", "# wordtie {\nan intro", r"line 2: a comment of wordtie that is damaged"),
     "a slow pattern": ("an intro", comment(tokenisation="words", pattern="(a+)+"), "its pattern is not one that"),
@@ -186,6 +187,76 @@ def test_what_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=message) as found:
         read_arpa(path)
     assert str(found.value).startswith(str(path))
+
+
+NESTED = r"""
+\data\
+ngram 1=5
+ngram 2=2
+ngram 3=1
+
+\1-grams:
+-0.5 <unk>
+-99 <s> {weight}
+-0.75 </s>
+-1.0 a {weight}
+-1.25 b
+
+\2-grams:
+-0.375 a a {weight}
+{p} a b
+
+\3-grams:
+{p} a a b
+
+\end\
+"""
+
+
+@pytest.mark.parametrize(("p", "weight"), [("-99", "-0.25"), ("-9", "-0.25"), ("-17", "0.5"), ("-2", "-99")])
+def test_what_is_nearly_forbidden_has_one_probability(p: str, weight: str, tmp_path: Path) -> None:
+    """Such n-grams are less likely than their back-off, whose weight they take away again."""
+    path = tmp_path / "x.arpa"
+    path.write_text(NESTED.format(p=p, weight=weight))
+    trie, tokenizer = read_arpa(path)
+    a, b, end = (tokenizer.vocabulary.id(word) for word in ("a", "b", "<eos>"))
+    ids_T = np.array([a, a, b, a, a, a, a, end])
+    found, rows_TBK = trie.score(ids_T[:, None], trie.start(1))
+    p_TV = trie.probabilities(rows_TBK[:-1, 0])
+    assert np.isfinite(np.log(found)).all()
+    assert (p_TV > 0).all()
+    np.testing.assert_allclose(p_TV[np.arange(len(ids_T)), ids_T], found[:, 0], rtol=1e-12)
+    if p != "-99":
+        assert found[2, 0] == pytest.approx(10 ** float(p), rel=1e-6)
+
+
+def test_words_may_have_other_white_space_in_them(tmp_path: Path) -> None:
+    path = tmp_path / "x.arpa"
+    path.write_text(BY_HAND.replace(" a ", " no\u00a0break ").replace(" a\n", " no\u00a0break\n"), "utf-8")
+    assert "no\u00a0break" in read_arpa(path)[1].vocabulary.words
+
+
+def test_what_wordtie_replaces_is_text(tmp_path: Path) -> None:
+    path = tmp_path / "x.arpa"
+    path.write_text(BY_HAND.replace("an intro", comment(tokenisation="words", replaced=[["é", "\\9"]])))
+    assert "\\" in read_arpa(path)[1].words("é")[0]
+
+
+def test_reading_takes_little_memory(tmp_path: Path) -> None:
+    words = [f"w{number}" for number in range(400)]
+    lines = [f"-2.5 {first} {second} {third}" for first in words[:40] for second in words[:40] for third in words[:40]]
+    pairs = [f"-2 {first} {second} -0.1" for first in words[:40] for second in words[:40]]
+    sections = [[f"-1 {word} -0.5" for word in ["<unk>", "<s>", "</s>", *words]], pairs, lines]
+    text = "\\data\\\n" + "".join(f"ngram {n}={len(each)}\n" for n, each in enumerate(sections, 1))
+    text += "".join(f"\n\\{n}-grams:\n" + "\n".join(each) + "\n" for n, each in enumerate(sections, 1)) + "\n\\end\\\n"
+    path = tmp_path / "x.arpa"
+    path.write_text(text)
+    tracemalloc.start()
+    trie, _ = read_arpa(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert trie.ngrams > 64_000
+    assert peak < 450 * len(lines), "with each word as a string of its own it is twice as much"
 
 
 def test_a_context_that_is_missing(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from tests.serve.conftest import Runs
 from wordtie.inference.generate import Writing
 from wordtie.inference.loading import LoadedModel
 from wordtie.models.next_word import Floats
+from wordtie.serve import batcher as batching
 from wordtie.serve.batcher import TOKENS_A_ROUND, Batcher, ClosedError, QueueFullError
 from wordtie.serve.contexts import after_each
 
@@ -134,6 +135,27 @@ def test_a_full_queue_refuses(runs: Runs) -> None:
 
     found = run(ask())
     assert [isinstance(each, QueueFullError) for each in found] == [False, False, False, False, True]
+
+
+def test_texts_that_wait_are_counted_over_all_requests(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batching, "MOST_PIECES", 5)
+    held = Held(wordtie.load(runs.ngram))
+    batcher = Batcher(held, most=1)
+    ids = np.array([1, 2])
+
+    async def ask() -> list[Any]:
+        first = asyncio.create_task(batcher.next(ids, np.copy))
+        while not held.asked:
+            await asyncio.sleep(0.01)
+        others = [asyncio.create_task(batcher.score([ids] * 4)), asyncio.create_task(batcher.next(ids, np.copy))]
+        await asyncio.sleep(0.05)
+        held.go.set()
+        found = await asyncio.gather(first, *others, return_exceptions=True)
+        return [*found, await batcher.score([ids] * 9)]  # nothing waits any more
+
+    found = run(ask())
+    assert [isinstance(each, QueueFullError) for each in found] == [False, False, True, False]
+    assert len(found[3]) == 9
 
 
 def test_what_nobody_waits_for_is_not_computed(runs: Runs) -> None:

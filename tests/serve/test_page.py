@@ -5,6 +5,7 @@ Debian's `chromium` is used, which `scripts/test` installs if it can.
 
 from __future__ import annotations
 
+import csv
 import re
 import shutil
 from collections.abc import Iterator
@@ -191,6 +192,19 @@ def test_downloads(open_page: Any, tmp_path: Path, name: str, begins: bytes) -> 
             *("model", "line", "position", "region", "word", "oov", "surprisal_bits", "entropy_bits"),
         ]
         assert [row.split("\t")[4] for row in rows] == ["the", "cat", "sat"] * 2
+
+
+def test_quotation_marks_in_a_download(open_page: Any, tmp_path: Path) -> None:
+    page = open_page()
+    write(page, 'the "cat sat', ["the", '"cat', "sat"])
+    with page.expect_download() as download:
+        page.click("#tsv")
+    path = tmp_path / "file"
+    download.value.save_as(path)
+    with path.open(newline="") as file:
+        rows = list(csv.reader(file, "excel-tab"))
+    assert {len(row) for row in rows} == {8}
+    assert [row[4] for row in rows[1:]] == ["the", '"cat', "sat"] * 2
 
 
 def test_neighbours_and_trainings(open_page: Any, server: Running) -> None:

@@ -32,6 +32,8 @@ def test_names(runs: list[str], names: list[str]) -> None:
 def test_a_run_named_twice() -> None:
     with pytest.raises(SettingsError, match="named twice"):
         names_of(["a", "a"])
+    with pytest.raises(SettingsError, match="named twice"):
+        names_of(["runs/a", "./runs/a/"])
 
 
 def bits(server: Running) -> float:

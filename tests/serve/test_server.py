@@ -62,6 +62,8 @@ def test_a_port_that_is_taken() -> None:
             listen("127.0.0.1", port)
     with pytest.raises(UsageError, match="cannot listen"):
         listen("host.invalid", 0)
+    with pytest.raises(UsageError, match=r"cannot listen at a\.\.b"):
+        listen("a..b", 0)
 
 
 def test_a_folder_to_watch_must_be_there(runs: Runs) -> None:

@@ -21,6 +21,7 @@ from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import DataError, RunFolderError, UsageError
 from wordtie.evaluation.perplexity import evaluate
 from wordtie.models.language_model import LanguageModel
+from wordtie.models.mixture import best_mixture, log_probabilities
 from wordtie.runs.run_folder import read_language_model
 from wordtie.training.rehearsal import read_texts, settings_to_extend
 from wordtie.training.warm_start import load_start, read_start
@@ -89,6 +90,22 @@ def test_the_earlier_text_is_rehearsed_and_counted(first: Path, capsys: Capture)
     assert whole.tolist() == [*texts.own.train, *texts.earlier[0].data.train]
     model = wordtie.load("more", part="ngram").model
     assert model.trie.unigram[texts.own.vocabulary.id("dog")] > 0.03  # type: ignore[attr-defined]
+
+
+def test_the_weights_of_the_mixture_are_fitted_on_both_texts(first: Path, capsys: Capture) -> None:
+    result = json.loads(output(adapt("more", "--rehearsal", "0.25", "--json"), capsys))
+    texts = read_texts(read_language_model(Path("more")).settings)
+    own, (earlier,) = texts.own.valid, texts.for_weights(0.25, len(texts.own.valid))
+    assert len(earlier) == pytest.approx(len(own) / 3, abs=1)
+    assert texts.for_weights(0.0, len(own)) == []
+    assert len(texts.for_weights(0.9, 10**6)[0]) == len(texts.earlier[0].data.valid)
+    parts = [wordtie.load("more", part=name).model for name in ("network", "ngram")]
+    read = [log_probabilities(parts, [ids_N]) for ids_N in (own, earlier)]
+    log_p_NP, class_N = (np.concatenate(each) for each in zip(*read, strict=True))
+    expected = best_mixture(parts, log_p_NP, class_N)
+    np.testing.assert_allclose(result["mixture"]["weights"], expected.weights_RP, atol=1e-4)
+    alone = best_mixture(parts, *read[0])
+    assert not np.allclose(alone.weights_RP, expected.weights_RP, atol=1e-2)
 
 
 def test_a_run_that_was_killed_resumes_with_identical_results(first: Path, capsys: Capture) -> None:

@@ -13,8 +13,8 @@ from tests.commands import Capture
 from wordtie import cli
 from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, TrainingSettings
 from wordtie.errors import DivergedError, RunFolderError, SaveError, SettingsError
-from wordtie.models import memory
 from wordtie.models.mixture import Mixture
+from wordtie.ngrams import memory
 from wordtie.runs.curves import read_state
 from wordtie.runs.provenance import UNMIXED
 from wordtie.runs.result import read_result

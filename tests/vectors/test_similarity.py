@@ -11,6 +11,7 @@ import pytest
 
 from wordtie import cli
 from wordtie.errors import DataError
+from wordtie.vectors import similarity
 from wordtie.vectors.benchmarks import standard
 from wordtie.vectors.files import write_vectors
 from wordtie.vectors.similarity import (
@@ -203,3 +204,9 @@ def test_the_command_goes_on_where_one_benchmark_is_not_covered(
     monkeypatch.setenv("WORDTIE_DATA", str(tmp_path))
     assert cli.main(["similarity", "0.txt", "1.txt", "--agreement"]) == 0
     assert capsys.readouterr().out.startswith("vectors\trho\t")
+
+
+def test_resamples_are_the_same_however_many_are_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = similarity_of(vectors(), benchmark())
+    monkeypatch.setattr(similarity, "NUMBERS_AT_ONCE", 3000)
+    assert similarity_of(vectors(), benchmark()) == whole

@@ -15,7 +15,7 @@ Train an n-gram model of a text, in seconds.
 examples:
   wordtie ngram ptb
   wordtie ngram novel.txt --order 3 --out runs/novel-3-gram
-  wordtie ngram novel.txt --minimum-counts 1 1 2     drop n-grams of three or more words seen once
+  wordtie ngram novel.txt --minimum-counts 1 1 2     drop n-grams of three or more words with a count of 1
 
 CORPUS is what `wordtie train` takes. Every command that opens a language model opens the run folder."""
 
@@ -33,7 +33,8 @@ def main(argv: list[str]) -> None:
         type=int,
         nargs="+",
         metavar="N",
-        help="Drop n-grams that come less often, for each order from 1; the last number holds for all higher orders.",
+        help="Drop n-grams with smaller counts, for each order from 1; the last number holds for all higher orders. "
+        "The count of all but the longest is Kneser and Ney's: how many different words come before them.",
     )
     parser.add_argument("--out", metavar="RUN", help="The run folder; runs/CORPUS-ngram if not given.")
     parser.add_argument("--overwrite", action="store_true", help="Replace the run folder if there is one.")

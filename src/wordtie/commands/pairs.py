@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from wordtie.commands._shared import Parser, UsageError, add_part, print_json, print_tsv, read_lines, text_name
@@ -29,6 +31,7 @@ examples:
   wordtie pairs runs/seed-1 runs/seed-2 blimp/*.jsonl --mean
 """
 COLUMNS = ["set", "pairs", "accuracy", "ties", "oov_pairs", "accuracy_without_oov"]
+ENDINGS = re.compile(r"\.(jsonl|json|csv|tsv|txt)(\.gz)?$")
 AVERAGED = ("accuracy", "accuracy_without_oov", "ties")
 """What models of one vocabulary differ in; pairs with a word outside it are the same for all."""
 
@@ -59,6 +62,8 @@ def main(argv: list[str]) -> None:
 
     sets = {text_name(file): read_pairs(read_lines(file), text_name(file), arguments.good, arguments.bad)
             for file in files}  # fmt: skip
+    names = names_of_sets(list(sets))
+    sets = {names[file]: pairs for file, pairs in sets.items()}
     models = [load(run, part=arguments.part) for run in runs]
     same_tokenizer(models)
     for name, pairs in sets.items():
@@ -71,12 +76,23 @@ def main(argv: list[str]) -> None:
         print_tsv([*COLUMNS, *(f"{name}_sd" for name in AVERAGED if len(models) > 1)], rows)
 
 
+def names_of_sets(files: list[str]) -> dict[str, str]:
+    """The name of each file without its ending, or all of it where several files would have the same.
+
+    >>> names_of_sets(["blimp/wh_island.jsonl", "p.dev.csv", "a/x.csv", "b/x.csv"])
+    {'blimp/wh_island.jsonl': 'wh_island', 'p.dev.csv': 'p.dev', 'a/x.csv': 'a/x.csv', 'b/x.csv': 'b/x.csv'}
+    """
+    short = {file: ENDINGS.sub("", path_of(file).name) or file for file in files}
+    taken = Counter(short.values())
+    return {file: name if taken[name] == 1 else file for file, name in short.items()}
+
+
 def accuracies(model: LoadedModel, sets: dict[str, list[Pair]]) -> list[dict[str, object]]:
     """A row for each set, and one for all of them if there are several."""
     from wordtie.inference.pairs import accuracy, score_pairs
 
     scores = {name: score_pairs(model, pairs) for name, pairs in sets.items()}
-    found = [accuracy(path_of(name).name.partition(".")[0] or name, of_set) for name, of_set in scores.items()]
+    found = [accuracy(name, of_set) for name, of_set in scores.items()]
     if len(sets) > 1:
         found.append(accuracy("all", [score for of_set in scores.values() for score in of_set]))
     return [dataclasses.asdict(each) for each in found]

@@ -109,6 +109,8 @@ def check(arguments: Namespace) -> None:
         raise UsageError("--rerank, --best and --scores are for NBEST: name the lists")
     if arguments.nbest and arguments.tune and len(arguments.scores) != len(arguments.tune_scores):
         raise UsageError("weights are for scores of one kind: give --scores and --tune-scores as many files each")
+    if arguments.json and arguments.nbest:
+        raise UsageError("--json prints weights alone: leave out the n-best lists, or --json")
     given = [arguments.nbest, arguments.tune, arguments.references, *arguments.scores, *arguments.tune_scores]
     if given.count("-") > 1:
         raise UsageError("stdin (-) can be read once")

@@ -78,10 +78,18 @@ def main(argv: list[str]) -> None:
     header, rows = source(models, lines, arguments)
     with printing_to(arguments.out):
         if arguments.json:
+            check_distinct(header, arguments.file)
             print_json_list(dict(zip(header, row, strict=True)) for row in rows)
         else:
             is_csv = (arguments.out or "").lower().endswith(".csv")
             print_table(header, rows, "excel" if is_csv else "excel-tab")
+
+
+def check_distinct(columns: Sequence[str], file: str) -> None:
+    """Raise `DataError` if a JSON object could not have all of these columns."""
+    twice = next((name for name in columns if columns.count(name) > 1), None)
+    if twice is not None:
+        raise DataError(f"{text_name(file)}, line 1: has several columns {twice}, JSON only one: rename all but one")
 
 
 def parse(argv: list[str]) -> argparse.Namespace:

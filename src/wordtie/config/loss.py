@@ -31,7 +31,7 @@ class LossSettings:
     beta: float = 0.5
     """Share of the divergence in `interpolated`."""
     gradient_through_target: bool | Literal["entropy"] = True
-    """Let the similarity estimate learn from this loss, as the 2016 report does. `entropy`: from the estimate's entropy
+    """Let the similarity estimate learn from this loss, as the 2016 report implies for KL. `entropy`: from its entropy
     alone, as in the code that the authors of inan-2017 released; `form` cross_entropy has none."""
 
     softmax: Literal["full", "sampled"] = "full"

@@ -19,9 +19,9 @@ class NgramSettings:
     order: int = 5
     """Words in the longest n-gram."""
     minimum_counts: tuple[int, ...] = (1,)
-    """Drop n-grams that come less often, for each order from 1; the last number holds for all higher orders. (1, 1, 2)
-    drops those of three words and more that come once: on Penn Treebank the file has a quarter of the size, and the
-    perplexity is 5 % higher."""
+    """Drop n-grams with smaller counts, for each order from 1; the last number holds for all higher orders. The count
+    of all but the longest is Kneser and Ney's: how many different words come before them. With (1, 1, 2), the file for
+    Penn Treebank has a quarter of the size, and the perplexity is 5 % higher."""
 
     def __post_init__(self) -> None:
         require(1 <= self.order <= LONGEST, f"order must be from 1 to {LONGEST}, got {self.order}")

@@ -55,7 +55,9 @@ def open_nbest(
             break
     else:
         raise DataError(f"{where}: has no hypotheses: is it the right file?")
-    name = name or guessed(head[-1])
+    if name is None:
+        name = guessed(head[-1])
+        name = "kaldi" if name == "nemo" and (options.scores or options.costs) else name
     if options.list_size is not None and name != "nemo":
         raise SettingsError(f"--list-size is for nemo, and {where} is {name}: leave it out, or give --format nemo")
     if (options.scores or options.costs) and name != "kaldi":
@@ -69,6 +71,8 @@ def guessed(line: str) -> str:
 
     >>> [guessed(line) for line in ("0 ||| a ||| LM= -1 ||| -2", "a b\\t-2.5", "utt-1 a b", '{"id": 1, "text": ""}')]
     ['moses', 'nemo', 'kaldi', 'jsonl']
+    >>> guessed("utt-1\\tthe cat")
+    'kaldi'
     """
     if "|||" in line:
         return "moses"
@@ -77,7 +81,16 @@ def guessed(line: str) -> str:
             return "espnet" if "utts" in json.loads(line) else "jsonl"
         except (ValueError, RecursionError):
             return "jsonl" if re.match(r'\s*\{\s*"(id|utt_id|text|hyp|nbest)"', line) else "espnet"
-    return "nemo" if "\t" in line else "kaldi"
+    _, *others = line.split("\t")
+    return "nemo" if others and _is_number(others[0]) else "kaldi"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def references_of(

@@ -91,21 +91,24 @@ class Espnet:
         utterances = document.get("utts") if isinstance(document, dict) else None
         if not isinstance(utterances, dict):
             raise DataError(f'{where}: has no "utts" as ESPnet\'s documents have: fix it, or choose another --format')
+        lists: list[NBestList] = []
         for own, utterance in utterances.items():
             if not isinstance(utterance, dict):
                 raise DataError(f"{where}, utterance {own}: is not a JSON object: fix it")
             entries = utterance.get("output")
-            yield _list(own, utterance, [] if entries is None else entries, f"{where}, utterance {own}")
+            lists.append(_list(own, utterance, [] if entries is None else entries, f"{where}, utterance {own}"))
+        yield from lists
 
     def write(self, lists: Iterable[RankedList]) -> Iterator[str]:
         """The same document with the new scores, an utterance a line."""
-        yield '{"utts": {'
-        comma = " "
+        head, comma = '{"utts": {', " "
         for ranked in lists:
+            if comma == " ":
+                yield head  # once the input has turned out to be good
             utterance = {**ranked.nbest.raw, "output": [_with_scores(each) for each in ranked.order]}
             yield f"{comma}{_dumped(ranked.nbest.id)}: {_dumped(utterance)}"
             comma = ","
-        yield "}}"
+        yield "}}" if comma == "," else f"{head}}}}}"
 
     def best(self, ranked: RankedList) -> str:
         """`utterance text`."""

@@ -27,6 +27,8 @@ class PrefixIndex:
         """Take the words in the order of their ids."""
         self.words = words
         folded = [word.casefold() for word in words]
+        self.longest = max(map(len, folded), default=0)
+        """Letters of the longest word: nothing longer is a prefix."""
         order = sorted(range(len(words)), key=folded.__getitem__)
         self._folded_V = [folded[number] for number in order]
         self._id_V = np.array(order, np.int64)

@@ -84,7 +84,7 @@ def learn_subwords(settings: BitextSettings, lines: Iterable[str], tokenisation:
 
     normal: list[Any] = [normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]
     if settings.lowercase:
-        normal.append(normalizers.Lowercase())
+        normal += [normalizers.Replace("İ", "i"), normalizers.Lowercase()]  # without the dot that nobody types
     if settings.units == "words":
         before: Any = pre_tokenizers.WhitespaceSplit()
         empty: Any = Tokenizer(models.WordLevel(unk_token=UNK))
@@ -98,7 +98,10 @@ def learn_subwords(settings: BitextSettings, lines: Iterable[str], tokenisation:
         before = pre_tokenizers.Sequence([words, *split])
         empty = Tokenizer(models.BPE(unk_token=UNK))
         trainer = trainers.BpeTrainer(
-            vocab_size=settings.vocabulary_size, special_tokens=list(SPECIAL), show_progress=False
+            vocab_size=settings.vocabulary_size,
+            limit_alphabet=max(1, settings.vocabulary_size - len(SPECIAL)),
+            special_tokens=list(SPECIAL),
+            show_progress=False,
         )
     empty.normalizer, empty.pre_tokenizer = normalizers.Sequence(normal), before
     empty.train_from_iterator(lines, trainer)

@@ -52,7 +52,8 @@ def read_table(lines: Iterable[str], where: str) -> Table:
     """The table in these lines.
 
     Raises `DataError` for a header that is blank, and, as the rows are read, for a row that has not as many cells as
-    the header, quotation marks that do not close, and a line that is no JSON object where the first is.
+    the header, quotation marks that do not close or close in another row, and a line that is no JSON object where the
+    first is.
     """
     rest = iter(lines)
     header = next(rest, "")
@@ -65,6 +66,15 @@ def read_table(lines: Iterable[str], where: str) -> Table:
 def text_of(cell: str) -> str:
     r"""A cell as text: without blank lines, and with `\n` between the others."""
     return "\n".join(line for line in cell.split("\n") if line.strip())
+
+
+def check_one_line(where: str, row: Row, column: str, word: str) -> None:
+    """Raise `DataError` for a word that goes on in the next line, as after a quotation mark that nothing closes."""
+    if "\n" in word.strip():
+        raise DataError(
+            f"{where}, line {row.line}: the word in column {column} goes on over several lines: is a quotation mark "
+            "left open? Write it twice, and two more around the cell"
+        )
 
 
 def _parsed(line: str) -> object:
@@ -100,17 +110,25 @@ def _delimited(header: str, rest: Iterable[str], where: str) -> Table:
     csv.field_size_limit(LONGEST_LINE)
     delimiter = max(DELIMITERS, key=header.count)
     reader = csv.reader((f"{line}\n" for line in chain([header], rest)), delimiter=delimiter, strict=True)
-    records = _records(reader, where)
+    records = _records(reader, where, delimiter)
     columns = next(records, Row(1, [])).cells
     if not any(map(str.strip, columns)):
         raise DataError(f"{where}, line 1: is blank; a table begins with the names of its columns")
     return Table(where, list(columns), _of_equal_length(records, len(columns), where))
 
 
-def _records(reader: csv._reader, where: str) -> Iterator[Row]:  # type: ignore[name-defined]
+def _records(reader: csv._reader, where: str, delimiter: str) -> Iterator[Row]:  # type: ignore[name-defined]
+    first = 1
     try:
         for cells in reader:
+            # R writes words like '"Oh' as they are, so that the rows up to the next quotation mark would be one cell
+            if delimiter == "\t" and any("\n" in cell and "\t" in cell for cell in cells):
+                hint = "write each quotation mark twice, and two more around the cell"
+                raise DataError(
+                    f"{where}, line {first}: a quotation mark opens a cell that goes on in later rows: {hint}"
+                )
             yield Row(reader.line_num, cells)
+            first = reader.line_num + 1
     except csv.Error as error:
         hint = "is a quotation mark left open? Within a cell it is written twice, and the cell between two more"
         raise DataError(f"{where}, line {reader.line_num}: {error}: {hint}") from error

@@ -137,7 +137,7 @@ class Tokenisation:
             if self.composed:
                 text = unicodedata.normalize("NFC", text)
             for pattern, replacement in self.replaced or ():
-                text = re.sub(pattern, replacement, text)
+                text = re.sub(pattern, replacement.replace("\\", r"\\"), text)
         if self.lowercase:
             # tokenizers lowers letter by letter, without Python's rule for a sigma that ends a word
             text = text.replace("Σ", "σ").lower()

@@ -27,7 +27,7 @@ VALUES_AT_ONCE = 500_000
 def hits(model: NextWordModel[Any], ids_N: Ids, state: Any, among: Sequence[int]) -> Nats:
     """How many of the next words are expected among the first k, for each k of `among`: (K,). The text is one stream,
     which is in `state`."""
-    found_K, firsts_K = np.zeros(len(among)), np.asarray(among)
+    found_K, firsts_K = np.zeros(len(among)), np.asarray(among, np.float64)
     steps = max(1, VALUES_AT_ONCE // len(model.vocabulary))
     for first in range(0, len(ids_N), steps):
         ids_T1 = np.asarray(ids_N[first : first + steps], np.int64)[:, None]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wordtie.data.table import read_table
+from wordtie.data.table import check_one_line, read_table
 from wordtie.errors import DataError
 from wordtie.inference.predict import spelt
 from wordtie.inference.training_corpus import training_corpus
@@ -78,6 +78,7 @@ def read_frequencies(
         if not row.cells[count].strip().isdecimal() or len(row.cells[count].strip()) > MOST_DIGITS:
             what = f"a whole number of at most {MOST_DIGITS} digits"
             raise DataError(f"{where}, line {row.line}: count {row.cells[count]!r:.40} is not {what}: fix the row")
+        check_one_line(where, row, "word", row.cells[word])
         cell = row.cells[word].strip()
         own = cell if tokenizer is None else spelt(tokenizer, cell)
         counts[own] = counts.get(own, 0) + int(row.cells[count])

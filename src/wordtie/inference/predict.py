@@ -10,7 +10,7 @@ the state between words:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 from numbers import Integral
 from typing import Any
 
@@ -93,7 +93,9 @@ def at_cursor(tokenizer: Tokenizer, text: str) -> tuple[list[str], str]:
     if before == text or before[-1:].isspace() or not words:
         return words, ""
     typed = tokenizer.words(before.split()[-1])
-    for first in range(len(typed)):
+    lengths = accumulate(map(len, reversed(typed)))
+    short_enough = sum(length <= tokenizer.vocabulary.prefixes.longest for length in lengths)
+    for first in range(len(typed) - short_enough, len(typed)):
         prefix = "".join(typed[first:])
         if any(map(str.isalnum, prefix)) and tokenizer.vocabulary.prefixes.has(prefix):
             return words[: len(words) - len(typed) + first], prefix

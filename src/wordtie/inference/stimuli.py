@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
 from wordtie.data.reading import LONGEST_LINE
-from wordtie.data.table import Row, Table, text_of
+from wordtie.data.table import Row, Table, check_one_line, text_of
 from wordtie.errors import DataError, require
 from wordtie.inference.frequencies import Frequencies
 from wordtie.inference.regions import ShownLine, Values, region_rows
@@ -99,6 +99,7 @@ def _sentences(table: Table, word: int, places: Sequence[int], by: Sequence[str]
                 raise DataError(
                     f"{table.where}, line {row.line}: has no word in column {table.columns[word]}: fix the row"
                 )
+            check_one_line(table.where, row, table.columns[word], row.cells[word])
             if length > LONGEST_LINE:
                 raise DataError(
                     f"{table.where}, line {row.line}: the sentence with {name} is longer than "

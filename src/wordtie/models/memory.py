@@ -5,36 +5,15 @@ Linux hands out memory that it does not have and ends the process when it is use
 
 from __future__ import annotations
 
-import os
-import resource
-from pathlib import Path
-
 import torch
 
 from wordtie.config import Settings
+from wordtie.config.machine import machine_memory
 from wordtie.errors import SettingsError
 from wordtie.models.language_model import LanguageModel
 
 BYTES = 4
 """A float32."""
-COUNTING = 50
-"""Bytes for each token and order while n-grams are counted: 45 of 200,000 tokens, 40 of two million."""
-GROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-"""Where Linux says how much a container may use."""
-
-
-def machine_memory() -> int:
-    """Bytes that this process can have at most: of the machine, of its container, of `ulimit -v`."""
-    limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
-    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if soft != resource.RLIM_INFINITY:
-        limits.append(soft)
-    for path in GROUP_LIMITS:
-        try:
-            limits.append(int(Path(path).read_text(encoding="ascii")))
-        except (OSError, ValueError):  # `max`: no limit
-            continue
-    return min(limits)
 
 
 def check_fits(parameters: int, copies: int, hint: str) -> None:
@@ -44,26 +23,6 @@ def check_fits(parameters: int, copies: int, hint: str) -> None:
         raise SettingsError(
             f"a model of {parameters:,} parameters needs {needed / 1e9:,.1f} GB to be trained, and this machine has "
             f"{available / 1e9:,.1f} GB: {hint}"
-        )
-
-
-def bytes_to_count(tokens: int, order: int) -> int:
-    """Memory that counting the n-grams of so many tokens of text takes."""
-    return COUNTING * order * tokens
-
-
-def ngrams_fit(tokens: int, order: int) -> bool:
-    """Whether they can be counted in memory."""
-    return bytes_to_count(tokens, order) <= machine_memory()
-
-
-def check_ngrams_fit(tokens: int, order: int | None) -> None:
-    """Raise a `SettingsError` if they cannot, which would be noticed after the training."""
-    if order is not None and not ngrams_fit(tokens, order):
-        needed, available = bytes_to_count(tokens, order), machine_memory()
-        raise SettingsError(
-            f"counting {order}-grams of {tokens:,} tokens needs {needed / 1e9:,.1f} GB, and this machine has "
-            f"{available / 1e9:,.1f} GB: take a smaller --ngram, or --ngram none"
         )
 
 

@@ -19,7 +19,7 @@ import json
 import math
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, TextIO
@@ -38,6 +38,7 @@ from wordtie.ngrams.trie import Doubles, NgramTrie
 START, END = "<s>", "</s>"
 UNK_IN_CAPITALS = "<UNK>"
 """As some tools write it."""
+SPECIAL = (START, END, UNK, UNK_IN_CAPITALS, EOS)
 COMMENT = "# wordtie "
 NEVER = -99.0
 """Log p of what is never predicted, by custom."""
@@ -111,10 +112,15 @@ def read_arpa(path: Path) -> tuple[NgramTrie, Tokenizer]:
         lines = _NumberedLines(handle, str(path))
         about = _head(lines)
         counts = _counts(lines)
-        sections = [_section(lines, order, count, order == len(counts)) for order, count in enumerate(counts, 1)]
+        number_of: dict[str, int] = {}
+        sections = [_unigrams(lines, counts[0], number_of)]
+        for name in SPECIAL:  # which a file need not list
+            number_of.setdefault(name, len(number_of))
+        for order, count in enumerate(counts[1:], 2):
+            sections.append(_section(lines, order, count, number_of))
         if lines.next_with_text() != "\\end\\":
             lines.fail("is not \\end\\, and all n-grams are read: the counts at the beginning are wrong")
-    return _model(str(path), sections, about)
+    return _model(str(path), list(number_of), sections, about)
 
 
 class _NumberedLines:
@@ -181,21 +187,48 @@ class _Section:
     """The n-grams of one order."""
 
     first_line: int
-    words: list[list[str]]
+    place_GN: NDArray[np.int32]
+    """Of each word among the names: those of the 1-grams, and special ones."""
     p: Doubles
     backoff: Doubles
 
 
-def _section(lines: _NumberedLines, order: int, count: int, last: bool) -> _Section:
+def _unigrams(lines: _NumberedLines, count: int, number_of: dict[str, int]) -> _Section:
+    """Those of order 1, whose words are numbered in `number_of`."""
+
+    def place(word: str) -> int:
+        if word in number_of:
+            lines.fail(f"{word} comes twice among the 1-grams: fix the file")
+        return number_of.setdefault(word, len(number_of))
+
+    return _read_section(lines, 1, count, place)
+
+
+def _section(lines: _NumberedLines, order: int, count: int, number_of: Mapping[str, int]) -> _Section:
+    """Those of a higher order. Their words are kept as numbers: as strings they would be many times the file."""
+
+    def place(word: str) -> int:
+        if (number := number_of.get(word)) is None:
+            lines.fail(f"{word} is not among the 1-grams: fix the file")
+        return number
+
+    return _read_section(lines, order, count, place)
+
+
+def _read_section(lines: _NumberedLines, order: int, count: int, place: Callable[[str], int]) -> _Section:
     if lines.next_with_text() != f"\\{order}-grams:":
         lines.fail(f"is not \\{order}-grams: where {count:,} of them should begin: fix the counts or the line")
-    first, words, numbers = lines.number + 1, [], array("d")  # which grows with what is there, not what is promised
+    first, numbers, places = (
+        lines.number + 1,
+        array("d"),
+        array("i"),
+    )  # which grow with what is there, not with promises
     for row, line in enumerate(lines if count else ()):
-        fields = line.split()
+        fields = _fields(line)
         if len(fields) not in (order + 1, order + 2):
             form = "log p, " + ("a word" if order == 1 else f"{order} words") + " and a back-off weight"
             lines.fail(f"is not {form}, and the file promises {count:,} n-grams here: fix the counts or the line")
-        words.append(fields[1 : order + 1])
+        places.extend(map(place, fields[1 : order + 1]))
         try:
             log_p, weight = float(fields[0]), float(fields[-1]) if len(fields) == order + 2 else 0.0
         except ValueError:
@@ -211,14 +244,21 @@ def _section(lines: _NumberedLines, order: int, count: int, last: bool) -> _Sect
         if count:
             raise DataError(f"{lines.name}: ends among the {order}-grams: restore it from a copy")
     p, backoff = np.power(10.0, np.clip(np.frombuffer(numbers).reshape(-1, 2).T, NEVER, -NEVER))
-    return _Section(first, words, p, backoff)
+    return _Section(first, np.array(places, np.int32).reshape(-1, order), p, backoff)
 
 
-def _model(name: str, sections: Sequence[_Section], about: dict[str, Any]) -> tuple[NgramTrie, Tokenizer]:
+def _fields(line: str) -> list[str]:
+    """What blanks and tabs separate: a word may have other white space in it, such as a no-break space."""
+    return line.split() if line.isascii() else [field for field in re.split("[ \t\r]+", line) if field]
+
+
+def _model(
+    name: str, names: Sequence[str], sections: Sequence[_Section], about: dict[str, Any]
+) -> tuple[NgramTrie, Tokenizer]:
     unigrams = sections[0]
-    while not sections[-1].words:  # some tools name orders of which there are no n-grams
+    spelt = names[: len(unigrams.p)]
+    while not len(sections[-1].place_GN):  # some tools name orders of which there are no n-grams
         sections = sections[:-1]
-    spelt = [word for (word,) in unigrams.words]
     sentences = bool(about.get("sentences", True))
     meant = {END: EOS} if sentences else {}
     if UNK not in spelt:
@@ -233,7 +273,8 @@ def _model(name: str, sections: Sequence[_Section], about: dict[str, Any]) -> tu
         raise DataError(f"{name}: {error}: fix the file") from error
     number_of = {word: number for number, word in enumerate(known)} | {START: len(known)}
     number_of |= {word: number_of[means] for word, means in meant.items()}
-    ids = [_ids(name, section, number_of) for section in sections[1:]]
+    id_P = np.array([number_of.get(word, -1) for word in names], np.int32)
+    ids = [_ids(name, section, id_P, names) for section in sections[1:]]
     backoff_C = np.ones(len(known) + 1)
     for word, weight in zip(spelt, unigrams.backoff.tolist(), strict=True):
         if word in number_of:
@@ -249,7 +290,8 @@ def _model(name: str, sections: Sequence[_Section], about: dict[str, Any]) -> tu
         number, row, what = error.args
         section = sections[number + 1]
         where = f"{name}, line {section.first_line + row}"
-        raise DataError(f"{where}: {' '.join(section.words[row])!r}: {what}: fix the file") from error
+        words = " ".join(names[place] for place in section.place_GN[row])
+        raise DataError(f"{where}: {words!r}: {what}: fix the file") from error
     trie = to_trie(BackoffModel(unigram, tuple(levels), vocabulary.eos_id if sentences else None))
     return trie, Tokenizer(tokenisation, vocabulary)
 
@@ -284,16 +326,16 @@ def _is_replacement(pair: Any) -> bool:
     )
 
 
-def _ids(name: str, section: _Section, number_of: dict[str, int]) -> NDArray[np.int32]:
-    """(G, n). Raises `DataError` for a word that is no unigram, or a start that does not begin an n-gram."""
-    start = number_of[START]
-    found = []
-    for row, words in enumerate(section.words):
-        ids = [number_of.get(word, -1) for word in words]
-        if min(ids) < 0 or start in ids[1:]:
-            word = words[ids.index(-1)] if min(ids) < 0 else START
-            what = "is not among the 1-grams" if min(ids) < 0 else "can only begin an n-gram"
-            raise DataError(f"{name}, line {section.first_line + row}: {word} {what}: fix the file")
-        found.append(ids)
-    order = len(section.words[0]) if section.words else 2
-    return np.array(found, np.int32).reshape(-1, order)
+def _ids(name: str, section: _Section, id_P: NDArray[np.int32], names: Sequence[str]) -> NDArray[np.int32]:
+    """(G, n), from the id of each place among the 1-grams. Raises `DataError` for a word that is none, or a start that
+    does not begin an n-gram."""
+    ids_GN = id_P[section.place_GN]
+    start = np.array([word == START for word in names])[section.place_GN]
+    start[:, 0] = False
+    wrong = np.argwhere((ids_GN < 0) | start)
+    if len(wrong):
+        row, place = wrong[0].tolist()
+        word = names[section.place_GN[row, place]]
+        what = "can only begin an n-gram" if start[row, place] else "is not among the 1-grams"
+        raise DataError(f"{name}, line {section.first_line + row}: {word} {what}: fix the file")
+    return ids_GN

@@ -19,6 +19,7 @@ Shapes: T steps, B streams, N queries, V words, G n-grams of one level, C contex
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -35,6 +36,8 @@ BLOCK = 16
 """Contexts between two whose first n-gram is stored."""
 TOKENS_AT_ONCE = 1 << 14
 """Tokens of a text that are looked up side by side."""
+SMALLEST = float(np.finfo(np.float64).tiny)
+"""Of p: back-off weights of 10^-99, as other programs write them, would multiply to 0."""
 
 
 @dataclass(frozen=True)
@@ -188,6 +191,7 @@ class NgramTrie:
             p_N *= backoff_N
             p_N += weight_N
             label_TB = np.where(ends_TB, -1, row_N.reshape(steps, streams))
+        np.maximum(p_N, SMALLEST, out=p_N)
         return p_N.reshape(steps, streams), rows_TBK
 
     def log_probabilities(self, ids_N: Ids) -> Doubles:
@@ -205,6 +209,8 @@ class NgramTrie:
 
     def probabilities(self, rows_NK: Rows) -> Doubles:
         """p of every word in each state: (N, V)."""
+        if self._has_negative_weights:
+            return self._probabilities_in_order(rows_NK)
         factor_N, parts = np.ones(len(rows_NK)), []
         for number in reversed(range(len(self.levels))):
             known = np.flatnonzero(rows_NK[:, number] >= 0)
@@ -217,6 +223,22 @@ class NgramTrie:
         for state_M, word_M, weight_M in reversed(parts):
             p_NV[state_M, word_M] += weight_M
         return p_NV
+
+    @cached_property
+    def _has_negative_weights(self) -> bool:
+        """Whether an n-gram is less likely than its back-off, as files of other programs may have it."""
+        return any(level.kept.min(initial=0.0) < 0 for level in self.levels)
+
+    def _probabilities_in_order(self, rows_NK: Rows) -> Doubles:
+        """The same, level by level as in `score`: in another order, negative weights would leave less than 0."""
+        p_NV = np.repeat(self.unigram[None], len(rows_NK), axis=0)
+        for number, level in enumerate(self.levels):
+            known = np.flatnonzero(rows_NK[:, number] >= 0)
+            if len(known):
+                times, word_M, weight_M, backoff = level.extensions(rows_NK[known, number])
+                p_NV[known] *= backoff[:, None]
+                p_NV[np.repeat(known, times), word_M] += weight_M
+        return np.maximum(p_NV, SMALLEST, out=p_NV)
 
     def of_words(self, word_M: Rows, rows_NK: Rows, times_N: NDArray[np.intp], levels: int) -> Doubles:
         """p (M,) of the next `times_N` words in each state, by the first so many levels alone."""

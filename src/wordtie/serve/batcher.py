@@ -36,6 +36,9 @@ TOKENS_A_ROUND = 4 * TOKENS_AT_ONCE
 SCORES_AT_ONCE = 4_000_000
 """Log-probabilities of next words (contexts x vocabulary) in memory at a time."""
 
+MOST_PIECES = 100_000
+"""Texts and contexts of all requests that may wait: some 60 MB."""
+
 R = TypeVar("R")
 Scores: TypeAlias = tuple[Bits, Bits]
 """Surprisal of each token of a text, and entropy of each prediction, in bits."""
@@ -97,7 +100,8 @@ class Batcher:
     def __init__(
         self, model: NextWordModel[Any], most: int = 64, queue: int = 1024, observe: Observe = lambda kind, size: None
     ) -> None:
-        """At most `most` texts or contexts are computed together (1: none), and `queue` requests wait."""
+        """At most `most` texts or contexts are computed together (1: none), and `queue` requests wait, with
+        `MOST_PIECES` texts and contexts in all."""
         self.model = model
         self.most = most
         self.queue = queue
@@ -109,6 +113,8 @@ class Batcher:
         self._writes: deque[deque[_Write]] = deque()
         """Whose contexts have not been read."""
         self._groups: list[_Group] = []
+        self._pieces = 0
+        """That have no answer yet; counted in the event loop's thread."""
         self._changed = threading.Condition()
         self._closed = False
         self._scoring = False
@@ -164,11 +170,17 @@ class Batcher:
         with self._changed:
             if self._closed:
                 raise ClosedError("the model has been replaced: try again")
-            if self.waiting >= self.queue:
+            if self.waiting >= self.queue or (self._pieces and self._pieces + len(works) > MOST_PIECES):
                 raise QueueFullError("too many requests are waiting: try again in a moment")
             if works:
                 self._waiting.append(deque(works))
             self._changed.notify()
+        self._pieces += len(works)
+        for work in works:
+            work.answer.add_done_callback(self._answered)
+
+    def _answered(self, _: asyncio.Future[Any]) -> None:
+        self._pieces -= 1
 
     def _run(self) -> None:
         while True:

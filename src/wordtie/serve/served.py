@@ -147,7 +147,7 @@ def names_of(runs: Sequence[str]) -> dict[str, str]:
     >>> names_of(["runs/a/ptb", "runs/b/ptb/", "en"])
     {'a/ptb': 'runs/a/ptb', 'b/ptb': 'runs/b/ptb/', 'en': 'en'}
     """
-    if len(set(runs)) < len(runs):
+    if len({Path(run) for run in runs}) < len(runs):
         raise SettingsError("a run is named twice")
     parts = {run: Path(run).parts or (run,) for run in runs}
     names = {}

@@ -51,7 +51,7 @@ class ServeSettings:
     batch: int = 64
     """Requests that are computed together, at most."""
     queue: int = 1024
-    """Texts and contexts that may wait for a model."""
+    """Requests that may wait for a model."""
     seconds: float = 30.0
     """For an answer."""
     watched: tuple[str, ...] = ()
@@ -140,8 +140,8 @@ def listen(host: str, port: int) -> socket.socket:
             listening = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(where)
-        except OSError as error:
-            reason = f"cannot listen at {host}, port {port} ({error.strerror})"
+        except (OSError, UnicodeError) as error:  # a name like `a..b` cannot be encoded
+            reason = f"cannot listen at {host}, port {port} ({getattr(error, 'strerror', None) or error})"
             raise UsageError(f"{reason}: choose another --host or --port") from error
         stack.pop_all()
     return listening

@@ -23,7 +23,13 @@ from wordtie.data.batches import Ids
 from wordtie.models.mixture import Classes, Mixture, log_p_of_tokens, log_probabilities
 from wordtie.models.network import Network
 from wordtie.models.next_word import Nats
-from wordtie.models.recent_words import Queries, best_adaptive_mixture, recent_words_of, with_recent_words
+from wordtie.models.recent_words import (
+    Queries,
+    best_adaptive_mixture,
+    recent_words_of,
+    text_queries,
+    with_recent_words,
+)
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
 from wordtie.ngrams.model import NgramModel
 from wordtie.runs.layout import MIXTURE_FOLDER, MODEL, NGRAMS
@@ -45,7 +51,8 @@ def mix_with_ngrams(
     """Fit n-grams to the training text and weights to the validation text; write both beside the network.
 
     `task`: the one that the network was trained and measured on. Returns the result with the figures of the n-gram
-    model and of the mixture, over the same tokens; it is saved. A run that extends another counts its text, too.
+    model and of the mixture, over the same tokens; it is saved. A run that extends another counts its text, too, and
+    fits weights on both validation texts, in the proportion of the training texts.
     """
     started = time.monotonic()
     data = texts.for_counting()
@@ -62,7 +69,9 @@ def mix_with_ngrams(
         for split, ids in (("valid", task.valid), ("test", task.test))
     }
     valid = read["valid"]
-    mixture, log_p_N = best_adaptive_mixture(parts, valid.ids_N, valid.log_p_NP, valid.class_N, valid.query_NE)
+    pieces = texts.for_weights(task.settings.training.rehearsal, len(valid.ids_N))
+    fitted = _Read.joined([valid, *(_Read.unread(parts, ids_N, valid.query_NE is not None) for ids_N in pieces)])
+    mixture, log_p_N = best_adaptive_mixture(parts, fitted.ids_N, fitted.log_p_NP, fitted.class_N, fitted.query_NE)
     write_mixture(folder / MIXTURE_FOLDER, [folder, folder / NGRAMS], mixture, tokenizer, link=True)
     ngram = {
         "order": settings.order,
@@ -74,7 +83,7 @@ def mix_with_ngrams(
     result = replace(
         result,
         ngram=ngram | _figures(read, alone_RP),
-        mixture=_of_mixture(read, mixture, {"valid": log_p_N}),
+        mixture=_of_mixture(read, mixture, {"valid": log_p_N[: len(valid.ids_N)]}),
         earlier=[each.figures | _of_earlier(each, parts[0], mixture) for each in texts.earlier] or None,
     )
     result.save()
@@ -108,6 +117,22 @@ class _Read:
         log_p_N1, class_N = log_probabilities(parts[1:], [ids])
         log_p_NP = np.hstack([torch.cat(list(network)).double().numpy()[:, None], log_p_N1])
         return cls(ids, log_p_NP, class_N, query_NE)
+
+    @classmethod
+    def unread(cls, parts: tuple[Network, NgramModel], ids_N: Ids, queries: bool) -> _Read:
+        """A text that the network has not been measured on. `queries`: they are to be kept."""
+        return cls(ids_N, *log_probabilities(parts, [ids_N]), text_queries(parts, ids_N) if queries else None)
+
+    @classmethod
+    def joined(cls, texts: Sequence[_Read]) -> _Read:
+        """One after the other. Queries are kept if those of all are."""
+        queries = [text.query_NE for text in texts if text.query_NE is not None]
+        return cls(
+            np.concatenate([text.ids_N for text in texts]),
+            np.concatenate([text.log_p_NP for text in texts]),
+            np.concatenate([text.class_N for text in texts]),
+            np.concatenate(queries) if len(queries) == len(texts) else None,
+        )
 
 
 def _of_mixture(texts: Mapping[str, _Read], mixture: Mixture, known: Mapping[str, Nats]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from wordtie.console import waiting
 from wordtie.data.prepare import prepare
 from wordtie.errors import require
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
+from wordtie.ngrams.memory import check_ngrams_fit
 from wordtie.runs import layout, run_folder
 from wordtie.runs.ngram_run import SavedNgrams, as_sections, write_ngrams
 from wordtie.runs.result import RunResult
@@ -46,6 +47,7 @@ def train_ngrams(settings: NgramSettings, out: str | Path, mode: run_folder.Mode
     require(mode != "resume", "an n-gram model is counted in one go: use mode overwrite")
     with run_folder.folder_for_training(out, mode, can_resume=False) as folder:
         data = prepare(settings.data)
+        check_ngrams_fit(len(data.train), settings.order, "take a smaller --order")
         started = time.monotonic()
         with waiting("counting n-grams"):
             trie = fit_kneser_ney(

@@ -22,7 +22,8 @@ from wordtie.config.keywords import settings_from
 from wordtie.config.names import Names
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import require
-from wordtie.models.memory import check_size, ngrams_fit
+from wordtie.models.memory import check_size
+from wordtie.ngrams.memory import ngrams_fit
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
 from wordtie.training.recipe import (
@@ -30,6 +31,7 @@ from wordtie.training.recipe import (
     REFERENCE,
     Lengths,
     choose,
+    measured_tokens,
     noise_for,
     size,
     streams_for,
@@ -105,15 +107,18 @@ def make_plan(
     texts = read_texts(settings)
     data = texts.for_training(settings.training.rehearsal)
     lengths = Lengths(len(data.train), len(data.valid), len(data.test), len(data.vocabulary))
-    earlier = sum(len(each.test) for each in texts.earlier)
+    earlier = 2 * sum(len(each.test) for each in texts.earlier)  # by network and mixture
     with exclusive_training(settings.training.threads, resolve_device(settings.training.device)):
         wanted = ngram
         ngram, counting = planned_ngram(texts, ngram, seconds, keep_ngram)
 
         def chosen_by(timings: Timings, hidden: int | None = None) -> Settings:
-            measured = timings.remembering + 2 * earlier * timings.measuring  # earlier texts by network and mixture
-            left = seconds - counting - measured - SECONDS_TO_END - (time.monotonic() - started)
-            return choose(settings, given, lengths, left, SHARE_OF_MEASURING * seconds, timings, hidden)
+            measuring = SHARE_OF_MEASURING * seconds
+            own = min(lengths.valid, measured_tokens(lengths, measuring, timings) or lengths.valid)
+            weighed = sum(map(len, texts.for_weights(settings.training.rehearsal, own)))
+            read_again = timings.remembering + (earlier + weighed) * timings.measuring
+            left = seconds - counting - read_again - SECONDS_TO_END - (time.monotonic() - started)
+            return choose(settings, given, lengths, left, measuring, timings, hidden)
 
         stopwatch = Stopwatch(settings, given, data, SHARE_OF_PLANNING * seconds, mixed=ngram is not None)
         reference = units(settings, given, REFERENCE)

@@ -74,10 +74,8 @@ class Texts:
 
     def for_training(self, rehearsal: float) -> PreparedData:
         """The training text is the own one, and of the earlier ones as much as makes a share of `rehearsal`."""
-        words = [len(each.data.train) for each in self.earlier]
-        wanted = rehearsal / (1 - rehearsal) * len(self.own.train)
-        share = min(1.0, wanted / max(1, sum(words)))
-        if not self.earlier or not share:
+        share = _share(rehearsal, len(self.own.train), [each.data.train for each in self.earlier])
+        if not share:
             return self.own
         info = self.own.info
         pieces: list[Ids] = [self.own.train]
@@ -88,6 +86,13 @@ class Texts:
             stats[f"earlier {number}"] = each.data.info.splits["train"]
         return replace(self.own, train=np.concatenate(pieces), info=replace(info, splits=stats))
 
+    def for_weights(self, rehearsal: float, own: int) -> list[Ids]:
+        """Of the earlier validation texts, what makes a share of `rehearsal` beside so many tokens of the own one:
+        weights that are fitted on the own one alone forget, too."""
+        share = _share(rehearsal, own, [each.data.valid for each in self.earlier])
+        pieces = [spread(each.data.valid, round(share * len(each.data.valid))) for each in self.earlier]
+        return [ids_N for ids_N in pieces if len(ids_N)]
+
     @property
     def tokens_to_count(self) -> int:
         """Of the training text of `for_counting`, which need not be put together for that."""
@@ -97,6 +102,11 @@ class Texts:
         """The training text is all of them: n-grams that were counted forget nothing."""
         train = [self.own.train, *(each.data.train for each in self.earlier)]
         return replace(self.own, train=np.concatenate(train)) if self.earlier else self.own
+
+
+def _share(rehearsal: float, own: int, earlier: Sequence[Ids]) -> float:
+    """What of each earlier text makes them `rehearsal` of all that is read, or comes closest."""
+    return min(1.0, rehearsal / (1 - rehearsal) * own / max(1, sum(map(len, earlier)))) if earlier else 0.0
 
 
 PIECES = 32

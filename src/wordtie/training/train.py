@@ -13,8 +13,9 @@ from wordtie.config.ngram import NgramSettings
 from wordtie.config.unused_settings import unused_settings
 from wordtie.console import say, tell, waiting
 from wordtie.data.input_warnings import training_text_warnings
-from wordtie.models.memory import check_ngrams_fit, check_size
+from wordtie.models.memory import check_size
 from wordtie.models.network import Network
+from wordtie.ngrams.memory import check_ngrams_fit
 from wordtie.runs import run_folder
 from wordtie.runs.provenance import UNMIXED, record_ngram
 from wordtie.runs.result import Position, TrainingResult

@@ -45,6 +45,8 @@ def write_vectors(vectors: WordVectors, path: Path, form: Format) -> list[Path]:
     bad = next((word for word in vectors.words if not word or not set(ends).isdisjoint(word)), None)
     if bad is not None:
         raise DataError(f"{vectors.name}: the word {bad!r} cannot be written as {form}, where {what}")
+    if not path.name:
+        raise SaveError(f"{path}: is a folder: name a file in it")
     names = [f"{path.name}.vocab", path.name] if vectors.counts is not None or form == "npy" else [path.name]
     if len(names) == 1 and (beside := path.with_name(f"{path.name}.vocab")).exists():
         raise SaveError(

@@ -10,7 +10,7 @@ Shapes: P pairs, R resamples.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -23,6 +23,8 @@ from wordtie.vectors.word_vectors import WordVectors
 
 Doubles = NDArray[np.float64]
 RESAMPLES = 1000
+NUMBERS_AT_ONCE = 4_000_000
+"""Resamples x pairs in memory."""
 LEVEL = 0.95
 
 
@@ -132,7 +134,7 @@ def similarity_of(vectors: WordVectors, benchmark: Benchmark, seed: int = 0) -> 
     known_P = ~np.isnan(cosine_P)
     ours, theirs = cosine_P[known_P], benchmark.scores[known_P]
     rho = _defined(spearman(ours, theirs), vectors, benchmark)
-    low, high = _interval(weighted_spearman(ours, theirs, _resamples(len(ours), seed)))
+    low, high = _interval(np.concatenate([weighted_spearman(ours, theirs, w) for w in _resamples(len(ours), seed)]))
     return Similarity(rho, low, high, **asdict(coverage(vectors, benchmark)))
 
 
@@ -144,8 +146,9 @@ def difference(first: WordVectors, second: WordVectors, benchmark: Benchmark, se
         raise NothingToRankError(f"{first.name} and {second.name} cover no two pairs of {benchmark.name} in common")
     a, b, theirs = a[known_P], b[known_P], benchmark.scores[known_P]
     rho = _defined(spearman(a, theirs), first, benchmark) - _defined(spearman(b, theirs), second, benchmark)
-    weights_RP = _resamples(len(a), seed)
-    low, high = _interval(weighted_spearman(a, theirs, weights_RP) - weighted_spearman(b, theirs, weights_RP))
+    resamples = _resamples(len(a), seed)
+    found = [weighted_spearman(a, theirs, w) - weighted_spearman(b, theirs, w) for w in resamples]
+    low, high = _interval(np.concatenate(found))
     return Difference(rho, low, high, len(a))
 
 
@@ -179,9 +182,13 @@ def _centred_ranks(values: Doubles, weights_RP: Doubles) -> Doubles:
     return centred
 
 
-def _resamples(pairs: int, seed: int) -> Doubles:
+def _resamples(pairs: int, seed: int) -> Iterator[Doubles]:
+    """How often each resample has each pair, (R, P) at a time: so many resamples that they fit into memory."""
     rng = np.random.default_rng(seed)
-    return rng.multinomial(pairs, np.full(pairs, 1 / pairs), RESAMPLES).astype(np.float64)
+    at_once = max(1, NUMBERS_AT_ONCE // pairs)
+    for first in range(0, RESAMPLES, at_once):
+        count = min(at_once, RESAMPLES - first)
+        yield rng.multinomial(pairs, np.full(pairs, 1 / pairs), count).astype(np.float64)
 
 
 def _interval(values_R: Doubles) -> tuple[float, float] | tuple[None, None]:

@@ -90,7 +90,7 @@ def test_first_epochs_are_cut_off_and_said_to_be_but_no_models_end(place: Place)
     figure = drawn(place.results)["inan-2017-figure-2-large"]
     assert all(in_view(figure, y[-1]) for _, y in figure.lines.values())
     assert not in_view(figure, 400.0)
-    assert figure.title.endswith("Epochs above 315 are cut off")
+    assert figure.title.endswith("Perplexities above 315 are cut off")
 
 
 def test_where_nothing_is_cut_off_nothing_is_said(place: Place) -> None:

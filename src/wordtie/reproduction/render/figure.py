@@ -88,7 +88,7 @@ def cut_off(figure: Figure) -> Figure:
         return figure
     blown_up = [f"{name} ({format_perplexity(end)})" for name, end in ends.items() if end > top]
     title = f"{figure.title}. Out of view, since it blew up: {', '.join(blown_up)}" if blown_up else figure.title
-    title += f". Epochs above {top:.0f} are cut off" if figure.x == "epoch" else ""
+    title += f". Perplexities above {top:.0f} are cut off" if figure.x == "epoch" else ""
     return replace(figure, title=title, top=top)
 
 

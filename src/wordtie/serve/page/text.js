@@ -94,7 +94,7 @@ async function suggest() {
     const insert = (word) => {
       if (text.value !== whole) return; // typed on since: other suggestions are on their way
       const rest = whole.slice(end);
-      const start = written.slice(0, written.length - answer.prefix.length);
+      const start = written.slice(0, beginOf(answer.prefix, written));
       const gap = ended ? "\n" : start === "" || /\s$/.test(start) || answer.prefix || /^[^\p{L}\p{N}]+$/u.test(word) ? "" : " ";
       text.value = `${start}${gap}${word} ${rest.replace(/^ /, "")}`;
       text.selectionStart = text.selectionEnd = start.length + gap.length + word.length + 1;
@@ -107,6 +107,15 @@ async function suggest() {
   }
 }
 
+/** Where what completes to a prefix begins. The server's prefix is composed and has no invisible characters. */
+function beginOf(prefix, written) {
+  const bare = (letters) => letters.normalize("NFC").replace(/\p{Cf}/gu, "").replace(/[\u2010\u2011]/g, "-").toLowerCase();
+  for (let at = written.length - prefix.length; at >= 0 && !/\s/.test(written[at] ?? ""); at -= 1) {
+    if (bare(written.slice(at)) === bare(prefix)) return at;
+  }
+  return written.length - prefix.length;
+}
+
 /** Let the model write on, as it writes. */
 async function write() {
   if (writing) {
@@ -114,25 +123,30 @@ async function write() {
     return;
   }
   writing = new AbortController();
+  let failed = null;
   byId("write").textContent = "Stop";
   const line = text.value.slice(text.value.lastIndexOf("\n") + 1);
   const kept = text.value.slice(0, text.value.length - line.length);
   try {
     const asked = { prompt: line, model: byId("model").value, words: 25, temperature: 0.8 };
     let begun = false;
+    text.readOnly = true; // until the first piece has taken its place
     await stream("generate", asked, (piece) => {
       // the first piece is the line itself, as the model reads it: what was typed stays as it is
       if (!begun) text.value = kept + line.trimEnd() + tail(piece, line);
       else text.value += piece;
       begun = true;
+      text.readOnly = false;
       text.scrollTop = text.scrollHeight;
     }, writing.signal);
   } catch (error) {
-    problem(error);
+    failed = error;
   }
+  text.readOnly = false;
   writing = null;
   byId("write").textContent = "Continue the text";
-  refresh();
+  await refresh(); // which takes the last problem away
+  if (failed) problem(failed);
 }
 
 /** What a piece adds to the line that it repeats. */
@@ -198,6 +212,7 @@ async function choose(result, at) {
   byId("likeliest-title").textContent = context ? `After “${context.length > 48 ? "…" : ""}${context.slice(-48)}”` : "At the start of a line";
   try {
     const answers = await Promise.all(results.map(({ name }) => post("predict", { text: context, model: name, top: 10 })));
+    if (chosen?.result !== result || chosen.at !== at) return; // another choice, or another text
     const lists = answers.map((answer) => h("div", {}, results.length > 1 && h("h4", {}, answer.model),
       ranking(answer.words.map(({ word: each, probability }) => ({ word: each, value: probability, shown: percent(probability) })),
         Math.max(...answer.words.map((each) => each.probability)), word.word), own(answer.model, word)));

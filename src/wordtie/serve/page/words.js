@@ -18,12 +18,14 @@ export function legend() {
 
 /** The text before a word, in its line: what the model has read when it predicts the word. */
 export function before(words, at) {
+  const of = (word) => word.line === words[at].line && word.region === words[at].region && word.word !== "<eos>";
+  const cut = words.every((word) => !of(word) || word.shown !== ""); // else the first word has all that is shown
   let text = "";
   let region = 0;
   for (const word of words) {
     if (word === words[at]) break;
     if (word.line !== words[at].line || word.word === "<eos>") continue;
-    text += (region && word.region !== region ? " " : "") + word.shown;
+    text += (region && word.region !== region ? " " : "") + (cut || !of(word) ? word.shown : word.word);
     region = word.region;
   }
   return text;
@@ -92,7 +94,9 @@ export function percent(probability) {
 
 export function tsv(models) {
   const names = ["line", "position", "region", "word", "oov", "surprisal_bits", "entropy_bits"];
-  const cell = (value) => (typeof value === "boolean" ? Number(value) : Number.isInteger(value) || typeof value === "string" ? value : value.toFixed(6));
-  const rows = models.flatMap(({ name, words }) => words.map((word) => [name, ...names.map((key) => cell(word[key]))].join("\t")));
+  const quoted = (value) => (/["\t\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+  const number = (value) => (typeof value === "boolean" ? Number(value) : Number.isInteger(value) ? value : value.toFixed(6));
+  const cell = (value) => (typeof value === "string" ? quoted(value) : number(value));
+  const rows = models.flatMap(({ name, words }) => words.map((word) => [quoted(name), ...names.map((key) => cell(word[key]))].join("\t")));
   return `${["model", ...names].join("\t")}\n${rows.join("\n")}\n`;
 }
