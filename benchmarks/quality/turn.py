@@ -139,7 +139,8 @@ def ngram_scores(turn: Turn) -> Scores:
 def measured_data(settings: DataSettings) -> PreparedData:
     """The text, of whose validation and test text at most `MOST_MEASURED` tokens are kept."""
     data = prepare(settings)
-    return replace(data, valid=spread(data.valid, MOST_MEASURED), test=spread(data.test, MOST_MEASURED))
+    valid, test = (np.asarray(spread(ids, MOST_MEASURED), np.int32) for ids in (data.valid, data.test))
+    return replace(data, valid=valid, test=test)
 
 
 def _count(turn: Turn) -> tuple[Row, Scores]:
