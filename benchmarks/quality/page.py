@@ -120,6 +120,7 @@ def _cells(of: Sequence[Row], name: str, text: str, minutes: float) -> list[str]
     """Perplexities and costs; a late model has no perplexity that counts."""
     alone, mixed = (value(of, name, text, minutes, each) for each in ("test", "mixed_test"))
     last = of[-1]
+    latest = [row for row in of if all(row[each] == last[each] for each in ("code", "settings"))]
     late = " (late)" if is_late(last) else ""
     return [
         "-" if alone is None else format_perplexity(alone),
@@ -127,7 +128,7 @@ def _cells(of: Sequence[Row], name: str, text: str, minutes: float) -> list[str]
         f"{last['parameters']:,}",
         f"{last['tokens']:,}",
         f"{last.get('seconds', last['wall_seconds']):.0f}{late}",
-        "; ".join(dict.fromkeys(_processor(row) for row in of)),
+        "; ".join(dict.fromkeys(_processor(row) for row in latest)),
     ]
 
 

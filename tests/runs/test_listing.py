@@ -73,6 +73,13 @@ def test_a_folder_that_is_named_twice_is_listed_once(trained: Path) -> None:
     assert len(list_runs([trained, trained / "ngram"])) == 3
 
 
+def test_a_linked_run_is_listed(runs: Path, tmp_path: Path) -> None:
+    elsewhere = Path(shutil.move(runs / "tying" / "tied", tmp_path / "elsewhere"))
+    (runs / "tying" / "tied").symlink_to(elsewhere)
+    (runs / "tying" / "back").symlink_to(runs)
+    assert [Path(each["run"]).name for each in list_runs([str(runs)])] == ["ngram", "tied", "untied"]
+
+
 def test_stopped_and_running(runs: Path) -> None:
     tied = runs / "tying" / "tied"
     (tied / RESULT).unlink()

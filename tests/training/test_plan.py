@@ -21,7 +21,7 @@ from wordtie.training import timings as timing
 from wordtie.training.plan import fitted_to_length, make_plan, with_fewer_threads
 from wordtie.training.recipe import REFERENCE, streams_for
 from wordtie.training.rehearsal import read_texts
-from wordtie.training.timings import Timings
+from wordtie.training.timings import Counting, Timings
 
 FAST = Timings(window=0.05, validation=1e-5, measuring=3e-5)
 
@@ -174,13 +174,43 @@ def test_a_slow_machine_is_timed_once(text: Path, monkeypatch: pytest.MonkeyPatc
     assert plan.settings.model.hidden == REFERENCE, "of another size the speed is not known"
 
 
+def test_what_is_timed_last_is_what_is_trained(text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Dropout, noise and streams cost time, too. More streams take fewer steps, so the tokens may call for fewer."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    timed: list[Settings] = []
+
+    def time_model(settings: Settings, *_: object, mixed: bool) -> Timings:
+        timed.append(settings)
+        window = settings.training.streams * settings.training.steps
+        return replace(FAST, window=0.0001 * window * (1 + len(timed)), tokens=window)
+
+    monkeypatch.setattr(planning, "time_model", time_model)
+    monkeypatch.setattr("wordtie.training.recipe.STREAMS", ((30_000, 2), (float("inf"), 4)))
+    for seconds in range(5, 40, 3):
+        timed.clear()
+        plan = make_plan(settings_from(text), ["training.threads"], seconds).settings
+        last = timed[-1]
+        assert (last.training.streams, last.model.hidden) == (plan.training.streams, plan.model.hidden)
+        assert len(timed) == 2
+        assert (last.model.hidden_dropout, last.noise.kind) == (plan.model.hidden_dropout, plan.noise.kind)
+
+
+def test_tokens_that_are_given_are_planned_like_others(
+    text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(planning, "time_model", lambda *_, mixed: FAST)
+    training = make_plan(settings_from(text, tokens=100_000), ["training.tokens"], 10).settings.training
+    assert (training.tokens, training.schedule, training.patience) == (100_000, "cosine", 0)
+
+
 def test_time_is_kept_to_choose_how_much_recent_words_count(
     text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """With a machine on which that takes a second of each ten, and n-grams or none."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("wordtie.training.recipe.MOST_EPOCHS", 10**6)
-    monkeypatch.setattr(planning, "seconds_to_count", lambda *_: 0.0)
+    monkeypatch.setattr(planning, "time_counting", lambda *_: Counting())
     monkeypatch.setattr(
         planning, "time_model", lambda *_, mixed: replace(FAST, window=0.001, remembering=10.0 if mixed else 0.0)
     )
@@ -272,7 +302,7 @@ def test_a_plan_for_python_keeps_time_for_the_n_grams_of_train(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("wordtie.training.recipe.MOST_EPOCHS", 10**6)
     monkeypatch.setattr(planning, "time_model", lambda *_, mixed: FAST)
-    monkeypatch.setattr(planning, "seconds_to_count", lambda *_: 50.0)
+    monkeypatch.setattr(planning, "time_counting", lambda *_: Counting(50.0))
     with_ngrams, alone = (wordtie.plan(text, 100, ngram=each).training.tokens for each in (5, None))
     assert with_ngrams
     assert alone
@@ -326,7 +356,7 @@ def test_n_grams_are_left_out_of_a_plan_unless_they_are_asked_for(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(planning, "time_model", lambda *_, mixed: FAST)
     if lacking == "time":
-        monkeypatch.setattr(planning, "seconds_to_count", lambda *_: 50.0)
+        monkeypatch.setattr(planning, "time_counting", lambda *_: Counting(50.0))
     else:
         monkeypatch.setattr(planning, "ngrams_fit", lambda *_: False)
     settings = settings_from(text)

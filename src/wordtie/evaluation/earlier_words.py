@@ -11,25 +11,34 @@ Old words have the ids 0 to `words` - 1 (`wordtie.data.vocabulary.Vocabulary.ext
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from wordtie.data.batches import Ids
 from wordtie.evaluation.hits import VALUES_AT_ONCE
-from wordtie.evaluation.perplexity import Score
+from wordtie.evaluation.perplexity import TOKENS_AT_ONCE, Score
 from wordtie.models.next_word import NextWordModel
 
 
 def evaluate_earlier_words(model: NextWordModel[Any], ids_N: Ids, words: int) -> Score:
-    """Score a text with the ids of an earlier vocabulary of so many words, as one stream."""
+    """Score a text with the ids of an earlier vocabulary of so many words, as one stream.
+
+    The probability of every word is computed where an `<unk>` comes, and elsewhere that of the word that does.
+    """
     state, nats, unk_id = model.initial_state(1), 0.0, model.vocabulary.unk_id
-    steps = max(1, VALUES_AT_ONCE // len(model.vocabulary))
-    for first in range(0, len(ids_N), steps):
-        ids_T1 = np.asarray(ids_N[first : first + steps], np.int64)[:, None]
-        p_T1V, state = model.distributions(ids_T1, state)
-        p_T = np.take_along_axis(p_T1V[:, 0], ids_T1, 1)[:, 0].astype(np.float64)
-        is_unk_T = ids_T1[:, 0] == unk_id
-        p_T[is_unk_T] += p_T1V[is_unk_T, 0, words:].sum(1, dtype=np.float64)
-        nats -= float(np.log(p_T).sum())
+    is_unk_N = np.asarray(ids_N) == unk_id
+    edges = [0, *(np.flatnonzero(np.diff(is_unk_N)) + 1).tolist(), len(ids_N)]
+    for begin, end in pairwise(edges):
+        steps = max(1, VALUES_AT_ONCE // len(model.vocabulary)) if is_unk_N[begin] else TOKENS_AT_ONCE
+        for first in range(begin, end, steps):
+            ids_T1 = np.asarray(ids_N[first : min(first + steps, end)], np.int64)[:, None]
+            if is_unk_N[begin]:
+                p_T1V, state = model.distributions(ids_T1, state)
+                new_T = p_T1V[:, 0, words:].sum(1, dtype=np.float64)
+                nats -= float(np.log(p_T1V[:, 0, unk_id].astype(np.float64) + new_T).sum())
+            else:
+                log_p_T1, _, state = model.score(ids_T1, state)
+                nats -= float(log_p_T1.sum())
     return Score(nats, len(ids_N))

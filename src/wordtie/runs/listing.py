@@ -111,6 +111,8 @@ def _runs_below(folder: str | Path) -> Iterator[Path]:
             inner.clear()
             yield Path(name)
         inner[:] = sorted(each for each in inner if not each.startswith("."))
+        linked = (Path(name, each) for each in inner if Path(name, each).is_symlink())  # which `walk` does not follow
+        yield from (path for path in linked if is_run_folder(path))
 
 
 def _summary(folder: Path, seal: bool) -> dict[str, Any]:

@@ -126,6 +126,8 @@ class _Read:
     @classmethod
     def joined(cls, texts: Sequence[_Read]) -> _Read:
         """One after the other. Queries are kept if those of all are."""
+        if len(texts) == 1:
+            return texts[0]
         queries = [text.query_NE for text in texts if text.query_NE is not None]
         return cls(
             np.concatenate([text.ids_N for text in texts]),

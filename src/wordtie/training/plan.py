@@ -39,7 +39,7 @@ from wordtie.training.recipe import (
     with_recipe,
 )
 from wordtie.training.rehearsal import Texts, read_texts
-from wordtie.training.timings import Timings, seconds_to_count, time_model
+from wordtie.training.timings import Counting, Timings, time_counting, time_model
 from wordtie.training.warm_start import read_start
 
 SHORT = 500_000
@@ -107,35 +107,52 @@ def make_plan(
     texts = read_texts(settings)
     data = texts.for_training(settings.training.rehearsal)
     lengths = Lengths(len(data.train), len(data.valid), len(data.test), len(data.vocabulary))
-    earlier = 2 * sum(len(each.test) for each in texts.earlier)  # by network and mixture
     with exclusive_training(settings.training.threads, resolve_device(settings.training.device)):
         wanted = ngram
         ngram, counting = planned_ngram(texts, ngram, seconds, keep_ngram)
-
-        def chosen_by(timings: Timings, hidden: int | None = None) -> Settings:
-            measuring = SHARE_OF_MEASURING * seconds
-            own = min(lengths.valid, measured_tokens(lengths, measuring, timings) or lengths.valid)
-            weighed = sum(map(len, texts.for_weights(settings.training.rehearsal, own)))
-            read_again = timings.remembering + (earlier + weighed) * timings.measuring
-            left = seconds - counting - read_again - SECONDS_TO_END - (time.monotonic() - started)
-            return choose(settings, given, lengths, left, measuring, timings, hidden)
-
-        stopwatch = Stopwatch(settings, given, data, SHARE_OF_PLANNING * seconds, mixed=ngram is not None)
-        reference = units(settings, given, REFERENCE)
+        stopwatch = Stopwatch(data, SHARE_OF_PLANNING * seconds, mixed=ngram is not None)
+        reference = with_recipe(settings, given, size(units(settings, given, REFERENCE)) | streams_for(len(data.train)))
         timings = stopwatch.time(reference)
         if "training.threads" not in given and stopwatch.has_time():
             threads, timings = with_fewer_threads(timings, lambda: stopwatch.time(reference), stopwatch.has_time)
             settings = settings_from(settings, **{"training.threads": threads})
+
+        def chosen_by(timings: Timings, hidden: int | None = None, streams: int | None = None) -> Settings:
+            fixed = {} if streams is None else {"training.streams": streams}
+            of_streams = settings_from(settings, **fixed)
+            measuring = SHARE_OF_MEASURING * seconds
+            read_again = seconds_to_mix(texts, of_streams, lengths, measuring, timings, counting)
+            left = seconds - read_again - SECONDS_TO_END - (time.monotonic() - started)
+            return choose(of_streams, {*given, *fixed}, lengths, left, measuring, timings, hidden)
+
         chosen = chosen_by(timings)
-        hidden, training = chosen.model.hidden, chosen.training
-        if hidden != reference or training.streams * training.steps != timings.tokens:
+        if step_of(chosen) != step_of(reference):
             if stopwatch.has_time():
-                timings = stopwatch.time(hidden, training.tokens or 0)
+                timings = stopwatch.time(chosen)
+                chosen = chosen_by(timings, chosen.model.hidden, chosen.training.streams)
             else:
-                hidden = reference
-            chosen = chosen_by(timings, hidden)
+                chosen = chosen_by(timings, reference.model.hidden)
     fixed = "training.tokens" in given or "training.epochs" in given
     return Plan(chosen, ngram, reasons(chosen, data, seconds, timings, mixed_in(ngram, wanted), fixed))
+
+
+def step_of(settings: Settings) -> tuple[object, ...]:
+    """What decides how long a step takes, of all that a plan chooses."""
+    model, training = settings.model, settings.training
+    dropped = model.input_dropout > 0, model.hidden_dropout > 0
+    return model.hidden, *dropped, training.streams, settings.noise.kind
+
+
+def seconds_to_mix(
+    texts: Texts, settings: Settings, lengths: Lengths, measuring: float, timings: Timings, counting: Counting
+) -> float:
+    """To count n-grams, to mix them and recent words in, and to read the texts of earlier runs again."""
+    measured = settings.training.measured_tokens or measured_tokens(lengths, measuring, timings)
+    valid, test = (min(length, measured or length) for length in (lengths.valid, lengths.test))
+    weighed = sum(map(len, texts.for_weights(settings.training.rehearsal, valid)))
+    earlier = sum(len(each.test) for each in texts.earlier)
+    by_network = 2 * (weighed + earlier) * timings.measuring  # for scores and queries; alone and in the mixture
+    return counting.fitting + (valid + test + weighed) * counting.reading + timings.remembering + by_network
 
 
 class Stopwatch:
@@ -144,10 +161,8 @@ class Stopwatch:
     `mixed`: n-grams and recent words will be mixed in.
     """
 
-    def __init__(
-        self, settings: Settings, given: Collection[str], data: PreparedData, most: float, *, mixed: bool
-    ) -> None:
-        self.settings, self.given, self.data, self.most, self.mixed = settings, given, data, most, mixed
+    def __init__(self, data: PreparedData, most: float, *, mixed: bool) -> None:
+        self.data, self.most, self.mixed = data, most, mixed
         self.started = time.monotonic()
         self.first: float | None = None
         """Seconds that the first timing took."""
@@ -156,29 +171,30 @@ class Stopwatch:
         """For another timing, which takes as long as the first."""
         return time.monotonic() - self.started + (self.first or 0.0) <= self.most
 
-    def time(self, hidden: int, tokens: int = 0) -> Timings:
-        """Of a model of so many units, to be trained on so many tokens."""
-        candidate = with_recipe(self.settings, self.given, size(hidden) | streams_for(len(self.data.train), tokens))
+    def time(self, candidate: Settings) -> Timings:
+        """Of a model with these settings."""
         check_size(candidate, len(self.data.vocabulary), resolve_device(candidate.training.device))
-        timings = time_model(
-            candidate, self.data, min(SECONDS_OF_TIMING, SHARE_OF_TIMING * self.most), mixed=self.mixed
-        )
+        seconds = min(SECONDS_OF_TIMING, SHARE_OF_TIMING * self.most)
+        timings = time_model(candidate, self.data, seconds, mixed=self.mixed)
         if self.first is None:
             self.first = time.monotonic() - self.started
         return timings
 
 
-def planned_ngram(texts: Texts, order: int | None, seconds: float, keep: bool) -> tuple[int | None, float]:
-    """(The order of the n-gram model, seconds to count it); (None, 0) for none.
+def planned_ngram(texts: Texts, order: int | None, seconds: float, keep: bool) -> tuple[int | None, Counting]:
+    """(The order of the n-gram model, what it takes); None and nothing for none.
 
     It is left out where counting takes too much of these seconds or of the memory, unless it is to be kept.
     """
     if not order:
-        return order, 0.0
-    counting = seconds_to_count(texts.for_counting(), order, SHARE_OF_MEASURING * seconds)
-    if keep or (counting <= SHARE_OF_NGRAMS * seconds and ngrams_fit(texts.tokens_to_count, order)):
+        return order, Counting()
+    data = texts.for_counting()
+    counting = time_counting(data, order)
+    reading = min((len(data.valid) + len(data.test)) * counting.reading, SHARE_OF_MEASURING * seconds)
+    short = counting.fitting + reading <= SHARE_OF_NGRAMS * seconds
+    if keep or (short and ngrams_fit(texts.tokens_to_count, order)):
         return order, counting
-    return None, 0.0
+    return None, Counting()
 
 
 def fitted_to_length(settings: Settings, given: Collection[str]) -> Settings:

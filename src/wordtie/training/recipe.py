@@ -86,7 +86,7 @@ def choose(
     parameters = parameters_of(with_recipe(settings, given, of_size), lengths.vocabulary)
     return with_recipe(
         settings,
-        given,
+        [name for name in given if name != "training.tokens"],  # a plan's schedule fits any number of them
         {
             **of_size,
             "loss.full_at_end": full_at_end,

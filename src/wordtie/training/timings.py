@@ -38,6 +38,8 @@ TOKENS_TO_REMEMBER = 4096
 """Read to estimate how long recent words take: more than are remembered."""
 NGRAM_SAMPLE, NGRAM_SAMPLE_READ = 200_000, 50_000
 """Tokens counted, and read by the n-gram model, to estimate how long all take; of fewer, the tables fit the cache."""
+SLOWER_WHOLE = 1.5
+"""How much longer an n-gram takes in the tables of a whole text than in those of a sample."""
 SAVED, BYTES_PER_SECOND = 4, 200e6
 """Copies of the parameters in a checkpoint: the model, the best so far, the optimiser's state. A validation writes two
 checkpoints and the model."""
@@ -107,7 +109,7 @@ def time_model(settings: Settings, data: PreparedData, seconds: float, mixed: bo
     checkpoints = SAVED * a_copy / settings.training.checkpoint_every
     a_word = seconds_to_remember(task) if mixed else 0.0
     tokens = settings.training.streams * settings.training.steps
-    remembering = tokens_to_choose(len(data.valid)) * a_word
+    remembering = tokens_to_choose(len(task.valid)) * a_word
     return Timings(
         window + checkpoints,
         validation,
@@ -140,11 +142,18 @@ def seconds_to_remember(task: LanguageModelling) -> float:
     return (time.monotonic() - started) / len(sample)
 
 
-def seconds_to_count(data: PreparedData, order: int, measuring: float) -> float:
-    """How long an n-gram model of the text takes to fit, to store and to measure, estimated on its beginning.
+@dataclass(frozen=True)
+class Counting:
+    """What an n-gram model of a text takes, in seconds."""
 
-    `measuring`: the most that measuring may take; of longer texts, a part is measured.
-    """
+    fitting: float = 0.0
+    """To fit and to store it."""
+    reading: float = 0.0
+    """One token of the texts that it is measured on."""
+
+
+def time_counting(data: PreparedData, order: int) -> Counting:
+    """What an n-gram model of the text takes, estimated on its beginning; tables of a whole text are slower."""
     sample = data.train[:NGRAM_SAMPLE]
     started = time.monotonic()
     eos_id = data.vocabulary.eos_id if data.tokenizer.sentences else None
@@ -152,5 +161,7 @@ def seconds_to_count(data: PreparedData, order: int, measuring: float) -> float:
     fitted = time.monotonic() - started
     trie.log_probabilities(sample[:NGRAM_SAMPLE_READ])
     measured = time.monotonic() - started - fitted
-    texts = (len(data.valid) + len(data.test)) / min(len(sample), NGRAM_SAMPLE_READ)
-    return 1.5 * (fitted * len(data.train) / len(sample) + min(2 * measured * texts, measuring))
+    return Counting(
+        SLOWER_WHOLE * fitted * len(data.train) / len(sample),
+        SLOWER_WHOLE * 2 * measured / min(len(sample), NGRAM_SAMPLE_READ),
+    )

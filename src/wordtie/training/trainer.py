@@ -130,7 +130,7 @@ class Trainer:
                 return False
             if done % WINDOWS_BETWEEN_LINES == 0:
                 self.write_line()
-            if position.window % training.checkpoint_every == 0:
+            if done % training.checkpoint_every == 0:
                 self.checkpoint()
         return True
 
