@@ -9,8 +9,8 @@ All contenders read the same text with the same vocabulary, in which out-of-voca
 predict the same test tokens, `<eos>` included, as one stream; of IMDb's test text, these are 250,000. Each has the same
 time from the start of its process to a model on the disk. Perplexity is measured after that. Rows are added to
 results/bench/quality-in-minutes.jsonl; what is there is not measured again, so that the command can be stopped at any
-time and called again. `--threads 1 --clock cpu`
-compares settings on a busy machine: the time is then counted in seconds of the contender's own process.
+time and called again. `--threads 1 --clock cpu` compares settings on a busy machine: the time is then counted in
+seconds of the contender's own process.
 """
 
 from __future__ import annotations

@@ -66,6 +66,11 @@ def is_late(row: Row) -> bool:
     return bool(row["clock"] == "wall" and row.get("seconds", row["wall_seconds"]) > limit)
 
 
+def latest(rows: Sequence[Row]) -> list[Row]:
+    """Those of the program and the settings of the last one."""
+    return [row for row in rows if all(row[each] == rows[-1][each] for each in ("code", "settings"))]
+
+
 def value(rows: Sequence[Row], contender: str, text: str, minutes: float, name: str) -> float | None:
     """The median over the seeds of the latest program and settings; None without a row, or with none of ours in time.
 
@@ -78,8 +83,7 @@ def value(rows: Sequence[Row], contender: str, text: str, minutes: float, name: 
         and row["text"] == text
         and (row["minutes"] == minutes or contender == "kneser-ney")
     ]
-    latest = [row for row in found if all(row[each] == found[-1][each] for each in ("code", "settings"))]
-    counted = [row[name] for row in latest if name in row and not (contender in OURS and is_late(row))]
+    counted = [row[name] for row in latest(found) if name in row and not (contender in OURS and is_late(row))]
     return statistics.median(counted) if counted else None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.page import PAGE
 from benchmarks.quality.choices import trials, with_chosen_settings
 from benchmarks.quality.contenders import ADDED, CONTENDERS, OTHERS
-from benchmarks.quality.goals import WHAT, is_late, value, verdicts
+from benchmarks.quality.goals import WHAT, is_late, latest, value, verdicts
 from benchmarks.quality.rows import Row
 from benchmarks.quality.texts import GOAL_TEXTS, TEXTS, TRIAL_TEXTS
 from wordtie.errors import DataError
@@ -120,7 +120,6 @@ def _cells(of: Sequence[Row], name: str, text: str, minutes: float) -> list[str]
     """Perplexities and costs; a late model has no perplexity that counts."""
     alone, mixed = (value(of, name, text, minutes, each) for each in ("test", "mixed_test"))
     last = of[-1]
-    latest = [row for row in of if all(row[each] == last[each] for each in ("code", "settings"))]
     late = " (late)" if is_late(last) else ""
     return [
         "-" if alone is None else format_perplexity(alone),
@@ -128,7 +127,7 @@ def _cells(of: Sequence[Row], name: str, text: str, minutes: float) -> list[str]
         f"{last['parameters']:,}",
         f"{last['tokens']:,}",
         f"{last.get('seconds', last['wall_seconds']):.0f}{late}",
-        "; ".join(dict.fromkeys(_processor(row) for row in latest)),
+        "; ".join(dict.fromkeys(_processor(row) for row in latest(of))),
     ]
 
 

@@ -62,8 +62,6 @@ def main(argv: list[str]) -> None:
 
     sets = {text_name(file): read_pairs(read_lines(file), text_name(file), arguments.good, arguments.bad)
             for file in files}  # fmt: skip
-    names = names_of_sets(list(sets))
-    sets = {names[file]: pairs for file, pairs in sets.items()}
     models = [load(run, part=arguments.part) for run in runs]
     same_tokenizer(models)
     for name, pairs in sets.items():
@@ -91,8 +89,9 @@ def accuracies(model: LoadedModel, sets: dict[str, list[Pair]]) -> list[dict[str
     """A row for each set, and one for all of them if there are several."""
     from wordtie.inference.pairs import accuracy, score_pairs
 
-    scores = {name: score_pairs(model, pairs) for name, pairs in sets.items()}
-    found = [accuracy(name, of_set) for name, of_set in scores.items()]
+    scores = {file: score_pairs(model, pairs) for file, pairs in sets.items()}
+    names = names_of_sets(list(scores))
+    found = [accuracy(names[file], of_set) for file, of_set in scores.items()]
     if len(sets) > 1:
         found.append(accuracy("all", [score for of_set in scores.values() for score in of_set]))
     return [dataclasses.asdict(each) for each in found]

@@ -22,7 +22,7 @@ HINTS = {
     "model.dropout": "; the share dropped is hidden_dropout (h of a layer) or input_dropout (word vectors)",
     "data.split": ": for example 0.9,0.05,0.05",
 }
-"""How to say what was probably meant by a value that does not fit."""
+"""Ends of messages on values that do not fit, by setting: what was probably meant."""
 _WORDS: dict[Any, str] = {
     bool: "true or false",
     int: "a whole number",
@@ -81,7 +81,7 @@ def refusal(name: str, hint: Any, value: object, shown: str) -> str:
 
 
 def parsed(hint: Any, text: str) -> Any:
-    """The value that the text stands for: none, a word of a choice, true or false, a number, or the text itself.
+    """The value that a text spells: none, a word of a choice, true or false, a number, or the text itself.
 
     Raises `ValueError` if the type allows no such value.
     """

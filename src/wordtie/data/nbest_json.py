@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from wordtie.data.nbest import Hypothesis, NBestList, Ranked, RankedList
@@ -101,14 +102,16 @@ class Espnet:
 
     def write(self, lists: Iterable[RankedList]) -> Iterator[str]:
         """The same document with the new scores, an utterance a line."""
-        head, comma = '{"utts": {', " "
-        for ranked in lists:
-            if comma == " ":
-                yield head  # once the input has turned out to be good
-            utterance = {**ranked.nbest.raw, "output": [_with_scores(each) for each in ranked.order]}
-            yield f"{comma}{_dumped(ranked.nbest.id)}: {_dumped(utterance)}"
-            comma = ","
-        yield "}}" if comma == "," else f"{head}}}}}"
+        lines = (
+            f"{_dumped(ranked.nbest.id)}: "
+            + _dumped({**ranked.nbest.raw, "output": [_with_scores(each) for each in ranked.order]})
+            for ranked in lists
+        )
+        first = list(islice(lines, 1))  # read before anything is written: the input may turn out to be bad
+        yield '{"utts": {'
+        yield from (f" {line}" for line in first)
+        yield from (f",{line}" for line in lines)
+        yield "}}"
 
     def best(self, ranked: RankedList) -> str:
         """`utterance text`."""

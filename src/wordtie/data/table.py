@@ -122,7 +122,8 @@ def _records(reader: csv._reader, where: str, delimiter: str) -> Iterator[Row]: 
     try:
         for cells in reader:
             # R writes words like '"Oh' as they are, so that the rows up to the next quotation mark would be one cell
-            if delimiter == "\t" and any("\n" in cell and "\t" in cell for cell in cells):
+            several = delimiter == "\t" and reader.line_num > first
+            if several and any("\n" in cell and "\t" in cell for cell in cells):
                 hint = "write each quotation mark twice, and two more around the cell"
                 raise DataError(
                     f"{where}, line {first}: a quotation mark opens a cell that goes on in later rows: {hint}"

@@ -11,7 +11,6 @@ Old words have the ids 0 to `words` - 1 (`wordtie.data.vocabulary.Vocabulary.ext
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,13 +27,13 @@ def evaluate_earlier_words(model: NextWordModel[Any], ids_N: Ids, words: int) ->
     The probability of every word is computed where an `<unk>` comes, and elsewhere that of the word that does.
     """
     state, nats, unk_id = model.initial_state(1), 0.0, model.vocabulary.unk_id
-    is_unk_N = np.asarray(ids_N) == unk_id
-    edges = [0, *(np.flatnonzero(np.diff(is_unk_N)) + 1).tolist(), len(ids_N)]
-    for begin, end in pairwise(edges):
-        steps = max(1, VALUES_AT_ONCE // len(model.vocabulary)) if is_unk_N[begin] else TOKENS_AT_ONCE
-        for first in range(begin, end, steps):
-            ids_T1 = np.asarray(ids_N[first : min(first + steps, end)], np.int64)[:, None]
-            if is_unk_N[begin]:
+    is_unk_N = ids_N == unk_id
+    for stretch_N in np.split(ids_N, np.flatnonzero(np.diff(is_unk_N)) + 1):
+        is_unk = (stretch_N[:1] == unk_id).any()
+        steps = max(1, VALUES_AT_ONCE // len(model.vocabulary)) if is_unk else TOKENS_AT_ONCE
+        for first in range(0, len(stretch_N), steps):
+            ids_T1 = np.asarray(stretch_N[first : first + steps], np.int64)[:, None]
+            if is_unk:
                 p_T1V, state = model.distributions(ids_T1, state)
                 new_T = p_T1V[:, 0, words:].sum(1, dtype=np.float64)
                 nats -= float(np.log(p_T1V[:, 0, unk_id].astype(np.float64) + new_T).sum())
