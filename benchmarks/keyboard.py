@@ -55,7 +55,7 @@ def trained(tokens: int) -> Path:
     """The run folder of network and n-grams, trained once for all claims; it is removed as the program ends."""
     folder = tempfile.mkdtemp(prefix="wordtie-keyboard-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    planned = wordtie.plan("sotu", seconds=TRAINING)
+    planned = wordtie.plan("sotu", seconds=TRAINING).settings
     settings = replace(planned, training=replace(planned.training, tokens=tokens))
     wordtie.train(settings, Path(folder) / "run", ngram=5)
     return Path(folder) / "run"

@@ -151,7 +151,7 @@ def train_models(folder: Path) -> None:
         train_ngrams(NgramSettings(data), folder / "ngram")
     missing = [seed for seed in SEEDS if not (folder / f"network-{seed}").exists()]
     if missing:
-        settings = plan(folder / "reviews", seconds=SECONDS, vocabulary_size=VOCABULARY)
+        settings = plan(folder / "reviews", seconds=SECONDS, vocabulary_size=VOCABULARY).settings
         for seed in missing:
             train(replace(settings, training=replace(settings.training, seed=seed)), folder / f"network-{seed}")
     if not (folder / "mixture").exists():

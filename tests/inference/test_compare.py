@@ -17,7 +17,8 @@ from wordtie.data.tokenisation import Tokenisation
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import Vocabulary
 from wordtie.errors import DataError
-from wordtie.inference.compare import by_frequency, compare_predictions
+from wordtie.inference.compare import compare_predictions
+from wordtie.inference.frequencies import by_frequency
 from wordtie.inference.loading import LoadedModel, load
 from wordtie.models.mixture import Mixture
 from wordtie.ngrams import NgramModel, fit_kneser_ney

@@ -55,7 +55,7 @@ def test_the_network_is_that_of_a_run_without_n_grams(settings: Settings) -> Non
 def test_a_run_that_goes_on_drops_the_mixture_of_before(settings: Settings) -> None:
     train(settings, "run", ngram=3)
     shutil.copytree("run/mixture", "old")
-    train(settings, "run", mode="resume", epochs=4)
+    train(settings, "run", mode="resume", epochs=4, ngram="none")
     assert not Path("run/mixture").exists()
     shutil.copytree("old", "run/mixture")  # as while it trains further: of a network that is no longer there
     assert not isinstance(wordtie.load("run").model, Mixture)
@@ -109,12 +109,12 @@ def test_a_run_that_was_stopped_while_n_grams_are_mixed_in_says_so(
     assert "run: this is the network alone, n-grams are not mixed in yet" in capsys.readouterr().err
     for inner in ("ngram", "mixture"):
         Path("run", inner, ".model-killed").mkdir(parents=True)
-    train(settings, "run", mode="resume", ngram=3)
+    train(settings, "run", mode="resume")
     assert read_state(Path("run")) == ("finished", "")
     assert isinstance(wordtie.load("run").model, Mixture)
     assert not list(Path("run").glob("*/.model-*"))
     capsys.readouterr()
-    train(settings, "run", mode="resume")
+    train(settings, "run", mode="resume", ngram="none")
     assert read_state(Path("run")) == ("finished", ""), "none are to be mixed in any more"
     wordtie.load("run")
     assert "mixed in" not in capsys.readouterr().err

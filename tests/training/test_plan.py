@@ -16,6 +16,8 @@ from tests.commands import Capture
 from wordtie import cli
 from wordtie.config import NoiseSettings, Settings, TrainingSettings
 from wordtie.config.keywords import settings_from
+from wordtie.errors import SettingsError
+from wordtie.models.mixture import Mixture
 from wordtie.training import plan as planning
 from wordtie.training import timings as timing
 from wordtie.training.plan import fitted_to_length, make_plan, with_fewer_threads
@@ -54,7 +56,7 @@ def test_the_command_fits_a_run_without_a_time_to_its_text(text: Path, tmp_path:
 
 def test_a_plan_for_python(text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    settings = wordtie.plan(str(text), 3, hidden=200)
+    settings = wordtie.plan(str(text), 3, hidden=200).settings
     assert settings.model.hidden == 200, "the default of the dataclass, but given"
     assert settings.training.schedule == "cosine"
     assert settings.training.tokens
@@ -303,10 +305,32 @@ def test_a_plan_for_python_keeps_time_for_the_n_grams_of_train(
     monkeypatch.setattr("wordtie.training.recipe.MOST_EPOCHS", 10**6)
     monkeypatch.setattr(planning, "time_model", lambda *_, mixed: FAST)
     monkeypatch.setattr(planning, "time_counting", lambda *_: Counting(50.0))
-    with_ngrams, alone = (wordtie.plan(text, 100, ngram=each).training.tokens for each in (5, None))
+    with_ngrams, alone = (wordtie.plan(text, 100, ngram=each).settings.training.tokens for each in (5, None))
     assert with_ngrams
     assert alone
     assert with_ngrams == pytest.approx(0.45 * alone, rel=0.1)
+
+
+def test_a_planned_run_is_resumed_from_python_as_it_was_planned(
+    text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Although another plan has other tokens, and with the n-grams of the plan."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    kept = {"hidden": 8, "threads": 1, "epochs": 3, "streams": 2, "steps": 4}
+    first = wordtie.plan(text, 100, ngram=2, **kept)
+    assert str(first).splitlines() == list(first.reasons)
+    whole = wordtie.train(first, "whole")
+    assert isinstance(wordtie.load("whole").model, Mixture)
+    assert wordtie.train(first, "run", max_time="0.001s").stopped == "max_time"
+    other = replace(first, settings=settings_from(first.settings, tokens=17, hidden=12), ngram=3)
+    again = wordtie.train(other, "run", mode="resume", max_time=None)
+    assert again.weights_sha256 == whole.weights_sha256
+    assert again.mixture == whole.mixture
+    assert wordtie.train(first, "run", mode="resume", ngram="none").mixture is None
+    with pytest.raises(SettingsError, match="order must be a whole number from 1"):
+        wordtie.train(first, "other", ngram="5")  # type: ignore[arg-type]
+    assert not Path("other").exists()
 
 
 def test_a_time_is_refused_where_it_would_change_nothing(

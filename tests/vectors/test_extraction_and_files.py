@@ -48,6 +48,16 @@ def run_folder(path: Path, kind: str = "word2vec", tied: bool = False) -> Path:
     return path
 
 
+def test_files_and_folders_are_named_by_str_or_path(tmp_path: Path) -> None:
+    run = run_folder(tmp_path / "run")
+    for name in (str, Path):
+        assert list(vectors_of(name(run)).words) == list(open_vectors(name(run)).words) == ["the", "cat"]
+        assert [*sides(name(run))] == ["input", "output"]
+        assert write_vectors(some(), name(tmp_path / "v"), "text")[0] == tmp_path / "v"
+        assert read_vectors(name(tmp_path / "v")).name == open_vectors(name(tmp_path / "v")).name == str(tmp_path / "v")
+    np.testing.assert_array_equal(open_vectors(f"{run}:output").matrix_VE, vectors_of(str(run), "output").matrix_VE)
+
+
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("counts", [True, False], ids=["counts", "no counts"])
 def test_what_is_written_is_read(form: Format, counts: bool, tmp_path: Path) -> None:

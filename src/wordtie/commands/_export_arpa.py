@@ -21,10 +21,10 @@ examples:
 def main(argv: list[str]) -> None:
     """Write the file, and print how good it is."""
     parser = Parser("export arpa", HELP)
-    parser.add_argument("--ngrams", type=whole_number, metavar="N", help="keep so many at most, the most valuable")
+    parser.add_argument("--ngrams", type=whole_number, metavar="N", help="keep at most N, the most valuable")
     parser.add_argument("--order", type=whole_number, default=4, metavar="N", help="of an approximation (4)")
     parser.add_argument("--sampled", type=int, default=500_000, metavar="N", help="words the model writes (500000)")
-    parser.add_argument("--places", type=whole_number, metavar="N", help="ask the model at so many places of the text")
+    parser.add_argument("--places", type=whole_number, metavar="N", help="ask the model at N places of the text")
     parser.add_argument("--seed", type=seed, default=1, metavar="N", help="of the text that the model writes (1)")
     add_export(parser, "the file to write, named .arpa or .arpa.gz")
     add_part(parser)

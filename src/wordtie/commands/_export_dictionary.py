@@ -13,7 +13,7 @@ Write the words of a model, and the likeliest words after each, as a .combined t
 Android, HeliBoard, OpenBoard and others, whose dicttool compiles it.
 
 Words are weighted by their counts in the model's training text, or in a table (--frequencies), or, without either, by
-what the model expects after its most frequent words. Words with a letter in them are written, no numbers or marks.
+what the model expects after its most frequent words. Only words that contain a letter are written.
 
 examples:
   wordtie export latinime runs/novel main_en.combined --locale en
@@ -23,7 +23,7 @@ KEYMAN_HELP = """\
 Write the words of a model with counts as a word list for Keyman, a table with a tab between word and count.
 
 Words are weighted by their counts in the model's training text, or in a table (--frequencies), or, without either, by
-what the model expects after its most frequent words. Words with a letter in them are written, no numbers or marks.
+what the model expects after its most frequent words. Only words that contain a letter are written.
 
 examples:
   wordtie export keyman runs/novel wordlist.tsv
@@ -36,7 +36,7 @@ def latinime(argv: list[str]) -> None:
     parser = _parser("latinime", LATINIME_HELP)
     parser.add_argument("--locale", required=True, help="the language, say en or pt_BR")
     parser.add_argument("--bigrams", type=whole_number, default=10, help="words after each word (10)")
-    parser.add_argument("--contexts", type=whole_number, default=2000, help="after how many words, the first (2000)")
+    parser.add_argument("--contexts", type=whole_number, default=2000, help="after the N most frequent words (2000)")
     _export(parser, argv)
 
 
@@ -48,9 +48,9 @@ def keyman(argv: list[str]) -> None:
 def _parser(form: str, text: str) -> Parser:
     parser = Parser(f"export {form}", text)
     add = parser.add_argument
-    add("--words", type=whole_number, help="how many words, the most frequent (all)")
+    add("--words", type=whole_number, help="only the N most frequent words (all)")
     add("--frequencies", metavar="FILE", help="a table with columns word and count (training text)")
-    add("--blocked", metavar="FILE", help="words that are not to be suggested, one a line, in any case")
+    add("--blocked", metavar="FILE", help="words that are not to be suggested, one per line, in any case")
     add_export(parser)
     add_part(parser)
     return parser

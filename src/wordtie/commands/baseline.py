@@ -24,7 +24,7 @@ examples:
 
 Both are counted on the training text and measured on the test text. Text, vocabulary and token counts
 are those of `wordtie train` with the same data settings, so perplexities can be compared. Kneser-Ney is
-the modified, interpolated form; its contexts end at the sentence."""
+the modified, interpolated form; its contexts do not cross sentences."""
 
 USAGE = "[CORPUS] [--SETTING VALUE ...] [--config RECIPE] [--order 5] [--split test] [--json]"
 COMMON = ("tokenisation", "lowercase", "sentences", "vocabulary_size", "min_count", "vocabulary_from", "data.split")

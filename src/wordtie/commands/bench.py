@@ -29,7 +29,7 @@ examples:
   wordtie bench                           every claim, about half an hour on an idle machine
   wordtie bench small-real medium-real    some of them
   wordtie bench --list                    their names and goals
-  wordtie bench --quick --json            few rounds; one JSON object a line
+  wordtie bench --quick --json            few rounds; one JSON object per line
   wordtie bench growth                    seconds per million words and peak memory, into docs/figures/
   wordtie bench --on no-avx512            on a machine of another kind, which has a table of its own in the docs
   wordtie bench --write-docs              measure nothing; write docs/performance.md from results/bench/
@@ -44,7 +44,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--quick", action="store_true", help="few rounds: to see that it runs, not what it is worth")
     parser.add_argument("--threads", type=whole_number, default=2, help="CPU threads (2, which the goals are for)")
     parser.add_argument("--on", metavar="MACHINE", type=_name, help="keep the results apart, in results/bench/MACHINE/")
-    parser.add_argument("--json", action="store_true", help="print one JSON object a line")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
     parser.add_argument(
         "--write-docs", action="store_true", help="write docs/performance.md from what is kept, at the end"
     )

@@ -100,7 +100,7 @@ def read_phrases(path: str | None) -> list[tuple[str, str, str | None]]:
         if line.strip():
             phrases.append((f"{text_name(path)}, line {number}: ", phrase.strip(), following.strip() or None))
     if not phrases:
-        raise DataError(f"{text_name(path)}: has no phrases in it, only blank lines: write one a line")
+        raise DataError(f"{text_name(path)}: has no phrases in it, only blank lines: write one per line")
     return phrases
 
 
@@ -119,7 +119,8 @@ def comparison(
 def show_text(models: dict[str, LoadedModel], arguments: argparse.Namespace) -> None:
     """A row for each model and group of words: the mean probability given, where it was in vain, and what came."""
     from wordtie.data.input_warnings import beginning, of_text
-    from wordtie.inference.compare import by_frequency, name_of_frequent, text_masses
+    from wordtie.inference.compare import name_of_frequent, text_masses
+    from wordtie.inference.frequencies import by_frequency
 
     path = path_of(arguments.text)
     if arguments.text == "-" or (path.exists() and not path.is_file() and not path.is_dir()):

@@ -36,13 +36,13 @@ The text is one stream: every token is predicted once, the first from <eos>, and
 FILE, the test text of the model's own corpus is measured (--split chooses another).
 
 With several runs, which must share one vocabulary, it prints a table. Each run but the first has its difference from
-the first, in bits a token (below 0: it predicts better) and as the ratio of perplexities, with the interval that holds
+the first, in bits per token (below 0: it predicts better) and as the ratio of perplexities, with the interval that holds
 95 % of 10,000 bootstrap resamples of the text's lines; it is blank for a text of one line.
 
 --hits adds how often the next word is among the k likeliest; words of equal probability are ordered by chance.
 
---keystrokes prints instead how many keys a keyboard saves that suggests the K likeliest words, which begin with the
-letters typed so far, in FILE. Of a mixture it prints each part, too: what the network adds to the n-grams.
+--keystrokes prints instead how many keys a keyboard would save on FILE if it suggested the K likeliest words that
+begin with the letters typed so far. For a mixture, it also prints each part.
 
 examples:
   wordtie evaluate runs/ptb

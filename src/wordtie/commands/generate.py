@@ -22,7 +22,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("run", metavar="RUN", help="a trained model: a run folder, an ARPA file, or `en`")
     parser.add_argument("--prompt", default="", help="the words to go on from (none: a sentence's start)")
     parser.add_argument("--words", type=whole_number, default=50, help="how many to write (50)")
-    parser.add_argument("--temperature", type=_temperature, default=1.0, help="below 1 plays safe, above 1 dares (1.0)")
+    parser.add_argument("--temperature", type=_temperature, default=1.0, help="below 1: likelier words (1.0)")
     parser.add_argument("--seed", type=seed, help="the same seed writes the same text")
     add_part(parser)
     arguments = parser.parse_args(argv)

@@ -36,7 +36,7 @@ def main(argv: list[str]) -> None:
         choices=["colorlessgreen", "word_language_model", "neural-complexity"],
         help="the program that trained it (found out from the vocabulary)",
     )
-    parser.add_argument("--lowercase", action="store_true", help="lower texts first, for a model of lowered text")
+    parser.add_argument("--lowercase", action="store_true", help="lowercase texts first, for a model of lowercased text")
     parser.add_argument(
         "--eos-in-text",
         action="store_true",

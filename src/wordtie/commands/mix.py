@@ -10,7 +10,7 @@ Mix trained models into one.
 
 Their probabilities are added with weights that are fitted on validation text. The models share one vocabulary: a
 network and n-grams of one corpus, or networks of several seeds. On the validation text the mixture is never worse than
-its parts. It also expects words of the last sentences again, if they return in that text. Every command that opens a
+its parts. It includes a cache of recent words, if words recur in that text. Every command that opens a
 language model opens the run folder, which holds copies of the models.
 
 examples:
@@ -25,7 +25,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("runs", metavar="RUN", nargs="+", help="run folders of trained models, two or more")
     parser.add_argument("--text", metavar="FILE", help="fit the weights on this text (the corpus's validation text)")
     parser.add_argument("--out", metavar="RUN", required=True, help="the run folder to write")
-    parser.add_argument("--no-recent-words", action="store_true", help="do not expect the last words again")
+    parser.add_argument("--no-recent-words", action="store_true", help="leave out the cache of recent words")
     parser.add_argument("--overwrite", action="store_true", help="replace the run folder if there is one")
     parser.add_argument("--json", action="store_true", help="print a JSON object")
     arguments = parser.parse_args(argv)

@@ -23,8 +23,8 @@ HELP = """\
 List the likeliest next words of a phrase.
 
 The output has a header and one line per word, likeliest first, with tabs between the columns. A phrase is read as the
-start of a sentence. A line end or <eos> in it ends a sentence. A phrase that ends in | is cut off there: the word
-before it is being typed, and the words are those that it may become.
+start of a sentence. A line end or <eos> in it ends a sentence. A final | is the cursor: the word before it is
+still being typed, and its completions are listed.
 
 --interactive reads phrases from stdin and answers each line at once: a line per word, then a blank line. --jsonl does
 the same with JSON: {"text": "the peo|"} is answered {"words": [{"word": "people", "probability": 0.1}, ...]}. A request
@@ -80,9 +80,9 @@ def parse(argv: list[str]) -> argparse.Namespace:
     add("phrase", metavar="PHRASE", nargs=required, help="the words so far, together one phrase (-: stdin)")
     add("--top", type=whole_number, default=10, help="how many words (10)")
     add("--words-only", action="store_true", help="leave out <unk>, which stands for every unknown word, and <eos>")
-    add("--blocked", metavar="FILE", help="leave out the words of this list, one a line, in any case")
+    add("--blocked", metavar="FILE", help="leave out the words of this list, one per line, in any case")
     add("--interactive", action="store_true", help="answer each line of stdin as it comes")
-    add("--jsonl", action="store_true", help="answer each JSON object of stdin, one a line, as it comes")
+    add("--jsonl", action="store_true", help="answer each JSON object of stdin, one per line, as it comes")
     add("--json", action="store_true", help="print a JSON list")
     add_part(parser)
     arguments: argparse.Namespace = parser.parse_args(argv)

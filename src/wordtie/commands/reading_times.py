@@ -21,8 +21,8 @@ HELP = """\
 Measure what surprisal adds to a regression of reading times.
 
 FILE is a table that `wordtie surprisal --words` or `--per region` wrote, with reading times. Linear regressions with
-and without surprisal predict items that they were not fitted on; both have word length and log frequency, and all
-three of the words before (spill-over). A surprisal column NAME of your own needs NAME_prev1 and so on, too, or give
+and without surprisal predict held-out items. Both use word length and log frequency, and every predictor also of
+the words before (spillover). A surprisal column NAME of your own needs NAME_prev1 and so on, too, or give
 --spillover 0. Several FILEs of the same words, or several columns, are compared in pairs:
   gain_nats                log-likelihood per word that surprisal adds;  gain_se: standard error over items
   p                        of no gain, by a permutation test over items

@@ -110,7 +110,7 @@ def run_parser() -> Parser:
     parser.add_argument("--jobs", type=whole_number, help="how many side by side (one per core; on a GPU 4)")
     parser.add_argument("--threads", type=whole_number, default=1, help="CPU threads of each (1)")
     parser.add_argument(
-        "--again", action="store_true", help="train again what another version, or other settings, trained"
+        "--again", action="store_true", help="retrain what another version or other settings trained"
     )
     parser.add_argument("--one", action="store_true", help="run in this process and leave the tables alone")
     return parser

@@ -41,14 +41,14 @@ def main(argv: list[str]) -> None:
     add_format(parser)
     parser.add_argument("--rerank", action="store_true", help="print each list best first")
     parser.add_argument("--best", action="store_true", help="print the best hypothesis of each list alone")
-    for name, default in (("lm", 0.5), ("word", 0.0), ("unk", 0.0)):
-        parser.add_argument(f"--{name}-weight", type=number, metavar="X", help=f"({default:g})")
+    for name, what, default in (("lm", "log p", 0.5), ("word", "words", 0.0), ("unk", "unknown words", 0.0)):
+        parser.add_argument(f"--{name}-weight", type=number, metavar="X", help=f"weight of the {what} ({default:g})")
     parser.add_argument("--tune", metavar="DEV", help="fit the weights to these lists")
-    parser.add_argument("--references", metavar="REF", help="of DEV: `utt-id text`; for nemo and moses a line a list")
+    parser.add_argument("--references", metavar="REF", help="of DEV: `utt-id text`; nemo, moses: a line per list")
     parser.add_argument("--tune-scores", metavar="FILE", nargs="+", default=[], help="kaldi: scores of DEV")
     parser.add_argument("--metric", choices=["wer", "bleu"], help="what --tune improves (bleu for moses, else wer)")
-    parser.add_argument("--case", choices=["keep", "lower", "upper"], default="keep", help="as the model reads (keep)")
-    parser.add_argument("--punctuation", choices=["keep", "drop"], default="keep", help="as the model reads (keep)")
+    parser.add_argument("--case", choices=["keep", "lower", "upper"], default="keep", help="what the model reads (keep)")
+    parser.add_argument("--punctuation", choices=["keep", "drop"], default="keep", help="what the model reads (keep)")
     parser.add_argument("--unk", choices=["score", "skip"], default="score", help="log p of <unk>, or nothing (score)")
     parser.add_argument("--context", choices=["none", "best"], default="none", help="what a list continues: nothing, "
                         "or the best of the list before (none)")  # fmt: skip
@@ -78,7 +78,7 @@ def main(argv: list[str]) -> None:
 
 def add_format(parser: Parser) -> None:
     """Options that say what the lists are."""
-    parser.add_argument("--format", choices=FORMATS, help="(by their first line)")
+    parser.add_argument("--format", choices=FORMATS, help="of the lists (detected from their first line)")
     parser.add_argument("--list-size", type=whole_number, metavar="N", help="nemo: hypotheses of each list")
     parser.add_argument("--scores", metavar="FILE", nargs="+", default=[], help="kaldi: `utt-id score`, added up")
     parser.add_argument("--costs", action="store_true", help="kaldi: scores are costs, less is better")

@@ -12,7 +12,7 @@ from wordtie.runs.listing import list_runs
 HELP = """\
 List runs with their state, perplexity, parameters, time, and settings.
 
-Of the settings, those are listed in which two of the runs differ. Runs are looked for in and below each FOLDER. The
+Only settings that differ between the runs are listed. Runs are looked for in and below each FOLDER. The
 state is `running`, `stopped` (--resume continues it), `finished` or `damaged`. Each model is read whole and compared
 with its SHA-256 sums; --quick leaves that out. Before a run is finished, valid_perplexity is its best so far.
 

@@ -8,7 +8,7 @@ HELP = """\
 Answer over HTTP, and show a page in the browser.
 
 The page colours words by surprisal as you type, lists what may follow, compares two models, and shows neighbours of
-words and curves of trainings. Programs ask /surprisal, /predict, /rescore, /generate, /neighbours and /compare, which
+words and training curves. Programs ask /surprisal, /predict, /rescore, /generate, /neighbours and /compare, which
 /openapi.json describes. /health, /ready and /metrics are for those who run the server. A run folder that changes is
 opened again.
 
@@ -26,7 +26,7 @@ def main(argv: list[str]) -> None:
     add("runs", metavar="RUN", nargs="+", help="trained models: run folders, ARPA files, or `en`")
     add("--host", default="127.0.0.1", help="the address to answer at; others than your own need a token (127.0.0.1)")
     add("--port", type=int, default=8000, help="0: one that is free (8000)")
-    add("--token-file", metavar="FILE", help="with the token that clients send (WORDTIE_TOKEN, or made up if needed)")
+    add("--token-file", metavar="FILE", help="with the token that clients send (WORDTIE_TOKEN, or random if needed)")
     add("--watch", metavar="FOLDER", action="append", default=[], help="show the curves of the runs in it, too")
     add("--batch", type=whole_number, default=64, metavar="N", help="compute at most N requests together (64)")
     add("--queue", type=whole_number, default=1024, metavar="N", help="let at most N requests wait for a model (1024)")

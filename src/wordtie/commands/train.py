@@ -22,7 +22,7 @@ from wordtie.commands._shared import UsageError, print_json
 from wordtie.config import SECTIONS, Settings, parse_time, to_dict
 from wordtie.config.ngram import LONGEST
 from wordtie.config.options import SettingsParser
-from wordtie.config.recommended import BUDGET, RECOMMENDED, recommended
+from wordtie.config.recommended import RECOMMENDED, recommended
 from wordtie.console import say, tell, waiting
 from wordtie.errors import did_you_mean
 
@@ -101,7 +101,7 @@ def main(argv: list[str]) -> None:
     from wordtie.training.train import train
 
     say(another_of_its_name(settings.data.corpus))
-    result = train(settings, folder_of(parsed, settings), mode=mode, ngram=ngram)
+    result = train(settings, folder_of(parsed, settings), mode=mode, ngram=ngram or "none")
     if result.stopped == "max_time":
         print("stopped by --max-time; the same command with --resume continues", file=sys.stderr)
     if parsed.json:
@@ -135,11 +135,8 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     given = parser.with_place(Settings, **parser.made({**recipe, **kept}))
     if not parsed.print_config:
         parser.require_text()
-    if parsed.resume and (recorded := planned_before(folder_of(parsed, given))):
-        folder = folder_of(parsed, given)
-        resumed = parser.with_place(Settings, **parser.made({**recorded, **kept}))
-        refuse_another_length(parser, parsed, resumed, folder)
-        return resumed, order_before(folder, ngram) if parsed.ngram is None else ngram
+    if parsed.resume and (resumed := chosen_before(parser, parsed, folder_of(parsed, given), kept, ngram)):
+        return resumed
     if seconds is None and (parser.has_recipe or "data.corpus" not in parser.given):
         return given, ngram
 
@@ -194,6 +191,20 @@ def adapted(parser: SettingsParser, parsed: Namespace) -> dict[str, Any]:
     return {**settings_to_extend(parser.given["training.start_from"].value), **rate}
 
 
+def chosen_before(
+    parser: SettingsParser, parsed: Namespace, folder: Path, kept: Mapping[str, Any], ngram: int | None
+) -> tuple[Settings, int | None] | None:
+    """What `chosen` returns for the run in the folder; None if there is none."""
+    from wordtie.training.resuming import order_before, planned_before
+
+    recorded = planned_before(folder)
+    if not recorded:
+        return None
+    settings = parser.with_place(Settings, **parser.made({**recorded, **kept}))
+    refuse_another_length(parser, parsed, settings, folder)
+    return settings, order_before(folder, ngram) if parsed.ngram is None else ngram
+
+
 def refuse_another_length(parser: SettingsParser, parsed: Namespace, settings: Settings, folder: Path) -> None:
     """Raise `UsageError` for epochs that change nothing, since the run has a number of tokens, and for a time without
     one."""
@@ -215,30 +226,6 @@ def refuse_another_length(parser: SettingsParser, parsed: Namespace, settings: S
         )
     if parsed.time is not None:
         say([f"{folder} goes on as planned, for {tokens:,} tokens; another --time needs a new run"])
-
-
-def order_before(folder: Path, otherwise: int | None) -> int | None:
-    """Of the n-gram model that the run in the folder was to be mixed with; earlier versions kept no record of it."""
-    from wordtie.runs.provenance import invocations
-
-    calls = invocations(folder)
-    return calls[-1].get("ngram", otherwise) if calls else otherwise
-
-
-def planned_before(folder: Path) -> dict[str, Any]:
-    """What the run in the folder has for the settings that a plan or the recipe chose; empty without a run.
-
-    Raises `RunFolderError` for a run that cannot be resumed.
-    """
-    from wordtie.runs.compatibility import recorded_settings
-    from wordtie.runs.run_folder import check_free
-    from wordtie.training.run_writer import checkpointed_settings
-
-    check_free(folder, "resume")  # first: the settings may be those of another kind of run
-    settings = checkpointed_settings(folder) or recorded_settings(folder)  # the checkpoint is written first
-    sections = {} if settings is None else to_dict(settings)
-    values = {f"{section}.{name}": value for section, names in sections.items() for name, value in names.items()}
-    return {name: value for name, value in values.items() if name in (*RECOMMENDED, *BUDGET)}
 
 
 def row_settings(name: str) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     task.add_argument("--neighbours", metavar="WORD", help="list the nearest words instead")
     task.add_argument("--analogy", nargs=3, metavar=("A", "B", "C"), help="A is to B as C is to what?")
     task.add_argument("--picture", metavar="HTML", help="write a map, and neighbours side by side")
-    parser.add_argument("--words", default="", help="for the picture: words whose neighbours to show, with commas")
+    parser.add_argument("--words", default="", help="for the picture: words whose neighbours to show, comma-separated")
     parser.add_argument("--top", type=whole_number, default=10, help="how many neighbours (10)")
     parser.add_argument("--json", action="store_true", help="print a JSON list of neighbours")
     arguments: argparse.Namespace = parser.parse_args(argv)
@@ -123,7 +123,7 @@ def picture(arguments: argparse.Namespace, vectors: WordVectors) -> None:
     from wordtie.vectors.extraction import sides
     from wordtie.vectors.map import write_page
 
-    source = path_of(arguments.source)
+    source = run_path(arguments.source)
     sets = list(sides(source).values()) if source.is_dir() and not arguments.side else [vectors]
     words = [word.strip() for word in arguments.words.split(",") if word.strip()]
     page = path_of(arguments.picture)

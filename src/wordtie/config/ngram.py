@@ -24,7 +24,8 @@ class NgramSettings:
     Penn Treebank has a quarter of the size, and the perplexity is 5 % higher."""
 
     def __post_init__(self) -> None:
-        require(1 <= self.order <= LONGEST, f"order must be from 1 to {LONGEST}, got {self.order}")
+        whole = isinstance(self.order, int) and not isinstance(self.order, bool)
+        require(whole and 1 <= self.order <= LONGEST, f"order must be a whole number from 1 to {LONGEST}, got {self.order!r}")
         require(
             1 <= len(self.minimum_counts) <= self.order and min(self.minimum_counts) >= 1,
             f"minimum_counts must be 1 to {self.order} numbers of at least 1, got {list(self.minimum_counts)}",

@@ -21,7 +21,6 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +28,9 @@ from numpy.typing import NDArray
 from wordtie.config.paths import path_of
 from wordtie.data.vocabulary import EOS, UNK, Vocabulary
 from wordtie.errors import DataError, RunFolderError, require
-from wordtie.inference.frequencies import Frequencies
+from wordtie.inference.frequencies import Frequencies, by_frequency
 from wordtie.inference.loading import LoadedModel
-from wordtie.models.next_word import Nats, NextWordModel
-from wordtie.ngrams.model import NgramModel
+from wordtie.models.next_word import Nats
 from wordtie.storage.atomic import write_text
 
 STEP = 1.15
@@ -85,7 +83,7 @@ def entries(
     if not chosen:
         raise DataError(f"{model.folder}: none of the model's words has a letter, so a dictionary would be empty")
     share_V = None if frequencies is None else _shares(vocabulary, frequencies)
-    order = _by_frequency(model.model, share_V)
+    order = _by_frequency(model, share_V)
     before = [number for number in order if vocabulary.words[number] not in (UNK, EOS)][:contexts]
     p_V = _expected(model, before) if share_V is None else share_V
     folded = {word.casefold() for word in blocked}
@@ -116,12 +114,10 @@ def _followers(
     return found
 
 
-def _by_frequency(model: NextWordModel[Any], share_V: NDArray[np.float64] | None) -> Sequence[int]:
+def _by_frequency(model: LoadedModel, share_V: NDArray[np.float64] | None) -> Sequence[int]:
     """The ids, the most frequent word first, as far as that is known."""
-    if share_V is None and isinstance(model, NgramModel):
-        share_V = model.trie.unigram
     if share_V is None:
-        return range(len(model.vocabulary))
+        return by_frequency(model) or range(len(model.tokenizer.vocabulary))
     found: list[int] = np.argsort(-share_V, kind="stable").tolist()
     return found
 

@@ -12,10 +12,9 @@ import numpy as np
 from wordtie.data.encoding import encode_file
 from wordtie.errors import DataError
 from wordtie.evaluation.word_mass import FREQUENT, TextMass, WordMass, text_mass, word_mass
+from wordtie.inference.frequencies import by_frequency
 from wordtie.inference.loading import LoadedModel
 from wordtie.inference.predict import read
-from wordtie.models.mixture import Mixture
-from wordtie.ngrams.model import NgramModel
 
 Line: TypeAlias = dict[str, object]
 
@@ -78,21 +77,6 @@ def expectation(loaded: LoadedModel, phrase: str, following: str | None, top: in
     own = probability_V[int(tokenizer.vocabulary.encode(words)[0])]
     rank = 1 + int((probability_V > own).sum())
     return Expectation(pairs, mass, frequent_words, float(own), rank, words[0] not in tokenizer.vocabulary)
-
-
-def by_frequency(loaded: LoadedModel) -> Sequence[int] | None:
-    """The ids of a model's words, the most frequent first; None if it is not known which words are frequent.
-
-    The vocabulary of a text is numbered by falling count. Those of other programs have other orders, and extended ones
-    have their new words last: then the unigrams of n-grams tell how frequent words are, if there are any.
-    """
-    if loaded.texts and loaded.settings.data.extends is None:
-        return range(len(loaded.tokenizer.vocabulary))
-    for part in loaded.model.parts if isinstance(loaded.model, Mixture) else (loaded.model,):
-        if isinstance(part, NgramModel):
-            order: list[int] = np.argsort(-part.trie.unigram, kind="stable").tolist()
-            return order
-    return None
 
 
 def name_of_frequent(order: Sequence[int] | None, frequent: int) -> str:

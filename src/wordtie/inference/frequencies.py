@@ -10,7 +10,7 @@ vocabulary, without `<unk>` and `<eos>`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -21,6 +21,8 @@ from wordtie.data.table import check_one_line, read_table
 from wordtie.errors import DataError
 from wordtie.inference.predict import spelt
 from wordtie.inference.training_corpus import training_corpus
+from wordtie.models.mixture import Mixture
+from wordtie.ngrams.model import NgramModel
 from wordtie.storage.strict_json import MOST_DIGITS
 
 if TYPE_CHECKING:
@@ -62,6 +64,21 @@ def training_frequencies(loaded: LoadedModel) -> Frequencies:
     count_V = np.bincount(data.train, minlength=len(vocabulary))
     special = (vocabulary.unk_id, vocabulary.eos_id)
     return Frequencies({word: int(count_V[n]) for n, word in enumerate(vocabulary.words) if n not in special})
+
+
+def by_frequency(loaded: LoadedModel) -> Sequence[int] | None:
+    """The ids of a model's words, the most frequent first; None if it is not known which words are frequent.
+
+    The vocabulary of a text is numbered by falling count. Those of other programs have other orders, and extended ones
+    have their new words last: then the unigrams of n-grams tell how frequent words are, if there are any.
+    """
+    if loaded.texts and loaded.settings.data.extends is None:
+        return range(len(loaded.tokenizer.vocabulary))
+    for part in loaded.model.parts if isinstance(loaded.model, Mixture) else (loaded.model,):
+        if isinstance(part, NgramModel):
+            order: list[int] = np.argsort(-part.trie.unigram, kind="stable").tolist()
+            return order
+    return None
 
 
 def read_frequencies(

@@ -97,7 +97,7 @@ def _check_lags(table: Table, choice: Choice, spillover: int) -> None:
         for back, lag in enumerate(_lagged(name, spillover)):
             if lag not in table.columns:
                 raise DataError(
-                    f"{table.where}, line 1: has no column {lag}, which a spill-over of {spillover} needs: add it, or "
+                    f"{table.where}, line 1: has no column {lag}, which a spillover of {spillover} needs: add it, or "
                     f"give --spillover {back - 1}"
                 )
 

@@ -176,18 +176,19 @@ class _How:
 
 def load(
     run: str | Path,
-    kinds: Sequence[str] = (),
     part: Part | None = None,
+    *,
+    kinds: Sequence[str] = (),
     without_torch: bool = False,
     copied: bool = False,
 ) -> LoadedModel:
-    """Open a run folder, of one of these kinds or of any, a model that comes with wordtie (`en`), or an ARPA file.
+    """Open a run folder, a model that comes with wordtie (`en`), or an ARPA file.
 
-    A language model that was mixed with n-grams is opened as the mixture, if this is one of the kinds and no `part` is
-    named. The part `without-recent` is the mixture that does not expect recent words again. `without_torch`: a network
-    computes in numpy, whose scores are the same to 1e-5 nats, and torch is not imported, which takes longer than
-    reading a few words. `copied`: n-grams are read into memory, not mapped, so that nobody who writes into the file
-    changes them. Raises `RunFolderError` if the folder is incomplete, damaged, from a newer version or of
+    A language model that was mixed with n-grams is opened as the mixture, or as one `part` of it: the `network`, the
+    `ngram` model, or the mixture `without-recent` words. `kinds`: of these kinds of models alone, of any if empty.
+    `without_torch`: a network computes in numpy, whose scores are the same to 1e-5 nats, and torch is not imported,
+    which takes longer than reading a few words. `copied`: n-grams are read into memory, not mapped, so that nobody who
+    writes into the file changes them. Raises `RunFolderError` if the folder is incomplete, damaged, from a newer version or of
     another kind, and `DataError` for an ARPA file that cannot be read.
     """
     require(part is None or part in get_args(Part), f"part is one of {', '.join(get_args(Part))}, got {part!r}")
@@ -199,7 +200,7 @@ def load(
         from wordtie.models.mixture import Mixture
         from wordtie.models.recent_words import AdaptiveMixture
 
-        loaded = load(folder, [MIXTURE], without_torch=without_torch, copied=copied)
+        loaded = load(folder, kinds=[MIXTURE], without_torch=without_torch, copied=copied)
         mixed = loaded.model
         if isinstance(mixed, AdaptiveMixture):
             loaded = replace(loaded, model=Mixture(mixed.parts, mixed.weights_RP))

@@ -97,7 +97,7 @@ def mix(
 
 def _of_one_vocabulary(folders: Sequence[Path]) -> list[LoadedModel]:
     """The models. Raises `RunFolderError` for those of different words."""
-    models = [load(each, MIXED) for each in folders]
+    models = [load(each, kinds=MIXED) for each in folders]
     for each, model in zip(folders, models, strict=True):
         if model.tokenizer != models[0].tokenizer:
             raise RunFolderError(f"{each}: has other words than {folders[0]}: mix models of one vocabulary")

@@ -2,7 +2,7 @@
 
 Two linear regressions, fitted by least squares,
 
-    baseline:  time ~ word length + log frequency, of the word and of the S words before it (spill-over)
+    baseline:  time ~ word length + log frequency, of the word and of the S words before it (spillover)
     full:      baseline + surprisal, of the word and of the S words before it
 
 predict the words of items that neither was fitted on: the items are divided into folds, and each fold is predicted

@@ -22,6 +22,7 @@ from wordtie.runs.metrics import read_metrics
 from wordtie.runs.provenance import UNMIXED, invocations
 from wordtie.runs.ready import run_path
 from wordtie.runs.result import read_result
+from wordtie.runs.run_progress import share_now
 from wordtie.runs.sealed import read_model_files
 from wordtie.storage.lock import is_locked
 from wordtie.storage.opening import read_regular
@@ -196,19 +197,22 @@ def _live(folder: Path, points: list[Point]) -> LiveProgress | None:
     if now is None:
         return None
     epochs, seconds = now
-    share = _share(read_settings(folder).get("training", {}), epochs, points)
+    share = _share(read_settings(folder).get("training", {}), epochs, seconds, points)
     left = seconds * (1 - share) / share if share else None
     return {"epochs": epochs, "seconds": seconds, "share": share, "seconds_left": left}
 
 
-def _share(training: dict[str, Any], epochs: float, points: list[Point]) -> float | None:
-    """The finished part of a budget in tokens, or else in epochs."""
+def _share(training: dict[str, Any], epochs: float, seconds: float, points: list[Point]) -> float | None:
+    """The finished part of a budget in tokens, or else in epochs, after so many epochs and seconds."""
     target = training.get("tokens")
     if target is None:
         every = training.get("epochs")
         return min(1.0, epochs / every) if isinstance(every, int) and every > 0 else None
-    known = [point["tokens"] for point in points if point["tokens"]]
-    return min(1.0, known[-1] / target) if known and isinstance(target, int) and target > 0 else None
+    known = [(point["tokens"], point["seconds"]) for point in points if point["tokens"]]
+    if not known or not isinstance(target, int) or target <= 0:
+        return None
+    tokens, then = known[-1]
+    return share_now(tokens / target, then, seconds)
 
 
 def read_settings(folder: Path) -> dict[str, dict[str, Any]]:

@@ -60,7 +60,7 @@ class RunProgress:
 
     @classmethod
     def _of_tokens(cls, folder: Path, tokens: int, running: bool) -> RunProgress:
-        """By the last line, and since then by the time: lines are a few hundred windows apart."""
+        """Read the last line, and assume its speed since then: lines are a few hundred windows apart."""
         try:
             lines = read_metrics(folder)
         except RunFolderError:
@@ -70,10 +70,19 @@ class RunProgress:
         if lines and lines[-1].get("tokens"):
             known, seconds = lines[-1]["tokens"] / tokens, lines[-1]["seconds"]
             _, now = (live_progress.read(folder) if running else None) or (0.0, 0.0)
-            share = min(1.0, known * max(1.0, now / seconds if seconds else 1.0))
+            share = share_now(known, seconds, now)
             left = seconds / known * (1 - share)
         last, best = (valid[-1], min(valid)) if valid else (None, None)
         return cls(0, 0, last, best, left, share, of_tokens=True)
+
+
+def share_now(known: float, seconds: float, now: float) -> float:
+    """The share of a number of tokens that is trained `now`, if it was `known` after `seconds`: the speed stays the same.
+
+    >>> share_now(0.5, seconds=20.0, now=30.0), share_now(0.5, seconds=20.0, now=0.0)
+    (0.75, 0.5)
+    """
+    return min(1.0, known * max(1.0, now / seconds if seconds else 1.0))
 
 
 def hundredths(epochs: float) -> str:

@@ -62,7 +62,7 @@ Reasons: TypeAlias = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Plan:
-    """Settings for a text, a machine and a time."""
+    """Settings for a text, a machine and a time. `wordtie.train` takes it in place of a text."""
 
     settings: Settings
     ngram: int | None
@@ -70,14 +70,18 @@ class Plan:
     reasons: Reasons
     """Three lines: what was chosen, and why."""
 
+    def __str__(self) -> str:
+        return "\n".join(self.reasons)
 
-def plan(text: Settings | str | Path, seconds: float, ngram: int | None = 5, **named: Any) -> Settings:
-    """Settings with which training on this text takes about `seconds` on this machine, all included.
+
+def plan(text: Settings | str | Path, seconds: float, ngram: int | None = 5, **named: Any) -> Plan:
+    """Plan a training on this text that takes about `seconds` on this machine, all included.
 
     `text` and keyword arguments are those of `wordtie.train`; what they set is kept, the rest is chosen. `ngram` is the
-    order that you will give to `train`: counting takes its share of the time. The machine is timed for a few seconds.
+    order of the n-gram model to mix in, or None: counting takes its share of the time. The machine is timed for a few
+    seconds.
 
-        wordtie.train(wordtie.plan("novel.txt", 600), "runs/novel", ngram=5)
+        wordtie.train(wordtie.plan("novel.txt", 600), "runs/novel")
     """
     settings = settings_from(text, **named)
     names = Names(SECTIONS)
@@ -85,7 +89,7 @@ def plan(text: Settings | str | Path, seconds: float, ngram: int | None = 5, **n
     default = to_dict(Settings())
     for section, values in to_dict(settings).items():
         given |= {f"{section}.{name}" for name, value in values.items() if value != default[section][name]}
-    return make_plan(settings, given, seconds, ngram=ngram, keep_ngram=True).settings
+    return make_plan(settings, given, seconds, ngram=ngram, keep_ngram=True)
 
 
 def make_plan(

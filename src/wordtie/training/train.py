@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -23,6 +24,7 @@ from wordtie.runs.run_folder import Mode, folder_for_training
 from wordtie.training.language_modelling import LanguageModelling
 from wordtie.training.mixing import mix_with_ngrams
 from wordtie.training.optim import build_optimiser, parameter_groups
+from wordtie.training.plan import Plan
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
 from wordtie.training.rehearsal import (
@@ -32,6 +34,7 @@ from wordtie.training.rehearsal import (
     settings_to_extend,
     with_earlier_texts,
 )
+from wordtie.training.resuming import order_before, planned_before
 from wordtie.training.run_state import RunState
 from wordtie.training.run_writer import RunWriter, language_model_record, read_resumable
 from wordtie.training.trainer import Trainer
@@ -39,26 +42,27 @@ from wordtie.training.warm_start import load_start, read_start
 
 
 def train(
-    settings: Settings | str | Path,
+    text: Settings | Plan | str | Path,
     out: str | Path,
     mode: Mode = "new",
     *,
-    ngram: int | None = None,
+    ngram: int | Literal["none"] | None = None,
     extend_vocabulary: bool = False,
     **named: Any,
 ) -> TrainingResult:
     """Train a language model in the folder `out`.
 
-    `settings` may be the name or path of a text. Keyword arguments change single settings, by the names that the
-    command line takes: `train("novel.txt", "runs/novel", hidden=400)`.
+    `text` is the name or path of a text, the settings, or what `wordtie.plan` returned. Keyword arguments change single
+    settings, by the names that the command line takes: `train("novel.txt", "runs/novel", hidden=400)`.
 
     `ngram`: fit an n-gram model of this order to the same text, too, and mix the two with weights fitted to the
-    validation text. Whoever opens the run folder then gets the mixture, unless they ask for the network.
+    validation text. Whoever opens the run folder then gets the mixture, unless they ask for the network. If it is not
+    given, a plan and the run that is resumed have their own order; otherwise there are no n-grams, as with "none".
 
     `extend_vocabulary`: add the new words of this text to the model of the run that `start_from` names.
 
-    `mode` says what to do with a run that is there: `new` refuses, `resume` continues it, `overwrite` replaces it. Only
-    one training runs in a process at a time. While it lasts, other threads must not draw torch's random numbers, or the
+    `mode` says what to do with a run that is there: `new` refuses, `resume` continues it, `overwrite` replaces it. A
+    planned run that is resumed keeps its first plan. Only one training runs in a process at a time. While it lasts, other threads must not draw torch's random numbers, or the
     result changes.
 
     Raises `RunFolderError` if `out` holds a run that `mode` does not allow for or cannot resume, `SettingsError` for
@@ -68,7 +72,7 @@ def train(
     """
     if extend_vocabulary:
         named = settings_to_extend(named.get("start_from") or named.get("training.start_from")) | named
-    settings = settings_from(settings, **named)
+    settings, order = asked_for(text, run_folder.named(out), mode, ngram, named)
     device = resolve_device(settings.training.device)
     precision = precision_of(settings, device)
     with exclusive_training(settings.training.threads, device), folder_for_training(out, mode) as folder:
@@ -79,15 +83,39 @@ def train(
         data = texts.for_training(settings.training.rehearsal)
         say([*([] if resumable else of_a_new_run(settings, texts, folder, mode)), *texts.missing])
         check_size(settings, len(data.vocabulary), device)
-        check_ngrams_fit(texts.tokens_to_count, ngram)
+        check_ngrams_fit(texts.tokens_to_count, order)
         torch.manual_seed(settings.training.seed)
         task = LanguageModelling(settings, data, device, precision)
         started_from = load_start(start, settings, task.model, data) if start else ""
         optimiser = build_optimiser(settings.training, parameter_groups(task.model, settings.training.word_rate))
         state = RunState(task.model, optimiser, task.initial_state(), Position(started_from=started_from))
-        writer = RunWriter(folder, language_model_record(settings, data, ngram), mode, resumable)
+        writer = RunWriter(folder, language_model_record(settings, data, order), mode, resumable)
         result = Trainer(task, settings.training, state, writer, str(precision).removeprefix("torch.")).run()
-        return finish(result, ngram, texts, task)
+        return finish(result, order, texts, task)
+
+
+def asked_for(
+    text: Settings | Plan | str | Path,
+    folder: Path,
+    mode: Mode,
+    ngram: int | Literal["none"] | None,
+    named: Mapping[str, Any],
+) -> tuple[Settings, int | None]:
+    """The settings, and the order of the n-gram model to mix in, if any.
+
+    Raises `SettingsError` for invalid ones, `RunFolderError` for a planned run that cannot be resumed.
+    """
+    plan = text if isinstance(text, Plan) else None
+    settings = settings_from(text.settings if isinstance(text, Plan) else text)
+    if plan and mode == "resume":
+        settings = settings_from(settings, **planned_before(folder))
+    settings = settings_from(settings, **named)
+    if ngram == "none":
+        return settings, None
+    if ngram is None:
+        planned = plan.ngram if plan else None
+        return settings, order_before(folder, planned) if mode == "resume" else planned
+    return settings, NgramSettings(settings.data, ngram).order
 
 
 def of_a_new_run(settings: Settings, texts: Texts, folder: Path, mode: Mode) -> list[str]:

@@ -3,8 +3,8 @@
 from wordtie import vectors
 tied = vectors.open_vectors("runs/ptb")              # a run folder, RUN:SIDE, or a vectors file
 tied.neighbours("market", top=5)
-vectors.write_vectors(tied, Path("ptb.txt"), "text")
-vectors.judge([tied], [vectors.read_benchmark(Path("pairs.tsv"))]).similarity
+vectors.write_vectors(tied, "ptb.txt", "text")
+vectors.judge([tied], [vectors.read_benchmark("pairs.tsv")]).similarity
 """
 
 from __future__ import annotations

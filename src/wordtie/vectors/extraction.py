@@ -29,20 +29,22 @@ WITH_VECTORS = (LANGUAGE_MODEL, "word2vec")
 """Kinds of models that have word vectors."""
 
 
-def vectors_of(run: Path, side: Side | None = None) -> WordVectors:
+def vectors_of(run: str | Path, side: Side | None = None) -> WordVectors:
     """The vectors of a run folder; those of `side`, or the tied ones, or the input ones.
 
     Words that were never trained (word2vec's `<unk>` and `<eos>`) are left out. Raises `RunFolderError` for a folder
     that is no finished run, `DataError` for a side that the model does not have.
     """
-    return _side(run, *_read(run), side)
+    folder = run_path(run)
+    return _side(folder, *_read(folder), side)
 
 
-def sides(run: Path) -> dict[str, WordVectors]:
+def sides(run: str | Path) -> dict[str, WordVectors]:
     """By side: input and output vectors of an untied model, the one set of a tied one."""
-    tensors, words = _read(run)
+    folder = run_path(run)
+    tensors, words = _read(folder)
     both: tuple[Side, ...] = ("input", "output") if WORD_MATRICES[1] in tensors else ("tied",)
-    return {side: _side(run, tensors, words, side) for side in both}
+    return {side: _side(folder, tensors, words, side) for side in both}
 
 
 def _read(run: Path) -> tuple[dict[str, Tensor], Sequence[str]]:
@@ -67,7 +69,7 @@ def _side(run: Path, tensors: Mapping[str, Tensor], words: Sequence[str], side: 
     return WordVectors([words[row] for row in kept.tolist()], matrix_VE[kept], counts[kept].tolist(), name)
 
 
-def open_vectors(source: str) -> WordVectors:
+def open_vectors(source: str | Path) -> WordVectors:
     """A vectors file, a run folder, or a side of one: `runs/ptb:output`.
 
     Raises `DataError` or `RunFolderError` for what is neither.
@@ -75,9 +77,9 @@ def open_vectors(source: str) -> WordVectors:
     path = run_path(source)
     if path.is_file():
         return read_vectors(path)
-    folder, _, side = source.rpartition(":")
+    folder, _, side = str(source).rpartition(":")
     if side in ("input", "output", "tied") and not path.exists():
-        return vectors_of(run_path(folder), side)  # type: ignore[arg-type]
+        return vectors_of(folder, side)  # type: ignore[arg-type]
     if path.is_dir():
         return vectors_of(path)
     raise DataError(f"{source}: no such vectors file or run folder")

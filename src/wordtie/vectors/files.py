@@ -19,6 +19,7 @@ from typing import BinaryIO, Literal
 
 import numpy as np
 
+from wordtie.config.paths import path_of
 from wordtie.data.reading import Source, decoded, opened
 from wordtie.errors import DataError, SaveError
 from wordtie.storage.atomic import replace_files, saving
@@ -34,13 +35,14 @@ MOST_UNPACKED = 1032
 """Bytes that come out of one byte of a `.gz` file, at most."""
 
 
-def write_vectors(vectors: WordVectors, path: Path, form: Format) -> list[Path]:
+def write_vectors(vectors: WordVectors, path: str | Path, form: Format) -> list[Path]:
     """Write the file, and `NAME.vocab` where counts are known or the format has no words: -> what was written.
 
     Raises `SaveError`; what was there before then still is. Where no counts are known, counts of other vectors that lie
     beside the file, and would be read as its own, are such an error, too. Raises `DataError` for a word that the format
     cannot hold.
     """
+    path = path_of(path)
     ends, what = ("\n", "a line end ends it") if form == "npy" else (" \n", "a blank ends it: write .npy, or rename it")
     bad = next((word for word in vectors.words if not word or not set(ends).isdisjoint(word)), None)
     if bad is not None:
@@ -78,11 +80,12 @@ def _rows(vectors: WordVectors, form: Format) -> Iterator[bytes]:
             yield f"{word} {' '.join(f'{number:.9g}' for number in row_E.tolist())}\n".encode()
 
 
-def read_vectors(path: Path) -> WordVectors:
+def read_vectors(path: str | Path) -> WordVectors:
     """Open a file of any of the three formats.
 
     Raises `DataError` for one that is missing, has a wrong header, ragged rows, a double word, or NaN.
     """
+    path = path_of(path)
     try:
         if path.suffix == ".npy":
             return _read_npy(path)

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from wordtie.config.paths import path_of
 from wordtie.data.reading import decoded
 from wordtie.errors import DataError
 from wordtie.vectors.word_vectors import WordVectors
@@ -77,11 +78,12 @@ class Difference:
     pairs: int
 
 
-def read_benchmark(path: Path) -> Benchmark:
+def read_benchmark(path: str | Path) -> Benchmark:
     """Read `word word score` a line, parted by tabs or blanks; blank lines and lines that open with # are skipped.
 
     Raises `DataError`, naming the line, for one that is not so, and for a file without pairs.
     """
+    path = path_of(path)
     pairs, scores = [], []
     try:
         lines = decoded(path.read_bytes(), str(path), 1, begins=True).split("\n")

@@ -1,0 +1,34 @@
+"""What a run that is resumed has already: the settings that a plan or the recipe chose, and the order of its n-grams.
+
+A plan times the machine, so another plan would be another run. Whoever resumes a planned run keeps its first plan.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from wordtie.config import to_dict
+from wordtie.config.recommended import BUDGET, RECOMMENDED
+from wordtie.runs.compatibility import recorded_settings
+from wordtie.runs.provenance import invocations
+from wordtie.runs.run_folder import check_free
+from wordtie.training.run_writer import checkpointed_settings
+
+
+def planned_before(folder: Path) -> dict[str, Any]:
+    """The settings of the run in the folder that a plan or the recipe chose, by full name; empty without a run.
+
+    Raises `RunFolderError` for a run that cannot be resumed.
+    """
+    check_free(folder, "resume")  # first: the settings may be those of another kind of run
+    settings = checkpointed_settings(folder) or recorded_settings(folder)  # the checkpoint is written first
+    sections = {} if settings is None else to_dict(settings)
+    values = {f"{section}.{name}": value for section, names in sections.items() for name, value in names.items()}
+    return {name: value for name, value in values.items() if name in (*RECOMMENDED, *BUDGET)}
+
+
+def order_before(folder: Path, otherwise: int | None) -> int | None:
+    """The order of the n-gram model to mix into the run in the folder; earlier versions kept no record of it."""
+    calls = invocations(folder)
+    return calls[-1].get("ngram", otherwise) if calls else otherwise
