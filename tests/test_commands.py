@@ -224,6 +224,12 @@ def test_surprisal_of_a_column(run: Path, tmp_path: Path, capsys: Capture) -> No
     ]  # fmt: skip
     assert "note: unknown because of their punctuation: cat,; the model takes text" in printed.err
     assert cli.main(["surprisal", str(run), str(table), "--column", "text"]) == DataError.exit_code
+    before, link = table.read_bytes(), tmp_path / "link.csv"
+    link.symlink_to(table)
+    for out in (table, link):
+        assert cli.main(["surprisal", str(run), str(table), "--column", "sentence", "--out", str(out)]) == 2
+        assert "is a file that is read: write into another one" in capsys.readouterr().err
+    assert table.read_bytes() == before
     assert cli.main(["surprisal", str(run), str(table), "--column", "sentence", "--reset", "blank"]) == 2
     assert "write a passage into one cell" in capsys.readouterr().err
     table.write_text('item,sentence\n1,"the cat sat\na dog"\n')

@@ -1,7 +1,11 @@
-"""Messages for the person who waits: lines on stderr, and how far a long reading is."""
+"""Messages for the person who waits: lines on stderr, and how far a long reading is.
+
+`logging.getLogger("wordtie").setLevel("ERROR")` silences them.
+"""
 
 from __future__ import annotations
 
+import logging
 import math
 import sys
 import threading
@@ -9,14 +13,25 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
+LOGGER = logging.getLogger("wordtie")
+"""Its level decides whether notes and progress, which are INFO, are shown."""
+if LOGGER.level == logging.NOTSET:
+    LOGGER.setLevel(logging.INFO)
 SECONDS_BETWEEN_LINES = 30.0
 """Of progress, in a log file."""
 SHORT = 2.0
 """Seconds of work of which nothing is shown."""
 
 
+def is_silent() -> bool:
+    """Whether notes and progress are not shown."""
+    return not LOGGER.isEnabledFor(logging.INFO)
+
+
 def tell(line: str, end: str = "\n") -> None:
     """Print on stderr. If nobody reads any more, because the terminal or the pipe is gone, work continues."""
+    if is_silent():
+        return
     with suppress(OSError):
         print(line, end=end, file=sys.stderr, flush=True)
 

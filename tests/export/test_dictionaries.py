@@ -11,12 +11,17 @@ import pytest
 from tests.commands import SMALL, Capture, output, small_text
 from tests.inference.hand_made import Bigrams, hand_made, p
 from wordtie import cli
+from wordtie.config import DataSettings
+from wordtie.config.ngram import NgramSettings
 from wordtie.data.tokenisation import Tokenisation
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import Vocabulary
 from wordtie.errors import DataError, RunFolderError, SettingsError
 from wordtie.export.dictionaries import entries, frequency, is_word, write_keyman, write_latinime
 from wordtie.inference.frequencies import Frequencies
+from wordtie.inference.loading import LoadedModel
+from wordtie.ngrams import fit_kneser_ney
+from wordtie.ngrams.model import NgramModel
 
 COUNTS = Frequencies({"the": 70, "cat": 20, "sat": 5})
 
@@ -125,6 +130,19 @@ def test_bigrams_are_of_the_words_that_were_counted_most() -> None:
     """Which need not be the first of the vocabulary, if another program numbered it."""
     found = entries(hand_made(), Frequencies({"sat": 70, "the": 1}), bigrams=2, contexts=1)
     assert [entry.word for entry in found if entry.bigrams] == ["sat"]
+
+
+def test_new_words_of_an_extended_vocabulary_are_ranked_by_their_frequency() -> None:
+    """They come last in it, however frequent they are; the contexts are the words that are frequent."""
+    vocabulary = Vocabulary(["<unk>", "<eos>", "a", "the"])
+    ids = vocabulary.encode(["the", "a", "<eos>", "the", "<eos>", "the", "the", "<eos>"])
+    trie = fit_kneser_ney(ids, len(vocabulary), 2, eos_id=1)
+    data = DataSettings(extends="runs/before", tokenisation="space")
+    tokenizer = Tokenizer(Tokenisation("space"), vocabulary)
+    loaded = LoadedModel(NgramModel(vocabulary, trie), tokenizer, NgramSettings(data), {"train": "of a text"})
+    assert [entry.word for entry in entries(loaded, bigrams=1, contexts=1) if entry.bigrams] == ["the"]
+    first = replace(loaded, settings=NgramSettings(replace(data, extends=None)))
+    assert [entry.word for entry in entries(first, bigrams=1, contexts=1) if entry.bigrams] == ["a"]
 
 
 def test_bigrams_are_chosen_among_the_words_that_are_kept() -> None:

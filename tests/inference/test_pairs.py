@@ -16,7 +16,7 @@ from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import Vocabulary
 from wordtie.errors import DataError, SettingsError
 from wordtie.inference.loading import LoadedModel
-from wordtie.inference.pairs import Pair, accuracy, read_pairs, score_pairs
+from wordtie.inference.pairs import Pair, PairScore, accuracy, read_pairs, score_pairs
 from wordtie.inference.score import score
 from wordtie.models.language_model import LanguageModel
 from wordtie.models.network import Network
@@ -54,6 +54,12 @@ def test_a_score_depends_on_nothing_but_its_sentence() -> None:
     order = generator.sample(range(24), 24)
     assert loaded.score([sentences[n] for n in order]) == [together[n] for n in order]
     assert loaded.score(["a q", "a r", "a b"])[0] == loaded.score(["a q", "a r", "a b"])[1]  # unknown words alike
+
+
+def test_two_impossible_sentences_tie() -> None:
+    assert PairScore(math.inf, math.inf, oov=True).correct == 0.5
+    assert PairScore(math.inf, 3.0, oov=True).correct == 0.0
+    assert PairScore(3.0, math.inf, oov=True).correct == 1.0
 
 
 def test_ties_are_half_and_unknown_words_are_apart() -> None:

@@ -38,13 +38,45 @@ class WithoutClasses:
     """A model that cannot tell how familiar a context is."""
 
     def __init__(self, model: NgramModel) -> None:
-        self.vocabulary = model.vocabulary
+        self._model, self.vocabulary = model, model.vocabulary
         self.initial_state, self.score, self.distributions = model.initial_state, model.score, model.distributions
         self.next, self.advance, self.select = model.next, model.advance, model.select
 
 
 def three_parts() -> list[NextWordModel[Any]]:
     return [WithoutClasses(ngrams(1, 1)), ngrams(4, 2), ngrams(3, 3, eos_id=None)]
+
+
+class AlmostWithout(WithoutClasses):
+    """A model that gives exp(-1000) to a word, as imported networks without `<unk>` do."""
+
+    def __init__(self, model: NgramModel, word: int) -> None:
+        super().__init__(model)
+        self.word = word
+        self.score, self.distributions = self._score, self._distributions
+
+    def _score(self, ids_TB: Any, state: Any, entropy: bool = False) -> Any:
+        log_p_TB, entropy_TB, after = NgramModel.score(self._model, ids_TB, state, entropy)
+        return np.where(ids_TB == self.word, -1000.0, log_p_TB), entropy_TB, after
+
+    def _distributions(self, ids_TB: Any, state: Any) -> Any:
+        p_TBV, after = NgramModel.distributions(self._model, ids_TB, state)
+        p_TBV[..., self.word] = 0.0
+        return p_TBV, after
+
+
+def test_a_probability_below_the_least_float_has_a_logarithm() -> None:
+    """With entropies, too; as fitting the weights has it."""
+    ids = text(60, 5)
+    word = int(ids[7])
+    parts: list[NextWordModel[Any]] = [AlmostWithout(ngrams(2, seed), word) for seed in (1, 2)]
+    model = Mixture(parts, np.array([[0.25, 0.75]]))
+    (fitted_NP, _), expected = log_probabilities(parts, [ids]), np.where(ids == word, -1000.0, 0.0)
+    assert (fitted_NP[ids == word] == -1000).all()
+    for entropy in (False, True):
+        log_p_TB, _, _ = model.score(ids[:, None], model.initial_state(1), entropy=entropy)
+        np.testing.assert_allclose(log_p_TB[ids == word, 0], expected[ids == word])
+        assert np.isfinite(log_p_TB).all()
 
 
 @pytest.mark.parametrize("weights", [WEIGHTS, BY_CLASS], ids=["one weight a part", "by class"])

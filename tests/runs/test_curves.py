@@ -16,7 +16,7 @@ from tests.tiny_run import TINY, write_text
 from wordtie import cli
 from wordtie.errors import RunFolderError
 from wordtie.runs.curves import read_curves, read_settings
-from wordtie.runs.layout import METRICS, MODEL, RESULT, SETTINGS
+from wordtie.runs.layout import LIVE_PROGRESS, METRICS, MODEL, RESULT, SETTINGS
 from wordtie.runs.live_progress import LiveProgress
 from wordtie.runs.run_folder import locked
 from wordtie.storage.lock import LOCK, hold
@@ -111,16 +111,19 @@ def test_two_that_look_at_once_see_no_training(run: Path) -> None:
 
 
 def test_a_budget_in_tokens(run: Path) -> None:
-    tokens = read_curves(run)["points"][-1]["tokens"]
+    """As many as the last line says, and since then at the same speed."""
+    last = read_curves(run)["points"][-1]
+    tokens, seconds = last["tokens"], last["seconds"]
     assert tokens
     settings = (run / SETTINGS).read_text().replace("tokens: null", f"tokens: {4 * tokens}")
     (run / SETTINGS).write_text(settings)
-    with locked(run):
-        LiveProgress(run)(3.0, 60.0)
-        live = read_curves(run)["live"]
-    assert live is not None
-    assert live["share"] == 0.25
-    assert live["seconds_left"] == pytest.approx(180.0)
+    for since, share in ((1.0, 0.25), (2.0, 0.5), (5.0, 1.0)):
+        (run / LIVE_PROGRESS).write_text(f"3.0 {since * seconds}\n")
+        with locked(run):
+            live = read_curves(run)["live"]
+        assert live is not None
+        assert live["share"] == pytest.approx(share)
+        assert live["seconds_left"] == pytest.approx(since * seconds * (1 - share) / share)
 
 
 def test_damage_is_said(run: Path) -> None:

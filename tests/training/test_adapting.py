@@ -20,6 +20,9 @@ from wordtie.config.keywords import settings_from
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import DataError, RunFolderError, UsageError
 from wordtie.evaluation.perplexity import evaluate
+from wordtie.export.arpa import export_arpa
+from wordtie.export.ngram_approximation import Approximation
+from wordtie.inference.frequencies import training_frequencies
 from wordtie.models.language_model import LanguageModel
 from wordtie.models.mixture import best_mixture, log_probabilities
 from wordtie.runs.run_folder import read_language_model
@@ -82,7 +85,7 @@ def test_old_words_keep_their_ids_and_new_ones_follow(first: Path, capsys: Captu
 
 def test_the_earlier_text_is_rehearsed_and_counted(first: Path, capsys: Capture) -> None:
     output(adapt("more", "--rehearsal", "0.25"), capsys)
-    texts = read_texts(read_language_model(Path("more")).settings)
+    texts = read_texts(read_language_model(Path("more")).settings.data)
     own, rehearsed = (len(each.train) for each in (texts.own, texts.for_training(0.25)))
     assert rehearsed - own == pytest.approx(own / 3, abs=32)
     assert texts.for_training(0.0) is texts.own
@@ -94,7 +97,7 @@ def test_the_earlier_text_is_rehearsed_and_counted(first: Path, capsys: Capture)
 
 def test_the_weights_of_the_mixture_are_fitted_on_both_texts(first: Path, capsys: Capture) -> None:
     result = json.loads(output(adapt("more", "--rehearsal", "0.25", "--json"), capsys))
-    texts = read_texts(read_language_model(Path("more")).settings)
+    texts = read_texts(read_language_model(Path("more")).settings.data)
     own, (earlier,) = texts.own.valid, texts.for_weights(0.25, len(texts.own.valid))
     assert len(earlier) == pytest.approx(len(own) / 3, abs=1)
     assert texts.for_weights(0.0, len(own)) == []
@@ -129,7 +132,7 @@ def test_without_the_earlier_text_it_is_said(first: Path, capsys: Capture) -> No
     capsys.readouterr()
     assert cli.main(adapt("more")) == 0
     out, err = capsys.readouterr()
-    assert "the text of run is not read again, so that the model may unlearn it" in err
+    assert "the text of run cannot be read: " in err
     assert "earlier test text" not in out
 
 
@@ -216,7 +219,7 @@ def test_runs_that_extend_each_other_are_refused(first: Path) -> None:
     shutil.rmtree("run")
     shutil.copytree("more", "run")
     with pytest.raises(RunFolderError, match=r"extends itself, as its settings\.yaml has it"):
-        read_texts(settings)
+        read_texts(settings.data)
 
 
 def test_a_folder_before_the_last_may_be_gone(first: Path, tmp_path: Path, capsys: Capture) -> None:
@@ -227,8 +230,8 @@ def test_a_folder_before_the_last_may_be_gone(first: Path, tmp_path: Path, capsy
     capsys.readouterr()
     assert cli.main([*third, "--out", "third-run"]) == 0
     out, err = capsys.readouterr()
-    assert "the text of more is not read again" in err, "its words are numbered as those of the first run"
-    assert "the text of run is not read again" in err
+    assert "the text of more cannot be read" in err, "its words are numbered as those of the first run"
+    assert "the text of run cannot be read" in err
     assert json.loads(out)["earlier"] is None
 
 
@@ -238,9 +241,33 @@ def test_before_and_after_are_over_the_same_tokens(first: Path, capsys: Capture)
     assert cli.main([*command, *COMMON, "--measured_tokens", "50"]) == 0
     [earlier] = json.loads(output(adapt("more", "--json"), capsys))["earlier"]
     assert earlier["tokens"] == 50
-    [text] = read_texts(read_language_model(Path("more")).settings).earlier
+    [text] = read_texts(read_language_model(Path("more")).settings.data).earlier
     measured = evaluate(wordtie.load("run", part="network").network, text.test, text.data.vocabulary.eos_id)
     assert measured.perplexity == pytest.approx(earlier["network_before"], rel=1e-4)
+
+
+def test_there_is_no_before_if_the_test_text_was_changed_since(first: Path, capsys: Capture) -> None:
+    """Its figures are of the old text. The training text is as it was, so the vocabulary is, too."""
+    with Path("first/test.txt").open("a") as file:
+        file.write("the dog walks\n")
+    [earlier] = json.loads(output(adapt("more", "--json"), capsys))["earlier"]
+    assert not {"network_before", "mixture_before"} & earlier.keys()
+    assert earlier["tokens"] == 21 * 7 - 3
+    assert {"network", "mixture"} <= earlier.keys()
+
+
+def test_frequencies_are_of_both_texts(first: Path, capsys: Capture) -> None:
+    """Also where an n-gram model approximates the run."""
+    output(adapt("more"), capsys)
+    counted = training_frequencies(wordtie.load("more")).counts
+    texts = [Path(name, "train.txt").read_text().split() for name in ("first", "second")]
+    assert counted == {word: sum(each.count(word) for each in texts) for word in {*FIRST, *SECOND}}
+    written = export_arpa("more", "more.arpa", Approximation(order=2, sampled=0))
+    assert "Kneser-Ney" in [each.model for each in written.compared]
+    assert "\tdog walks" in Path("more.arpa").read_text(), "bigrams of the first text"
+    shutil.move("first", "elsewhere")
+    with pytest.raises(DataError, match=r"the text of run cannot be read: .*; more extends it: give counts with"):
+        training_frequencies(wordtie.load("more"))
 
 
 def test_a_text_that_is_gone_is_said_on_resume(first: Path, capsys: Capture) -> None:
@@ -249,7 +276,7 @@ def test_a_text_that_is_gone_is_said_on_resume(first: Path, capsys: Capture) -> 
     capsys.readouterr()
     assert cli.main(adapt("cut", "--resume")) == RunFolderError.exit_code
     err = capsys.readouterr().err
-    assert "the text of run is not read again" in err
+    assert "the text of run cannot be read" in err
     assert "text of earlier 1" in err
     assert "give it its text again" in err
     shutil.move("elsewhere", "first")
@@ -271,8 +298,8 @@ def test_a_run_that_reads_means_is_extended_by_what_it_counted(first: Path, tmp_
     settings = read_language_model(Path("third-run")).settings
     with torch.random.fork_rng():
         torch.manual_seed(1)
-        started = LanguageModel(settings.model, len(read_texts(settings).own.vocabulary))
-        load_start(read_start(settings), settings, started, read_texts(settings).for_training(0.5))  # type: ignore[arg-type]
+        started = LanguageModel(settings.model, len(read_texts(settings.data).own.vocabulary))
+        load_start(read_start(settings), settings, started, read_texts(settings.data).for_training(0.5))  # type: ignore[arg-type]
     assert torch.allclose(started.embedding.weight[rare], trained[rare], atol=1e-5)
     shutil.rmtree("first")
     assert cli.main([*third[:-4], "--out", "fourth", "--epochs", "1", *COMMON, "--noise.kind", "kneser_ney"]) == 4

@@ -30,7 +30,7 @@ FAST = Timings(window=0.05, validation=1e-5, measuring=3e-5)
 
 def test_a_short_text_is_read_with_noise_without_a_time_too(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = settings_from(text, streams=32)
-    words = len(read_texts(settings).own.train)
+    words = len(read_texts(settings.data).own.train)
     monkeypatch.setattr(planning, "SHORT", words)
     assert fitted_to_length(settings, ["data.corpus"]).noise == NoiseSettings()
     monkeypatch.setattr(planning, "SHORT", words + 1)
@@ -234,7 +234,7 @@ def test_the_time_of_recent_words_is_measured(text: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(timing, "text_shares", slow)
     settings = Settings(data=wordtie.DataSettings(corpus=str(text)))
-    data = read_texts(settings).for_training(0.5)
+    data = read_texts(settings.data).for_training(0.5)
     alone, mixed = (timing.time_model(settings, data, 0.01, mixed=each) for each in (False, True))
     a_word = 0.2 / asked[0]
     assert mixed.measuring >= a_word > alone.measuring

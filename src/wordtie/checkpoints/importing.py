@@ -31,7 +31,7 @@ class ImportResult(RunResult):
 
     checkpoint: str
     sha256: str
-    """Of the checkpoint."""
+    """SHA-256 of the checkpoint."""
     kind: str | None
     """The program that trained it; None if the files do not say."""
     core: str
@@ -42,7 +42,7 @@ class ImportResult(RunResult):
     words: int
     parameters: int
     notes: Sequence[str]
-    """What someone who scores texts should know."""
+    """Notes for someone who scores texts with the model."""
 
 
 def import_checkpoint(
@@ -58,8 +58,8 @@ def import_checkpoint(
     word_language_model.
 
     `vocabulary` is the file of its words, or the folder of texts that word_language_model took them from. `lowercase`:
-    texts are lowered before their words are looked up. `sentences`: each line of a text is a sentence, and `<eos>`
-    follows it; False if the texts have `<eos>` already. Raises `DataError` for files that cannot be used, and
+    texts are put in lower case before their words are looked up. `sentences`: each line of a text is a sentence, and
+    `<eos>` follows it; False if the texts have `<eos>` already. Raises `DataError` for files that cannot be used, and
     `RunFolderError` if a run is there already and `mode` is not `overwrite`.
     """
     require(mode != "resume", "a checkpoint is imported in one go: use mode overwrite")
@@ -94,7 +94,7 @@ def import_checkpoint(
 
 
 def with_unk(network: ImportedNetwork, words: Sequence[str]) -> tuple[ImportedNetwork, list[str]]:
-    """The network and its words, with a row for `<unk>` if they have none.
+    """Return the network and its words, with a row for `<unk>` if they have none.
 
     The row is zero and its bias so low that the other words' probabilities stay what they are.
     """

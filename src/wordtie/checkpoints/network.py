@@ -35,15 +35,15 @@ from wordtie.runs.parameters import check_numbers
 
 Core: TypeAlias = Literal["lstm", "gru", "rnn"]
 MODES: dict[str, Core] = {"LSTM": "lstm", "GRU": "gru", "RNN_TANH": "rnn"}
-"""What PyTorch's recurrent modules call their cells."""
+"""Name of a cell in PyTorch's recurrent modules to our name."""
 GATES: dict[Core, int] = {"lstm": 4, "gru": 3, "rnn": 1}
 STATE_DICTS = ("state_dict", "model_state_dict", "model")
-"""What a dictionary may keep the parameters under that has other things, too."""
+"""Keys that may hold the parameters in a dictionary that has other things, too."""
 
 
 @dataclass(frozen=True)
 class ImportedNetwork:
-    """A network in our terms."""
+    """A network in the form of wordtie's language models."""
 
     settings: ModelSettings
     tensors: dict[str, Tensor]
@@ -51,7 +51,7 @@ class ImportedNetwork:
 
 @dataclass
 class _Parts:
-    """What a file says of a model: parameters by name, and what a whole model says beside them."""
+    """Parts of a model in a file: parameters by name, and what a whole model tells in addition."""
 
     parameters: dict[str, Any]
     mode: str | None = None
@@ -59,9 +59,9 @@ class _Parts:
 
 
 def read_network(file: TorchFile) -> ImportedNetwork:
-    """The network of a file, which holds a model or its `state_dict()`.
+    """Read the network of a file that holds a model or its `state_dict()`.
 
-    Raises `DataError` for what is no such model, or one that our layers cannot express.
+    Raises `DataError` for anything else, and for a model that wordtie's layers cannot express.
     """
     reader = _Reader(file, _parts(file.path, file.root))
     network = reader.network()
@@ -94,7 +94,7 @@ def _modules(record: Record) -> dict[Any, Any]:
 
 
 def _of_model(path: Any, model: Record) -> _Parts:
-    """A model that was pickled whole."""
+    """Return the parts of a model that was pickled whole. Raises `DataError`."""
     parameters: dict[str, Any] = {}
     modules = _modules(model)
     for name, module in modules.items():
@@ -126,7 +126,7 @@ class _Reader:
         self.left = dict(parts.parameters)
 
     def network(self) -> ImportedNetwork:
-        """All of them."""
+        """Take all parameters, and return the network."""
         words, embedding = self.shape("encoder.weight", 2)
         rows, hidden = self.shape("rnn.weight_hh_l0", 2)
         core = self.core(rows, hidden)
@@ -161,7 +161,7 @@ class _Reader:
         return ImportedNetwork(settings, tensors)
 
     def core(self, rows: int, hidden: int) -> Core:
-        """By its name where there is one, else by the number of its gates."""
+        """Return the kind of the recurrent layers, by name if there is one, else by the number of gates."""
         gates = {number * hidden: core for core, number in GATES.items()}
         mode = self.parts.mode
         if mode == "RNN_RELU":
@@ -174,7 +174,7 @@ class _Reader:
         return core
 
     def layer(self, number: int, core: Core, hidden: int, size: int) -> dict[str, Tensor]:
-        """The parameters of a layer."""
+        """Take the parameters of a layer."""
         rows = GATES[core] * hidden
         tensors = {
             "input_weight": self.take(f"rnn.weight_ih_l{number}", rows, size),
@@ -191,14 +191,14 @@ class _Reader:
         return {f"core.layers.{number}.{name}": tensor for name, tensor in tensors.items()}
 
     def shape(self, name: str, dimensions: int) -> tuple[int, ...]:
-        """Sizes of a parameter."""
+        """Return the sizes of a parameter."""
         stored = self.left.get(name)
         if not isinstance(stored, StoredTensor) or len(stored.size) != dimensions:
             raise self.refusal(f"has no matrix {name}: it is no checkpoint of a {MODEL}")
         return stored.size
 
     def take(self, name: str, *size: int) -> Tensor:
-        """A parameter of these sizes."""
+        """Take a parameter of these sizes."""
         stored = self.left.pop(name, None)
         if not isinstance(stored, StoredTensor):
             raise self.refusal(f"has no parameter {name}: it is no checkpoint of a {MODEL}")
@@ -209,5 +209,5 @@ class _Reader:
         return self.file.tensor(stored)
 
     def refusal(self, what: str) -> DataError:
-        """An error that names the file."""
+        """Return an error that names the file."""
         return DataError(f"{self.file.path}: {what}")

@@ -6,7 +6,7 @@ a `Record` for an instance of a class, or what a function of the table builds fr
 refused.
 
 Time and memory grow with the size of the file. Nothing is copied that a pickle can name again and again. Nothing is
-hashed, printed or compared that may be a tuple of tuples: with each used twice, that takes twice as long a level.
+hashed, printed or compared that may be a tuple of tuples: if each is used twice, the time doubles with every level.
 Dictionaries therefore have names or numbers as keys.
 """
 
@@ -18,17 +18,17 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 Build: TypeAlias = Callable[[tuple[Any, ...]], Any]
-"""From the arguments of a call to what it makes."""
+"""Function from the arguments of a call to its result."""
 
 
 class Readable(Protocol):
     """A binary file, or one that is mapped into memory: `read` takes no memory for bytes that are not there."""
 
     def read(self, size: int | None = ..., /) -> bytes:
-        """The next bytes, at most `size`."""
+        """Read the next bytes, at most `size`."""
 
     def readline(self) -> bytes:
-        """The next bytes up to a line end."""
+        """Read the next bytes up to a line end."""
 
 
 class ForbiddenNameError(ValueError):
@@ -48,14 +48,14 @@ class Name:
 
 @dataclass(eq=False)
 class Record:
-    """What a pickle says of an instance: its class and its attributes."""
+    """An instance as a pickle describes it: its class and its attributes."""
 
     path: str
     state: dict[str, Any] = field(default_factory=dict)
 
 
 class _Mark:
-    """Where the items of a list or tuple begin on the stack."""
+    """A mark on the stack where the items of a list or tuple begin."""
 
 
 CONSTANTS = {
@@ -73,17 +73,17 @@ FRESH: dict[str, Callable[[], Any]] = {
     "EMPTY_SET": list,
     "EMPTY_DICT": dict,
 }
-"""Instructions that push something of their own. A set is a list: nobody looks things up in it."""
+"""Instructions that push a new value. A set becomes a list: nothing is looked up in it."""
 
 
 def read_pickle(
     file: Readable, classes: frozenset[str], calls: Mapping[str, Build], persistent: Callable[[Any], Any]
 ) -> Any:
-    """What the pickle holds that begins here; the file is then at its end.
+    """Return what the pickle that begins here holds; the file is then at the end of the pickle.
 
     `classes`: those whose instances become records. `calls`: functions that may be called, and what takes their place.
-    `persistent`: what an id for something outside the pickle stands for. Raises `ForbiddenNameError` for any other
-    name, `ValueError` for a pickle that is cut short or that does something else.
+    `persistent`: function from the id of something outside the pickle to what it denotes. Raises `ForbiddenNameError`
+    for any other name, `ValueError` for a pickle that is cut short or that does something else.
     """
     machine = _Machine(classes, calls, persistent)
     try:
@@ -99,7 +99,7 @@ def read_pickle(
 
 
 class _Machine:
-    """The stack that the instructions work on, and what they have noted for later."""
+    """The stack that the instructions work on, and the values that they have stored for later."""
 
     def __init__(self, classes: frozenset[str], calls: Mapping[str, Build], persistent: Callable[[Any], Any]) -> None:
         self.classes = classes
@@ -109,7 +109,7 @@ class _Machine:
         self.noted: dict[int, Any] = {}
 
     def step(self, name: str, argument: Any) -> None:
-        """One instruction. Raises `ValueError` for one that no checkpoint has."""
+        """Execute one instruction. Raises `ValueError` for one that no checkpoint has."""
         if name in CONSTANTS:
             self.stack.append(argument)
         elif name in FRESH:
@@ -120,14 +120,14 @@ class _Machine:
             raise ValueError(f"has the instruction {name}")
 
     def pop(self) -> Any:
-        """The last of the stack."""
+        """Pop the top of the stack."""
         found = self.stack.pop()
         if isinstance(found, _Mark):
             raise ValueError("nothing between marks")
         return found
 
     def pop_items(self) -> list[Any]:
-        """What lies above the last mark, which goes, too."""
+        """Pop the items above the last mark, and the mark."""
         items = []
         while not isinstance(item := self.stack.pop(), _Mark):
             items.append(item)
@@ -143,7 +143,7 @@ class _Machine:
         self.stack.append(Name(path))
 
     def call(self) -> None:
-        """A function of the table, with its arguments."""
+        """Push the result of a function of the table, in place of the function and its arguments."""
         arguments, function = self.pop(), self.pop()
         if not isinstance(function, Name) or not isinstance(arguments, tuple):
             raise ValueError("a call of something that is no function")
@@ -152,7 +152,7 @@ class _Machine:
         self.stack.append(self.calls[function.path](arguments))
 
     def instance(self, arguments: int) -> None:
-        """Of a class of the table; what it would be made with, so many values, is left out."""
+        """Push a record for an instance of a class of the table; the `arguments` values of its call are dropped."""
         for _ in range(arguments):
             self.pop()
         of = self.pop()
@@ -161,14 +161,14 @@ class _Machine:
         self.stack.append(Record(of.path))
 
     def build(self) -> None:
-        """Give a record its attributes; those of anything else are left out."""
+        """Give a record its attributes; those of anything else are dropped."""
         state = self.pop()
         target = self.stack[-1]
         if isinstance(target, Record) and isinstance(state, dict):
             target.state = state
 
     def set_items(self, items: list[Any]) -> None:
-        """Keys and values in turn, into the dictionary below them."""
+        """Put keys and values, which alternate, into the dictionary below them."""
         target = self.stack[-1]
         if not isinstance(target, dict):
             raise ValueError("items of something that is no dictionary")
@@ -176,21 +176,21 @@ class _Machine:
             target[checked_key(key)] = value
 
     def extend(self, items: list[Any]) -> None:
-        """Items into the list below them."""
+        """Append items to the list below them."""
         target = self.stack[-1]
         if not isinstance(target, list):
             raise ValueError("items of something that is no list")
         target.extend(items)
 
     def note(self, number: int | None) -> None:
-        """Keep the last of the stack under a number, the next one if none is given."""
+        """Store the top of the stack under a number, the next one if none is given."""
         if isinstance(self.stack[-1], _Mark):
             raise ValueError("a mark is kept")
         self.noted[len(self.noted) if number is None else number] = self.stack[-1]
 
 
 def checked_key(key: Any) -> str | int:
-    """The key of a dictionary. Raises `ValueError` for one that is neither a name nor a number of 64 bits."""
+    """Return the key of a dictionary. Raises `ValueError` for one that is neither a name nor a number of 64 bits."""
     if not (isinstance(key, str) or (isinstance(key, int) and abs(key) < 1 << 63)):
         raise ValueError(f"a key of type {type(key).__name__}")
     return key
@@ -217,13 +217,13 @@ def _stack_global(machine: _Machine) -> None:
 
 
 def _name_of_line(machine: _Machine, line: str) -> None:
-    """`genops` gives module and name with a blank between them."""
+    """Push a name; `genops` gives module and name with a blank between them."""
     module, _, name = line.partition(" ")
     machine.name(module, name)
 
 
 def _nothing(machine: _Machine, argument: Any) -> None:
-    """Protocol number and frames, which say how the bytes are laid out."""
+    """Ignore the protocol number and frames, which say how the bytes are laid out."""
 
 
 _HANDLERS: dict[str, Callable[[_Machine, Any], None]] = {
@@ -265,4 +265,4 @@ _HANDLERS: dict[str, Callable[[_Machine, Any], None]] = {
 
 
 def _ignore(items: list[Any]) -> None:
-    """What was taken off the stack is not needed."""
+    """Drop what was taken off the stack."""

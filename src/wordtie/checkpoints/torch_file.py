@@ -28,7 +28,7 @@ from wordtie.storage.opening import regular_file
 MAGIC, PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
 """The first two pickles of the older form."""
 ZIP = b"PK\x03\x04"
-"""How the newer form begins."""
+"""First bytes of the newer form."""
 TYPES = {
     "Float": torch.float32,
     "Double": torch.float64,
@@ -43,19 +43,19 @@ TYPES = {
 }
 STORAGES = {f"{place}.{name}Storage": dtype for place in ("torch", "torch.cuda") for name, dtype in TYPES.items()}
 MOST_DIMENSIONS = 8
-"""Of a tensor; all of a model have one or two."""
+"""Most dimensions of a tensor; those of a model have one or two."""
 LONGEST_ID = 6
-"""Parts of a persistent id, in either form."""
+"""Most parts of a persistent id, in either form."""
 MODEL = "model.RNNModel"
 """The class of the models of all three programs."""
 PARALLEL = "torch.nn.parallel.data_parallel.DataParallel"
-"""What holds a model that was trained on several GPUs."""
+"""The class that wraps a model that was trained on several GPUs."""
 DICTIONARY = "data.Dictionary"
 """The class of a vocabulary that neural-complexity stores as `.bin`."""
 MODULES = ("dropout.Dropout", "sparse.Embedding", "linear.Linear", "rnn.LSTM", "rnn.GRU", "rnn.RNN")
 BACKEND = "torch.nn.backends.thnn._get_thnn_function_backend"
 CLASSES = frozenset({MODEL, PARALLEL, DICTIONARY, *(f"torch.nn.modules.{name}" for name in MODULES), *STORAGES})
-"""Whose instances become records. Of storages, a file has only the names."""
+"""Classes whose instances become records. Of storages, a file has only the names."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Storage:
     key: str
     dtype: torch.dtype
     length: int
-    """Of the whole."""
+    """Number of elements of the whole storage."""
     first: int = 0
 
 
@@ -80,7 +80,7 @@ class StoredTensor:
 
     @property
     def numbers(self) -> int:
-        """How many it has."""
+        """Number of elements."""
         product = 1
         for each in self.size:
             product *= each
@@ -88,13 +88,13 @@ class StoredTensor:
 
     @property
     def last(self) -> int:
-        """Where in the whole storage its last number is."""
+        """Index of the last element in the whole storage."""
         steps = (stride * (size - 1) for size, stride in zip(self.size, self.stride, strict=True))
         return self.storage.first + self.offset + sum(steps)
 
 
 class TorchFile:
-    """What a file holds, and its tensors when they are asked for."""
+    """The content of a file, with its tensors read when they are asked for."""
 
     def __init__(self, path: Path, root: Any, content: Callable[[Storage], bytes], size: int) -> None:
         self.path = path
@@ -105,7 +105,7 @@ class TorchFile:
         self._storages: dict[tuple[str, torch.dtype], Tensor] = {}
 
     def tensor(self, stored: StoredTensor) -> Tensor:
-        """Its numbers, as fp32. Raises `DataError`; also if all that were asked for have more bytes than the file."""
+        """Read a tensor as fp32. Raises `DataError`, also if all that were asked for have more bytes than the file."""
         self._left -= stored.numbers * stored.storage.dtype.itemsize
         if self._left < 0:
             raise DataError(f"{self.path}: its tensors have more numbers than the file: is it a checkpoint?")
@@ -124,8 +124,8 @@ class TorchFile:
 def open_torch_file(path: Path) -> Iterator[TorchFile]:
     """Read the pickle; tensors can be asked for while the file is open.
 
-    Raises `DataError` for a file that `torch.save` did not write, that is damaged, or that names something which none
-    of the models needs.
+    Raises `DataError` for a file that `torch.save` did not write, that is damaged, or that names something that none of
+    the models needs.
     """
     try:
         with open(path, "rb", opener=regular_file) as file:
@@ -146,7 +146,7 @@ def open_torch_file(path: Path) -> Iterator[TorchFile]:
 
 @contextmanager
 def _sound(path: Path) -> Iterator[None]:
-    """While a file is read: what is wrong with it becomes a `DataError`."""
+    """Turn errors while a file is read into a `DataError`."""
     try:
         yield
     except ForbiddenNameError as error:
@@ -160,7 +160,7 @@ def _sound(path: Path) -> Iterator[None]:
 
 
 def _archive(file: IO[bytes], size: int) -> tuple[Any, Callable[[Storage], bytes]]:
-    """The newer form."""
+    """Read the newer form."""
     archive = zipfile.ZipFile(file)
     members = {each.filename: each for each in archive.infolist()}
     if any(each.compress_type != zipfile.ZIP_STORED for each in members.values()):
@@ -184,7 +184,7 @@ def _archive(file: IO[bytes], size: int) -> tuple[Any, Callable[[Storage], bytes
 
 
 def _sequence(file: mmap.mmap) -> tuple[Any, Callable[[Storage], bytes]]:
-    """The older form."""
+    """Read the older form."""
     if _read(file) != MAGIC or _read(file) != PROTOCOL:
         raise ValueError("no torch magic number")
     system = _read(file)
@@ -213,12 +213,12 @@ def _sequence(file: mmap.mmap) -> tuple[Any, Callable[[Storage], bytes]]:
 
 
 def _read(file: Readable, storages: dict[str, Storage] | None = None) -> Any:
-    """A pickle; the storages that it names are noted."""
+    """Read a pickle; the storages that it names are added to `storages`."""
     return read_pickle(file, CLASSES, CALLS, lambda saved: _outside(saved, {} if storages is None else storages))
 
 
 def _outside(saved: Any, storages: dict[str, Storage]) -> Any:
-    """What a persistent id stands for: a storage, or in the older form a class, whose source text follows."""
+    """Return what a persistent id denotes: a storage, or in the older form a class, whose source text follows."""
     if not isinstance(saved, tuple) or len(saved) > LONGEST_ID:  # what is long would be copied each time it is named
         raise ValueError("a persistent id of an unknown kind")
     if saved[0] == "module":
@@ -239,7 +239,7 @@ def _count(value: Any) -> int:
 
 
 def _tensor(arguments: tuple[Any, ...]) -> StoredTensor:
-    """`_rebuild_tensor(storage, offset, size, stride, …)`. Raises `ValueError` for one beyond its storage."""
+    """Replace `_rebuild_tensor(storage, offset, size, stride, …)`. Raises `ValueError` for one beyond its storage."""
     storage, offset, size, stride = arguments[:4]
     if not isinstance(storage, Storage) or len(size) != len(stride) or len(size) > MOST_DIMENSIONS:
         raise ValueError("a tensor without a storage, or with too many dimensions")
@@ -250,7 +250,7 @@ def _tensor(arguments: tuple[Any, ...]) -> StoredTensor:
 
 
 def _parameter(arguments: tuple[Any, ...]) -> StoredTensor:
-    """`Parameter(tensor, …)`."""
+    """Replace `Parameter(tensor, …)`."""
     tensor = arguments[0]
     if not isinstance(tensor, StoredTensor):
         raise ValueError("a parameter without a tensor")
@@ -258,7 +258,7 @@ def _parameter(arguments: tuple[Any, ...]) -> StoredTensor:
 
 
 def _ordered(arguments: tuple[Any, ...]) -> dict[Any, Any]:
-    """`OrderedDict()`, or of a list of pairs, as Python 2 wrote it. The list is emptied: it may be named again."""
+    """Replace `OrderedDict()`, or that of a list of pairs (Python 2). The list is emptied: it may be named again."""
     pairs: list[Any] = arguments[0] if arguments else []
     made = {checked_key(key): value for key, value in pairs}
     pairs.clear()
@@ -266,12 +266,12 @@ def _ordered(arguments: tuple[Any, ...]) -> dict[Any, Any]:
 
 
 def _set(arguments: tuple[Any, ...]) -> list[Any]:
-    """`set()`, or of a list."""
+    """Replace `set()`, or that of a list."""
     return arguments[0] if arguments and isinstance(arguments[0], list) else []
 
 
 def _backend(arguments: tuple[Any, ...]) -> Record:
-    """Every module of PyTorch before 1.2 has it."""
+    """Replace the backend that every module of PyTorch before 1.2 has."""
     return Record(BACKEND)
 
 

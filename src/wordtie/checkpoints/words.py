@@ -36,13 +36,13 @@ class WordList:
 
     words: list[str]
     kind: Kind | None
-    """The program that keeps its words like this; None where two do."""
+    """The program that keeps its words like this; None if two do."""
     files: dict[str, str]
     """Name of each file that was read, with its SHA-256."""
 
 
 def read_words(path: Path, kind: Kind | None = None) -> WordList:
-    """The words of a file, or of a folder of texts; `kind` is the program, if it is known.
+    """Read the words of a file, or of a folder of texts; `kind` is the program, if it is known.
 
     Raises `DataError` for a file that cannot be read, that has a word twice or no `<eos>`, or that is not what the
     program has.
@@ -96,7 +96,7 @@ def _of_dictionary(path: Path) -> WordList:
 
 
 def _lines(path: Path, digest: hashlib._Hash) -> Iterator[str]:
-    """Lines as Python's text files have them, which the programs read; raises `DataError`."""
+    """Yield lines as Python's text files have them, which the programs read. Raises `DataError`."""
     try:
         with open(path, "rb", opener=regular_file) as file:
             for number, line in enumerate(file, 1):

@@ -26,7 +26,7 @@ def main(argv: list[str]) -> None:
     """Write the file, and print what was written."""
     parser = Parser("export onnx", HELP)
     parser.add_argument("--nll", action="store_true", help="whole sentences in place of one step")
-    parser.add_argument("--eight-bits", action="store_true", help="store matrices in 8 bits: a quarter of the bytes")
+    parser.add_argument("--eight-bits", action="store_true", help="quantise matrices to 8 bits: a quarter of the size")
     add_export(parser)
     arguments = parser.parse_args(argv)
 

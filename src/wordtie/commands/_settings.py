@@ -1,4 +1,4 @@
-"""What the commands that take settings have in common: recipes out, default folders, a note on names."""
+"""Shared by the commands that take settings: recipes out, default folders, a note on names."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 OTHER_SECTIONS: Mapping[str, type] = {"word2vec": Word2VecSettings, "ngram": NgramSettings}
-"""Of recipes, such as the settings.yaml of runs of other kinds."""
+"""Other sections that a recipe may have, such as the settings.yaml of runs of other kinds."""
 
 
 def as_yaml(recipe: Mapping[str, Any]) -> str:
-    """A recipe, by sections, as `--config` reads it back."""
+    """Return a recipe, by sections, as YAML that `--config` reads back."""
     import yaml
 
     return str(yaml.safe_dump(recipe, sort_keys=False, allow_unicode=True))
 
 
 def add_run_options(parser: ArgumentParser) -> None:
-    """Options of a training that can be resumed."""
+    """Add the options of a training that can be resumed."""
     add = parser.add_argument
     add("--resume", action="store_true", help="Continue from the run folder's last checkpoint.")
     add("--overwrite", action="store_true", help="Replace a run; its model stays until the next.")
@@ -36,19 +36,19 @@ def add_run_options(parser: ArgumentParser) -> None:
 
 
 def mode_of(parsed: Namespace) -> Mode:
-    """What happens to a run that is in the folder already. Raises `UsageError` if two things are asked for."""
+    """Return what to do with a run that is in the folder already. Raises `UsageError` if both options are given."""
     if parsed.resume and parsed.overwrite:
         raise UsageError("--resume keeps the run folder and --overwrite replaces it; give one of them")
     return "resume" if parsed.resume else "overwrite" if parsed.overwrite else "new"
 
 
 def default_folder(corpus: str, ending: str = "") -> Path:
-    """`ptb` → runs/ptb, `texts/novel.txt` → runs/novel, `../mine/` → runs/mine."""
+    """Return the default run folder: `ptb` → runs/ptb, `texts/novel.txt` → runs/novel, `../mine/` → runs/mine."""
     return Path("runs") / f"{Path(corpus).resolve().name.removesuffix('.txt')}{ending}"
 
 
 def another_of_its_name(corpus: str) -> list[str]:
-    """A note if a corpus known by name is taken, and one's own file or folder of that name is not."""
+    """Return a note if a corpus known by name is taken, and not the user's own file or folder of that name."""
     from wordtie.data.catalogue import CATALOGUE
 
     taken = corpus in CATALOGUE and Path(corpus).exists()

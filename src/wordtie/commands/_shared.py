@@ -1,4 +1,4 @@
-"""What the commands have in common: an argument parser that raises, text in, JSON and tables out."""
+"""Shared by the commands: an argument parser that raises, text in, JSON and tables out."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from wordtie.errors import UsageError as UsageError
 from wordtie.storage.atomic import atomic_write
 
 SHORT = 2_000
-"""Characters of a text that numpy alone has scored by the time that torch would be imported."""
+"""Characters of a text that numpy alone scores in the time that it takes to import torch."""
 
 
 def add_part(parser: Parser) -> None:
-    """The option that opens a part of a model."""
+    """Add the option that opens a part of a model."""
     parser.add_argument(
         "--part",
         choices=["network", "ngram", "without-recent"],
@@ -34,13 +34,13 @@ def add_part(parser: Parser) -> None:
 
 
 def one_thread_for_numpy() -> None:
-    """To be called before numpy is imported: threads of its products would be started and waited for to no avail, as
-    those of a few words are small. Torch has threads of its own."""
+    """Keep numpy to one thread; call before numpy is imported. Products for a few words are small, so that more threads
+    would only be started and waited for. Torch has threads of its own."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def add_export(parser: Parser, out: str = "the file to write") -> None:
-    """What every form of `wordtie export` is given."""
+    """Add the arguments of every form of `wordtie export`."""
     parser.add_argument("run", metavar="RUN", help="a trained model: a run folder, or `en`")
     parser.add_argument("out", metavar="OUT", help=out)
     parser.add_argument("--overwrite", action="store_true", help="replace an earlier export")
@@ -55,21 +55,21 @@ def natural_number(text: str) -> int:
 
 
 def stdin() -> BinaryIO:
-    """Standard input's bytes. Raises `UsageError` where it is closed."""
+    """Return standard input as a binary file. Raises `UsageError` if it is closed."""
     if sys.stdin is None:
         raise UsageError("standard input is closed: name a FILE")
     return sys.stdin.buffer
 
 
 def text_name(path: str) -> str:
-    """What messages call a text that is given by its path, or as `-`."""
+    """Return the name in messages of a text that is given by its path, or as `-`."""
     return "stdin" if path == "-" else path
 
 
 def read_lines(path: str, longest: int = LONGEST_LINE) -> Iterator[str]:
-    """The lines of a UTF-8 file (plain or .gz), or of stdin for `-`, without their ends; at most `longest` bytes each.
+    """Yield the lines of a UTF-8 file (plain or .gz; `-`: stdin), without their ends; at most `longest` bytes each.
 
-    Raises `DataError` with the file, and the line where there is one.
+    Raises a `DataError` that names the file, and the line if there is one.
     """
     name = text_name(path)
     with opened(Source(path_of(name), handle=stdin() if path == "-" else None)) as handle:
@@ -78,12 +78,12 @@ def read_lines(path: str, longest: int = LONGEST_LINE) -> Iterator[str]:
 
 
 def print_json(value: object) -> None:
-    """One JSON object, with words in any script left readable."""
+    """Print one JSON value, with words in any script left readable."""
     print(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def print_json_list(items: Iterable[object]) -> None:
-    """As `print_json` prints a list, but item by item: however many there are, one is held at a time."""
+    """Print a list as `print_json` does, but item by item, so that only one is held in memory at a time."""
     before = "["
     for item in items:
         print(before, *json.dumps(item, ensure_ascii=False, indent=2).split("\n"), sep="\n  ", end="")
@@ -92,21 +92,21 @@ def print_json_list(items: Iterable[object]) -> None:
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[object]], dialect: str = "excel-tab") -> None:
-    """A header and one line a row; floats with six decimals, truth as 1 or 0, None as nothing. A cell that needs
-    quotation marks has them, so that R and pandas read it without options."""
+    """Print a header and one line per row; floats with six decimals, booleans as 1 or 0, None as nothing. Cells are
+    quoted where necessary, so that R and pandas read them without options."""
     writer = csv.writer(sys.stdout, dialect, lineterminator="\n")
     writer.writerow(header)
     writer.writerows(map(_text, row) for row in rows)
 
 
 def print_tsv(header: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
-    """As `print_table`, from rows by name; tabs and line ends within a cell are printed as blanks."""
+    """Print a table of rows by name, as `print_table` does; tabs and line ends within a cell become blanks."""
     print_table(header, ([_cell(row[name]) for name in header] for row in rows))
 
 
 @contextmanager
 def printing_to(path: str | None) -> Iterator[None]:
-    """What is printed goes to a file, which is there whole or not at all; None: to stdout.
+    """Redirect what is printed to a file, which is written whole or not at all; None: leave it on stdout.
 
     Raises `UsageError` for the name of a compressed file, `SaveError` if it cannot be written.
     """

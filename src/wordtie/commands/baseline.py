@@ -1,4 +1,4 @@
-"""`wordtie baseline`: what counting words gets, on the same ids that a model is trained on."""
+"""`wordtie baseline`: the perplexities of counted models, on the same ids that a model is trained on."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from wordtie.commands._settings import OTHER_SECTIONS, another_of_its_name
 from wordtie.commands._shared import UsageError, print_json
 from wordtie.config import DataSettings
+from wordtie.config.ngram import LONGEST
 from wordtie.config.options import SettingsParser
 from wordtie.console import say
 
@@ -41,7 +42,7 @@ def main(argv: list[str]) -> None:
     data: DataSettings = parser.made()["data"]
     parser.require_text()
 
-    from wordtie.ngrams.baselines import LONGEST, measure_baselines
+    from wordtie.ngrams.baselines import measure_baselines
 
     if not 1 <= parsed.order <= LONGEST:
         raise UsageError(f"--order must be from 1 to {LONGEST}, got {parsed.order}")
@@ -54,7 +55,7 @@ def main(argv: list[str]) -> None:
 
 
 def summary(result: Baselines) -> str:
-    """The perplexities, over what."""
+    """Format the perplexities, with what they are over."""
     return "\n".join(
         [
             *(f"{name:22} perplexity {value:.2f}" for name, value in result.perplexity.items()),

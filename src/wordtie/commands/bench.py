@@ -37,7 +37,7 @@ examples:
 
 
 def main(argv: list[str]) -> None:
-    """Measure, print, keep."""
+    """Measure the claims, print the results, and keep them."""
     parser = Parser("bench", HELP)
     parser.add_argument("names", metavar="NAME", nargs="*", help="a claim, or `growth` (none: every claim)")
     parser.add_argument("--list", action="store_true", help="list the claims and their goals, and stop")
@@ -79,14 +79,14 @@ def main(argv: list[str]) -> None:
 
 
 def _name(given: str) -> str:
-    """Of a folder. Raises `ArgumentTypeError`."""
+    """An `argparse` type: the name of a folder."""
     if re.fullmatch("[A-Za-z0-9-]+", given):
         return given
     raise argparse.ArgumentTypeError(f"a name of letters, digits and hyphens, not {given!r}")
 
 
 def _list(claims: Any, as_json: bool) -> None:
-    """The claims and their goals."""
+    """Print the claims and their goals."""
     for claim in claims:
         told = {name: getattr(claim, name) for name in ("name", "goal", "what")}
         goal = "no goal" if claim.goal is None else f">= {claim.goal:.3g}x"
@@ -94,7 +94,7 @@ def _list(claims: Any, as_json: bool) -> None:
 
 
 def load_benchmarks(name: str) -> Any:
-    """A module of the checkout's benchmarks/. Raises `UsageError` where wordtie does not run from a checkout."""
+    """Import a module of the checkout's benchmarks/. Raises `UsageError` if wordtie does not run from a checkout."""
     checkout = Path(wordtie.__file__).parents[2]
     for needed in ("benchmarks/runner.py", "tests/reference/naive.py"):
         if not (checkout / needed).is_file():

@@ -73,7 +73,7 @@ def main(argv: list[str]) -> None:
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """The command line. Raises `UsageError`."""
+    """Parse the command line. Raises `UsageError`."""
     parser = Parser("compare", HELP)
     parser.add_argument("runs", metavar="RUN", nargs="+", help="trained models: run folders, ARPA files, or `en`")
     parser.add_argument("--phrase", action="append", default=[], help="the words so far; may be repeated")
@@ -88,9 +88,9 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 
 def read_phrases(path: str | None) -> list[tuple[str, str, str | None]]:
-    """(file and line, phrase, word that follows or None) of each line that is not blank.
+    """Return (file and line, phrase, word that follows or None) for each line that is not blank.
 
-    Raises `DataError` where all are.
+    Raises `DataError` if all are blank.
     """
     if not path:
         return []
@@ -107,7 +107,7 @@ def read_phrases(path: str | None) -> list[tuple[str, str, str | None]]:
 def comparison(
     models: dict[str, LoadedModel], place: str, phrase: str, following: str | None, arguments: argparse.Namespace
 ) -> Comparison:
-    """What the models expect after one phrase. Raises `DataError` that names its place."""
+    """Compare what the models expect after one phrase. Raises a `DataError` that names its place."""
     from wordtie.inference.compare import compare_predictions
 
     try:
@@ -117,7 +117,7 @@ def comparison(
 
 
 def show_text(models: dict[str, LoadedModel], arguments: argparse.Namespace) -> None:
-    """A row for each model and group of words: the mean probability given, where it was in vain, and what came."""
+    """Print a row for each model and group of words: mean probability, mean before other words, and actual share."""
     from wordtie.data.input_warnings import beginning, of_text
     from wordtie.inference.compare import name_of_frequent, text_masses
     from wordtie.inference.frequencies import by_frequency

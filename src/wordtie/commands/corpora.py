@@ -50,7 +50,7 @@ def main(argv: list[str]) -> None:
 
 
 def state(name: str) -> str:
-    """`here`, `download` where `wordtie train` would fetch it, `missing`, or `damaged` where it is another text."""
+    """Return `here`, `download` if `wordtie train` would fetch it, `missing`, or `damaged` if it is another text."""
     files = CATALOGUE[name].files
     return _found(locate, name, "download" if files and all(file.url for file in files) else "missing")
 
@@ -76,7 +76,7 @@ def _paragraph(name: str, stands: str) -> str:
 
 
 def _parallel(name: str) -> str:
-    """Of sentence pairs, which are never downloaded."""
+    """Describe a corpus of sentence pairs, which are never downloaded."""
     entry = PARALLEL[name]
     names = ", ".join(file.name for file in entry.files)
     about = textwrap.wrap(f"as {names} in $WORDTIE_DATA/{name}; licence: {entry.licence}", 100,

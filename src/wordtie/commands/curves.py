@@ -27,7 +27,7 @@ COLUMNS = ("run", "epoch", "window", "tokens", "seconds", "loss", "epoch_loss", 
 
 
 def main(argv: list[str]) -> None:
-    """Read, then draw or print."""
+    """Read the curves, then draw or print them."""
     parser = Parser("curves", HELP, usage="wordtie curves RUN ... [--out FIGURE] [--against AXIS] [--json]")
     parser.add_argument("runs", metavar="RUN", nargs="+", help="a run folder")
     parser.add_argument("--out", metavar="FIGURE", help="draw: .svg, .png or .pdf (needs matplotlib)")
@@ -53,6 +53,6 @@ def main(argv: list[str]) -> None:
 
 
 def _row(run: str, point: Point) -> dict[str, object]:
-    """A learning rate may be far smaller than six decimals show."""
+    """Return a point as a row; the learning rate may be far smaller than six decimals show."""
     rate = point["rate"]
     return {**point, "run": run, "rate": None if rate is None else f"{rate:.6g}"}

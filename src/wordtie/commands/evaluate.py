@@ -1,4 +1,4 @@
-"""`wordtie evaluate`: perplexity, with what it was counted over."""
+"""`wordtie evaluate`: perplexity, with what it is over."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ The text is one stream: every token is predicted once, the first from <eos>, and
 FILE, the test text of the model's own corpus is measured (--split chooses another).
 
 With several runs, which must share one vocabulary, it prints a table. Each run but the first has its difference from
-the first, in bits per token (below 0: it predicts better) and as the ratio of perplexities, with the interval that holds
-95 % of 10,000 bootstrap resamples of the text's lines; it is blank for a text of one line.
+the first, in bits per token (below 0: it predicts better) and as the ratio of perplexities, with the interval of 95 % of
+10,000 bootstrap resamples of the text's lines; it is blank for a text of one line.
 
 --hits adds how often the next word is among the k likeliest; words of equal probability are ordered by chance.
 
@@ -92,18 +92,18 @@ def main(argv: list[str]) -> None:
 
 
 def runs_and_file(arguments: list[str]) -> tuple[list[str], str | None]:
-    """The run folders, and the text: the last argument, unless it is the only one or a folder."""
+    """Return the runs, and the text: the last argument, unless it is the only one or names a model."""
     *runs, last = arguments
     return (arguments, None) if not runs or names_a_model(last) else (runs, last)
 
 
 def numbers(text: str) -> tuple[int, ...]:
-    """An `argparse` type: whole numbers of at least 1, each once, in rising order."""
+    """An `argparse` type: whole numbers of at least 1, each once, in ascending order."""
     return tuple(sorted({whole_number(each) for each in text.split(",")}))
 
 
 def notes_on(model: LoadedModel, file: str) -> list[str]:
-    """What may be wrong with a text; stdin and other pipes are read once, and not for this."""
+    """Return notes on what may be wrong with a text; none for stdin and other pipes, which can be read only once."""
     from wordtie.data.input_warnings import beginning, of_text
 
     path = path_of(file)
@@ -113,7 +113,7 @@ def notes_on(model: LoadedModel, file: str) -> list[str]:
 def show_one(
     model: LoadedModel, run: str, name: str, file: str | None, split: Literal["valid", "test"], arguments: Namespace
 ) -> None:
-    """The perplexity of one model."""
+    """Print the perplexity of one model."""
     from wordtie.inference.evaluate import evaluate_file, evaluate_split
 
     hits, progress = arguments.hits, StageProgress()
@@ -129,7 +129,7 @@ def show_one(
 
 
 def show_keystrokes(models: dict[str, LoadedModel], name: str, file: str, arguments: Namespace) -> None:
-    """A table of the models, and of the parts of a mixture."""
+    """Print a table of the models, and of the parts of a mixture."""
     from wordtie.inference.keystrokes import keystrokes, with_parts
 
     lines, rows = list(read_lines(file)), []
@@ -147,7 +147,7 @@ def show_keystrokes(models: dict[str, LoadedModel], name: str, file: str, argume
 
 
 def counted(lines: Sequence[str]) -> Iterator[str]:
-    """The lines, with progress on stderr."""
+    """Yield the lines, with progress on stderr."""
     progress = StageProgress("lines", 1)
     for done, line in enumerate(lines):
         progress("typed", done, len(lines))
@@ -157,7 +157,7 @@ def counted(lines: Sequence[str]) -> Iterator[str]:
 def show_several(
     models: dict[str, LoadedModel], name: str, file: str | None, split: Literal["valid", "test"], arguments: Namespace
 ) -> None:
-    """A table of several models."""
+    """Print a table of several models."""
     from wordtie.inference.compare_runs import compare_on_file, compare_on_split
 
     hits, progress = arguments.hits, StageProgress()
@@ -176,7 +176,7 @@ def show_several(
 
 
 def _is_given_stdin() -> bool:
-    """Whether a file, or a pipe with something in it, is there to be read."""
+    """Return whether stdin is a file, or a pipe, with something to read in it."""
     try:
         return not sys.stdin.isatty() and bool(any(fcntl.ioctl(sys.stdin, termios.FIONREAD, bytes(4))))
     except (OSError, ValueError, AttributeError):  # closed, none, or of another kind
@@ -184,7 +184,7 @@ def _is_given_stdin() -> bool:
 
 
 def summary(name: str, result: EvaluationResult) -> str:
-    """The perplexity, over what."""
+    """Format the perplexity, with what it is over."""
     from wordtie.evaluation.format_perplexity import format_perplexity
 
     return "\n".join(

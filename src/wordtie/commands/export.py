@@ -37,7 +37,7 @@ examples:
 
 
 def main(argv: list[str]) -> None:
-    """Hand on to the form."""
+    """Hand the arguments to the form that they name."""
     form, *rest = argv or ["--help"]
     if form in FORMS:
         FORMS[form](rest)

@@ -20,7 +20,7 @@ examples:
 
 
 def main(argv: list[str]) -> None:
-    """Import, and print what it was."""
+    """Import the checkpoint, and print what it holds."""
     parser = Parser("import", HELP)
     parser.add_argument("checkpoint", metavar="CHECKPOINT", help="the file that torch.save wrote")
     parser.add_argument(
@@ -36,7 +36,7 @@ def main(argv: list[str]) -> None:
         choices=["colorlessgreen", "word_language_model", "neural-complexity"],
         help="the program that trained it (found out from the vocabulary)",
     )
-    parser.add_argument("--lowercase", action="store_true", help="lowercase texts first, for a model of lowercased text")
+    parser.add_argument("--lowercase", action="store_true", help="lowercase texts first, for a model of such text")
     parser.add_argument(
         "--eos-in-text",
         action="store_true",

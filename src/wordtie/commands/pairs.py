@@ -33,7 +33,7 @@ examples:
 COLUMNS = ["set", "pairs", "accuracy", "ties", "oov_pairs", "accuracy_without_oov"]
 ENDINGS = re.compile(r"\.(jsonl|json|csv|tsv|txt)(\.gz)?$")
 AVERAGED = ("accuracy", "accuracy_without_oov", "ties")
-"""What models of one vocabulary differ in; pairs with a word outside it are the same for all."""
+"""Values that differ between models of one vocabulary; pairs with a word outside it are the same for all."""
 
 
 def main(argv: list[str]) -> None:
@@ -75,7 +75,7 @@ def main(argv: list[str]) -> None:
 
 
 def names_of_sets(files: list[str]) -> dict[str, str]:
-    """The name of each file without its ending, or all of it where several files would have the same.
+    """Return the name of each file without its ending, or its whole path if several files would have the same name.
 
     >>> names_of_sets(["blimp/wh_island.jsonl", "p.dev.csv", "a/x.csv", "b/x.csv"])
     {'blimp/wh_island.jsonl': 'wh_island', 'p.dev.csv': 'p.dev', 'a/x.csv': 'a/x.csv', 'b/x.csv': 'b/x.csv'}
@@ -86,7 +86,7 @@ def names_of_sets(files: list[str]) -> dict[str, str]:
 
 
 def accuracies(model: LoadedModel, sets: dict[str, list[Pair]]) -> list[dict[str, object]]:
-    """A row for each set, and one for all of them if there are several."""
+    """Return a row for each set, and one for all of them if there are several."""
     from wordtie.inference.pairs import accuracy, score_pairs
 
     scores = {file: score_pairs(model, pairs) for file, pairs in sets.items()}
@@ -98,7 +98,7 @@ def accuracies(model: LoadedModel, sets: dict[str, list[Pair]]) -> list[dict[str
 
 
 def combined(of_models: list[list[dict[str, object]]]) -> list[dict[str, object]]:
-    """The rows of one model, or the means of several."""
+    """Return the rows of one model, or the means of several."""
     from wordtie.inference.regions import mean_of
 
     return [mean_of(same, AVERAGED) for same in zip(*of_models, strict=True)]

@@ -72,7 +72,7 @@ def main(argv: list[str]) -> None:
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """The command line. Raises `UsageError`."""
+    """Parse the command line. Raises `UsageError`."""
     parser = Parser("predict", HELP)
     add = parser.add_argument
     add("run", metavar="RUN", help="a trained model: a run folder, an ARPA file, or `en`")
@@ -93,7 +93,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 
 def phrase_of_stdin() -> str:
-    """All of it, without the line end that closes it. Raises `DataError` if it has no word."""
+    """Read all of stdin, without the line end that closes it. Raises `DataError` if it has no word."""
     phrase = "\n".join(read_lines("-"))
     if not phrase.strip():
         raise DataError("stdin: has no words in it; give a phrase")

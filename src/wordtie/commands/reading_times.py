@@ -81,7 +81,7 @@ def main(argv: list[str]) -> None:
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """The command line. Raises `UsageError`."""
+    """Parse the command line. Raises `UsageError`."""
     parser = Parser("reading-times", HELP, usage="wordtie reading-times FILE ... --rt COLUMN [OPTION ...]")
     add = parser.add_argument
     add("files", metavar="FILE", nargs="+", help="tables of the same words, one for each model")

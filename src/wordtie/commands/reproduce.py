@@ -71,7 +71,7 @@ def main(argv: list[str]) -> None:
 
 
 def _parser(task: str, help_text: str) -> Parser:
-    """What every task takes."""
+    """Make a parser with the options that the tasks share."""
     parser = Parser(f"reproduce {task}", help_text)
     if task != "check":
         parser.add_argument("--runs", type=path_of, default=Path("runs"), help="where the run folders are (runs)")
@@ -101,7 +101,7 @@ def _list_rows(argv: list[str]) -> None:
 
 
 def run_parser() -> Parser:
-    """The arguments of `wordtie reproduce run`."""
+    """Make the parser of `wordtie reproduce run`."""
     parser = _parser("run", RUN)
     _add_rows(parser)
     _add_document(parser)
@@ -109,9 +109,7 @@ def run_parser() -> Parser:
     parser.add_argument("--max-time", metavar="TIME", help="stop cleanly after this long (90s, 9m, 2h)")
     parser.add_argument("--jobs", type=whole_number, help="how many side by side (one per core; on a GPU 4)")
     parser.add_argument("--threads", type=whole_number, default=1, help="CPU threads of each (1)")
-    parser.add_argument(
-        "--again", action="store_true", help="retrain what another version or other settings trained"
-    )
+    parser.add_argument("--again", action="store_true", help="retrain what another version or other settings trained")
     parser.add_argument("--one", action="store_true", help="run in this process and leave the tables alone")
     return parser
 
@@ -186,7 +184,7 @@ def _report(argv: list[str]) -> None:
 
 
 def _documents(arguments: Namespace) -> list[Path]:
-    """The documents to update: those in `docs/` are about the results beside them."""
+    """Return the documents to update: those in `docs/` are about the results beside them."""
     from wordtie.reproduction.render.document import DOCUMENTS
 
     own = arguments.results.resolve() == RESULTS.resolve()
@@ -194,7 +192,7 @@ def _documents(arguments: Namespace) -> list[Path]:
 
 
 def _run(chosen: list[Row], arguments: Namespace) -> None:
-    """Those of the rows that can be run here; one in this process, several, or any for a time, in the queue."""
+    """Run those of the rows that can be run here: one in this process; several, or any with a time, in the queue."""
     from wordtie.reproduction.running.batch import run_many, runnable
     from wordtie.reproduction.running.run_row import Place, run_row
 
@@ -217,7 +215,7 @@ def _run(chosen: list[Row], arguments: Namespace) -> None:
 
 
 def _places(threads: int) -> int:
-    """How many runs fit side by side."""
+    """Return how many runs fit side by side."""
     import torch
 
     from wordtie.runs.provenance import cores

@@ -30,7 +30,7 @@ examples:
 """
 FORMATS = ("kaldi", "nemo", "moses", "espnet", "jsonl")
 FEW = 100
-"""Lists; three weights that are fitted to fewer say little about other lists."""
+"""Number of lists to fit weights to; three weights that are fitted to fewer say little about other lists."""
 
 
 def main(argv: list[str]) -> None:
@@ -47,7 +47,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--references", metavar="REF", help="of DEV: `utt-id text`; nemo, moses: a line per list")
     parser.add_argument("--tune-scores", metavar="FILE", nargs="+", default=[], help="kaldi: scores of DEV")
     parser.add_argument("--metric", choices=["wer", "bleu"], help="what --tune improves (bleu for moses, else wer)")
-    parser.add_argument("--case", choices=["keep", "lower", "upper"], default="keep", help="what the model reads (keep)")
+    parser.add_argument("--case", choices=["keep", "lower", "upper"], default="keep", help="as the model reads (keep)")
     parser.add_argument("--punctuation", choices=["keep", "drop"], default="keep", help="what the model reads (keep)")
     parser.add_argument("--unk", choices=["score", "skip"], default="score", help="log p of <unk>, or nothing (score)")
     parser.add_argument("--context", choices=["none", "best"], default="none", help="what a list continues: nothing, "
@@ -77,7 +77,7 @@ def main(argv: list[str]) -> None:
 
 
 def add_format(parser: Parser) -> None:
-    """Options that say what the lists are."""
+    """Add the options that describe the lists."""
     parser.add_argument("--format", choices=FORMATS, help="of the lists (detected from their first line)")
     parser.add_argument("--list-size", type=whole_number, metavar="N", help="nemo: hypotheses of each list")
     parser.add_argument("--scores", metavar="FILE", nargs="+", default=[], help="kaldi: `utt-id score`, added up")
@@ -117,7 +117,7 @@ def check(arguments: Namespace) -> None:
 
 
 def opened(arguments: Namespace, file: str, scores: list[str]) -> tuple[str, NBestFormat, Iterator[NBestList]]:
-    """Name of the format, the format, the lists of a file."""
+    """Open a file; return (name of the format, the format, the lists)."""
     from wordtie.data.nbest import LONGEST_HYPOTHESIS
     from wordtie.data.nbest_files import FormatOptions, open_nbest
 
@@ -129,7 +129,7 @@ def opened(arguments: Namespace, file: str, scores: list[str]) -> tuple[str, NBe
 def tuned(
     loaded: LoadedModel, arguments: Namespace, reading: Reading, weights: Weights
 ) -> tuple[Weights, dict[str, object]]:
-    """The weights that DEV asks for, and a report."""
+    """Fit the weights to DEV; return them and a report."""
     from wordtie.data.nbest import LONGEST_HYPOTHESIS
     from wordtie.data.nbest_files import BY_UTTERANCE, IN_ORDER, references_of
     from wordtie.inference.rescore import score_lists
@@ -150,7 +150,7 @@ def tuned(
 
 
 def summary(report: dict[str, object]) -> str:
-    """The report in a line, as options."""
+    """Format the report in one line, with the weights as options."""
     weights = report["weights"]
     assert isinstance(weights, dict)
     name = {"wer": "word error rate", "bleu": "BLEU"}[str(report["metric"])]
@@ -162,7 +162,7 @@ def summary(report: dict[str, object]) -> str:
 
 
 def doubts(report: dict[str, object]) -> list[str]:
-    """A note if the weights were fitted to few lists."""
+    """Return a note if the weights were fitted to few lists."""
     lists = report["lists"]
     assert isinstance(lists, int)
     if lists >= FEW:
@@ -171,7 +171,7 @@ def doubts(report: dict[str, object]) -> list[str]:
 
 
 def rescored(loaded: LoadedModel, arguments: Namespace, reading: Reading, weights: Weights | None) -> None:
-    """Print the lists; with weights, ranked."""
+    """Print the lists, ranked if there are weights."""
     from wordtie.inference.rescore import score_lists
 
     _, form, lists = opened(arguments, arguments.nbest, arguments.scores)

@@ -24,7 +24,7 @@ examples:
 
 
 def main(argv: list[str]) -> None:
-    """Look, and print a line for each run."""
+    """Find the runs, and print a line for each."""
     parser = Parser("runs", HELP, usage="wordtie runs [FOLDER ...] [--quick] [--json]")
     parser.add_argument("folders", metavar="FOLDER", nargs="*", help="where runs are looked for (runs)")
     parser.add_argument("--quick", action="store_true", help="do not compare models with their SHA-256 sums")
@@ -43,7 +43,7 @@ def main(argv: list[str]) -> None:
 
 
 def _as_given(settings: dict[str, Any]) -> dict[str, str]:
-    """Values as the command line takes them: `0.2`, `true`; none is left empty."""
+    """Return values as the command line takes them: `0.2`, `true`; None becomes empty."""
     return {
         name: "" if value is None else value if isinstance(value, str) else json.dumps(value)
         for name, value in settings.items()
@@ -53,4 +53,4 @@ def _as_given(settings: dict[str, Any]) -> dict[str, str]:
 ALWAYS = ("run", "state", "kind", "valid_perplexity", "test_perplexity", "parameters", "seconds")
 COLUMNS = ("run", "state", "kind", "epochs", "valid_perplexity", "test_perplexity", "mixture_test_perplexity",
            "test_bleu", "parameters", "seconds")  # fmt: skip
-"""Of the table, before the settings; those that are not in `ALWAYS` only if a run has them."""
+"""Columns of the table before the settings; those that are not in `ALWAYS` are shown only if a run has them."""

@@ -64,7 +64,8 @@ def main(argv: list[str]) -> None:
 
 
 def find_benchmarks(files: list[str] | None, may_be_missing: bool) -> list[Benchmark]:
-    """Those named, else the standard ones. Raises `DataError` where they are missing and may not be."""
+    """Read the benchmarks named, else the standard ones. Raises `DataError`, unless it is for standard ones that
+    `may_be_missing`, which is then printed."""
     from wordtie.vectors.benchmarks import standard
     from wordtie.vectors.similarity import read_benchmark
 

@@ -1,4 +1,4 @@
-"""`wordtie subspace`: how far apart the spaces are that word matrices span."""
+"""`wordtie subspace`: how far apart the spaces spanned by word matrices are."""
 
 from __future__ import annotations
 

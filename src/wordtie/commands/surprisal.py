@@ -22,6 +22,7 @@ from wordtie.commands._shared import (
     text_name,
     whole_number,
 )
+from wordtie.config.paths import path_of
 from wordtie.console import StageProgress, say
 from wordtie.data.table import Row, read_table
 from wordtie.errors import DataError, WordtieError
@@ -52,9 +53,9 @@ examples:
 """
 
 MOST_BLANK_LINES = 10_000_000
-"""Before the first word: a small .gz file may hold far more."""
+"""Most blank lines before the first word: a small .gz file may hold far more."""
 MOST_BLANK_ROWS = 1_000_000
-"""The same of a table, whose rows are kept for their other cells."""
+"""Most rows of a table before the first word; they are held in memory for their other cells."""
 RESET = (
     "context starts afresh at each line, after blank lines (with --words: where a column of --by but the last "
     "changes), or never"
@@ -93,7 +94,7 @@ def check_distinct(columns: Sequence[str], file: str) -> None:
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """The command line. Raises `UsageError`."""
+    """Parse the command line. Raises `UsageError`."""
     parser = Parser("surprisal", HELP, usage="wordtie surprisal RUN [RUN ... --mean] [FILE] [OPTION ...]")
     add = parser.add_argument
     add(
@@ -129,6 +130,9 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 def check(arguments: argparse.Namespace) -> None:
     """Raise `UsageError` for options that make no sense together."""
+    for read in filter(None, (arguments.file, arguments.frequencies)):
+        if arguments.out and is_same_file(arguments.out, read):
+            raise UsageError(f"--out {arguments.out}: is a file that is read: write into another one")
     if arguments.mark == "":
         raise UsageError("--mark is empty: give the character that parts regions, or leave it out for white space")
     if arguments.column and arguments.words:
@@ -149,8 +153,16 @@ def check(arguments: argparse.Namespace) -> None:
                 raise UsageError(f"--{name} is for regions: add --per region")
 
 
+def is_same_file(out: str, read: str) -> bool:
+    """Return whether both name the same existing file; `-` names none."""
+    try:
+        return path_of(out).samefile(path_of(read))
+    except OSError:
+        return False
+
+
 def of_text(models: Sequence[LoadedModel], given: Iterator[str], arguments: argparse.Namespace) -> Printed:
-    """Columns and rows of a plain text."""
+    """Return the columns and rows for a plain text."""
     from wordtie.data.input_warnings import SAMPLE
 
     lines = counted(lines_with_words(given, text_name(arguments.file)))
@@ -161,7 +173,7 @@ def of_text(models: Sequence[LoadedModel], given: Iterator[str], arguments: argp
 
 
 def of_column(models: Sequence[LoadedModel], given: Iterator[str], arguments: argparse.Namespace) -> Printed:
-    """Columns and rows of a table with a sentence per row, those of the file first."""
+    """Return the columns and rows for a table with a sentence per row; the file's own columns are first."""
     from wordtie.data.input_warnings import SAMPLE, refuse_single_words
     from wordtie.inference.stimuli import check_new_columns, join, sentence_per_row
 
@@ -181,7 +193,7 @@ def of_column(models: Sequence[LoadedModel], given: Iterator[str], arguments: ar
 
 
 def of_words(models: Sequence[LoadedModel], given: Iterator[str], arguments: argparse.Namespace) -> Printed:
-    """Columns and rows of a table with a word per row, those of the file first."""
+    """Return the columns and rows for a table with a word per row; the file's own columns are first."""
     from wordtie.data.input_warnings import SAMPLE, misread
     from wordtie.inference.regions import region_columns
     from wordtie.inference.stimuli import check_new_columns, word_per_row
@@ -203,7 +215,7 @@ def of_words(models: Sequence[LoadedModel], given: Iterator[str], arguments: arg
 def values_of(
     models: Sequence[LoadedModel], lines: Iterable[str], arguments: argparse.Namespace
 ) -> tuple[list[str], Iterator[Values]]:
-    """Names of what is found, and the rows of it, for each token or region."""
+    """Return the names of the values, and their rows, one for each token or region."""
     from wordtie.inference.regions import ShownLine, region_columns, region_rows, token_columns, token_rows
 
     if arguments.per == "token":
@@ -215,7 +227,7 @@ def values_of(
 
 
 def frequencies_of(model: LoadedModel, path: str | None) -> Frequencies | None:
-    """Counts from a file, or of the model's training text; None, with a note, if that is no longer there."""
+    """Return counts from a file, or of the model's training text; None, with a note, if that is no longer there."""
     from wordtie.inference.frequencies import read_frequencies, training_frequencies
 
     if path is not None:
@@ -228,7 +240,7 @@ def frequencies_of(model: LoadedModel, path: str | None) -> Frequencies | None:
 
 
 def warn(model: LoadedModel, lines: Sequence[str]) -> None:
-    """Note what the model may read otherwise than the writer of these lines thinks."""
+    """Print notes on what the model may read otherwise than the writer of these lines expects."""
     from wordtie.data.input_warnings import misread, several_sentences
 
     looked_at = [sentence for line in lines for sentence in line.split("\n")]
@@ -236,12 +248,12 @@ def warn(model: LoadedModel, lines: Sequence[str]) -> None:
 
 
 def without_marks(line: str, mark: str | None) -> str:
-    """The line as it is scored, with white space where regions are parted."""
+    """Return the line as it is scored, with white space in place of marks."""
     return line.replace(mark, " ") if mark else line
 
 
 def counted(lines: Iterator[str]) -> Iterator[str]:
-    """The lines, with progress on stderr if the rows are not printed on a terminal, where they show it."""
+    """Yield the lines, with progress on stderr unless the rows are printed on a terminal, where they show it."""
     progress = StageProgress("lines", 1)
     for done, line in enumerate(lines):
         if done % 100 == 0 and not sys.stdout.isatty():
@@ -250,7 +262,7 @@ def counted(lines: Iterator[str]) -> Iterator[str]:
 
 
 def is_short(lines: Iterator[str]) -> tuple[bool, Iterator[str]]:
-    """Whether a text is so short that it is scored before torch would be imported, and its lines again."""
+    """Return whether a text is so short that it is scored before torch would be imported, and its lines again."""
     first, characters = [], 0
     for line in lines:
         first.append(line)
@@ -261,7 +273,7 @@ def is_short(lines: Iterator[str]) -> tuple[bool, Iterator[str]]:
 
 
 def lines_with_words(lines: Iterator[str], name: str) -> Iterator[str]:
-    """The lines. Raises `DataError` at once where none has a word, as `wordtie evaluate` does."""
+    """Return the lines. Raises `DataError` at once if none has a word, as `wordtie evaluate` does."""
     for blank, line in enumerate(lines):
         if line.strip():
             return chain(repeat("", blank), [line], lines)
@@ -271,7 +283,7 @@ def lines_with_words(lines: Iterator[str], name: str) -> Iterator[str]:
 
 
 def rows_with_words(rows: Iterator[tuple[Row, str]], where: str, column: str) -> list[tuple[Row, str]]:
-    """The first rows of a table, as far as the first cells with words. Raises `DataError` if none has a word."""
+    """Return the first rows of a table, as far as the first cells with words. Raises `DataError` if none has a word."""
     from wordtie.data.input_warnings import SAMPLE
 
     first = more = list(islice(rows, SAMPLE))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from argparse import Namespace
 from collections.abc import Collection, Mapping
@@ -33,7 +32,7 @@ HELP = """\
 Train a language model on a text.
 
 examples:
-  wordtie train novel.txt --time 10m                the best model of your text in ten minutes
+  wordtie train novel.txt --time 10m                a model of your text, in ten minutes
   wordtie train ptb --hidden 650 --out runs/large   a larger model, until validation stops improving
   wordtie train ptb --like inan-2017/table-1/ptb-small-real     the settings of a paper's row
   wordtie train --config recipe.yaml --seed 2 --out runs/seed-2   (--print-config > recipe.yaml)
@@ -44,12 +43,12 @@ text file. The run folder that comes out is the model: `wordtie evaluate` and th
 
 USAGE = "[CORPUS] [--time 10m] [--SETTING VALUE ...] [--out RUN]"
 NGRAM_ORDER = 5
-"""Of the n-gram model that is mixed in."""
+"""Order of the n-gram model that is mixed in."""
 
 ADAPTING_RATE = 0.001
-"""Of Adam, for a model that extends another; benchmarks/adapting.py compares it with the recipe's."""
+"""Learning rate of Adam for a model that extends another; benchmarks/adapting.py compares it with the recipe's."""
 LOSS = 0.05
-"""Of the perplexity of an earlier text: what adapting to another may cost without a note."""
+"""Share by which adapting may raise the perplexity of an earlier text without a note."""
 
 COMMON = (
     "vocabulary_size",
@@ -74,7 +73,7 @@ TAKEN_AS = {
     "space": "taken as tokenised already: words are separated by white space",
     "words": "taken as raw: punctuation marks are words of their own",
 }
-"""By `data.tokenisation`."""
+"""Description of how the text was read, by `data.tokenisation`."""
 
 
 def main(argv: list[str]) -> None:
@@ -103,7 +102,7 @@ def main(argv: list[str]) -> None:
     say(another_of_its_name(settings.data.corpus))
     result = train(settings, folder_of(parsed, settings), mode=mode, ngram=ngram or "none")
     if result.stopped == "max_time":
-        print("stopped by --max-time; the same command with --resume continues", file=sys.stderr)
+        tell("stopped by --max-time; the same command with --resume continues")
     if parsed.json:
         print_json(result.as_json())
     else:
@@ -112,16 +111,16 @@ def main(argv: list[str]) -> None:
 
 
 def folder_of(parsed: Namespace, settings: Settings) -> Path:
-    """The run folder. Raises `RunFolderError` for one without a name."""
+    """Return the run folder. Raises `RunFolderError` for one without a name."""
     from wordtie.runs.run_folder import named
 
     return named(default_folder(settings.data.corpus) if parsed.out is None else parsed.out)
 
 
 def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[Settings, int | None]:
-    """The settings, and the order of the n-gram model if one is mixed in.
+    """Return the settings, and the order of the n-gram model if one is mixed in.
 
-    What was not given is that of the run that is resumed, of the row, of the plan, or of the recipe.
+    Settings that were not given are those of the run that is resumed, of the row, of the plan, or of the recipe.
     """
     ngram = order_of(parsed)
     seconds = None if parsed.time is None else parse_time(parsed.time, "--time")
@@ -160,7 +159,7 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
 
 
 def fitted(settings: Settings, given: Collection[str], parsed: Namespace) -> Settings:
-    """The settings, fitted to the length of the text. Whoever prints them alone need not have the text yet."""
+    """Fit the settings to the length of the text. With --print-config, the text need not be there yet."""
     from wordtie.errors import DataError, RunFolderError
     from wordtie.training.plan import fitted_to_length
 
@@ -174,10 +173,10 @@ def fitted(settings: Settings, given: Collection[str], parsed: Namespace) -> Set
 
 
 def adapted(parser: SettingsParser, parsed: Namespace) -> dict[str, Any]:
-    """What a run that extends the vocabulary of another takes from it, the model and how text is cut into words; and
-    the rate.
+    """Return what a run takes from the one whose vocabulary it extends, the model and how text is split into words; and
+    the learning rate.
 
-    Raises `UsageError` if it starts from none, `RunFolderError` if that is no run of a language model.
+    Raises `UsageError` if it does not start from a run, `RunFolderError` if that is no run of a language model.
     """
     if not parsed.extend_vocabulary:
         return {}
@@ -194,7 +193,7 @@ def adapted(parser: SettingsParser, parsed: Namespace) -> dict[str, Any]:
 def chosen_before(
     parser: SettingsParser, parsed: Namespace, folder: Path, kept: Mapping[str, Any], ngram: int | None
 ) -> tuple[Settings, int | None] | None:
-    """What `chosen` returns for the run in the folder; None if there is none."""
+    """Return what `chosen` returns for the run in the folder; None if there is none."""
     from wordtie.training.resuming import order_before, planned_before
 
     recorded = planned_before(folder)
@@ -206,8 +205,8 @@ def chosen_before(
 
 
 def refuse_another_length(parser: SettingsParser, parsed: Namespace, settings: Settings, folder: Path) -> None:
-    """Raise `UsageError` for epochs that change nothing, since the run has a number of tokens, and for a time without
-    one."""
+    """Raise `UsageError` for epochs if the run has a number of tokens, so that they change nothing, and for a time if
+    it has none."""
     from wordtie.runs.compatibility import recorded_settings
 
     before, tokens = recorded_settings(folder), settings.training.tokens
@@ -229,7 +228,7 @@ def refuse_another_length(parser: SettingsParser, parsed: Namespace, settings: S
 
 
 def row_settings(name: str) -> dict[str, Any]:
-    """The settings of a paper's row, by full name. Raises `UsageError` for what is no row of a trained model."""
+    """Return the settings of a paper's row, by full name. Raises `UsageError` for what is no row of a trained model."""
     from wordtie.reproduction.papers.registry import ROWS
 
     if name not in ROWS or ROWS[name].kind != "train" or ROWS[name].not_run:
@@ -243,7 +242,7 @@ def row_settings(name: str) -> dict[str, Any]:
 
 
 def order_of(parsed: Namespace) -> int | None:
-    """Of the n-gram model that is mixed in; None without one. Raises `UsageError` for what is no order."""
+    """Return the order of the n-gram model to mix in; None for no model. Raises `UsageError` for an invalid order."""
     if parsed.ngram is None:
         return None if parsed.like else NGRAM_ORDER
     if parsed.ngram == "none":
@@ -254,7 +253,7 @@ def order_of(parsed: Namespace) -> int | None:
 
 
 def warnings(result: TrainingResult, settings: Settings) -> list[str]:
-    """A note if a model that knows no context would do better, or none at all, or if an earlier text was unlearnt."""
+    """Return notes if word frequencies alone, or guessing, would do better, or if an earlier text was unlearnt."""
     from wordtie.data.batches import spread
     from wordtie.data.prepare import prepare
     from wordtie.errors import WordtieError
@@ -280,14 +279,14 @@ def warnings(result: TrainingResult, settings: Settings) -> list[str]:
 
 
 def is_unlearnt(earlier: Mapping[str, Any]) -> bool:
-    """Whether what people use by default, the mixture or else the network, lost more than `LOSS`."""
+    """Return whether the model used by default, the mixture or else the network, lost more than `LOSS`."""
     part = "mixture" if "mixture_before" in earlier and "mixture" in earlier else "network"
     before = earlier.get(f"{part}_before")
     return before is not None and earlier[part] > before * (1 + LOSS)
 
 
 def summary(result: TrainingResult) -> str:
-    """The result, for a person: every perplexity with what it was counted over."""
+    """Format the result for a person: every perplexity with what it is over."""
 
     text = result.text or {}
     measuring = result.measuring_seconds or 0.0
@@ -314,7 +313,7 @@ def summary(result: TrainingResult) -> str:
 
 
 def earlier_line(figures: Mapping[str, Any]) -> str:
-    """What became of the perplexity of an earlier run's test text."""
+    """Format the perplexity of an earlier run's test text, and how it changed."""
     parts = []
     for part in ("network", "mixture"):
         if part in figures:
@@ -325,14 +324,14 @@ def earlier_line(figures: Mapping[str, Any]) -> str:
 
 
 def measured(tokens: int, length: int, oov: int) -> str:
-    """Which tokens of a text a figure is over, and how many of the text are out of the vocabulary."""
+    """Describe the tokens of a text that a figure is over, and how many of the text are out of the vocabulary."""
     if tokens == length:
         return f"{length:,} tokens, {oov:,} of them"
     return f"{tokens:,} of {length:,} tokens (`wordtie evaluate` reads all); {oov:,} of all are"
 
 
 def perplexities(result: TrainingResult, split: str) -> list[str]:
-    """The network's perplexity; of a mixture, those of its parts and its own, each by name."""
+    """Return the network's perplexity; for a mixture, those of its parts and its own, each by name."""
     from wordtie.evaluation.format_perplexity import format_perplexity
 
     of = {"network": result.as_json(), "n-gram": result.ngram, "mixture": result.mixture}

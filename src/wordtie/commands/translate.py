@@ -93,7 +93,7 @@ def main(argv: list[str]) -> None:
 
 
 def prepare(argv: list[str]) -> None:
-    """Print what the sentence pairs are, and which subwords their languages share."""
+    """Print counts of the sentence pairs, and of the subwords that their languages share."""
     sections = {"data": BitextSettings}
     usage = "[CORPUS] [--SETTING VALUE ...] [--out FILE] [--json]"
     parser = SettingsParser("translate prepare", PREPARE_HELP, usage, sections, COMMON[:5], TRANSLATION_SECTIONS)
@@ -159,7 +159,7 @@ def train(argv: list[str]) -> None:
 
 
 def summary(result: TrainingResult) -> str:
-    """The result, for a person."""
+    """Format the result for a person."""
     from wordtie.evaluation.format_perplexity import format_perplexity
 
     scores, measuring = result.translation or {}, result.measuring_seconds or 0.0
@@ -213,7 +213,7 @@ def translate(argv: list[str]) -> None:
 
 
 def batches(file: str) -> Iterator[Sequence[str]]:
-    """Lines of a file, some hundred at a time; of stdin, those that are there. Raises `DataError`."""
+    """Yield the lines of a file, some hundred at a time; of stdin, those that are available. Raises `DataError`."""
     from wordtie.inference.translation import in_batches
 
     number = 1
@@ -224,7 +224,7 @@ def batches(file: str) -> Iterator[Sequence[str]]:
 
 
 def blocks(file: str) -> Iterator[bytes]:
-    """Whole lines of a file; of stdin, those that are there."""
+    """Yield whole lines of a file; of stdin, those that are available."""
     from wordtie.data.reading import Source, byte_blocks, opened
     from wordtie.inference.translation import arriving
 
@@ -237,7 +237,7 @@ def blocks(file: str) -> Iterator[bytes]:
 
 
 def as_text(line: bytes, name: str, number: int) -> str:
-    """A line of a file or of stdin. What is no text in it is replaced, with a note: a line is translated all the same.
+    """Decode a line of a file or of stdin. Invalid text is replaced, with a note: the line is translated all the same.
 
     Raises `DataError` for UTF-16.
     """

@@ -1,4 +1,4 @@
-"""`wordtie vectors`: files, neighbours, analogies and a picture of a model's word vectors."""
+"""`wordtie vectors`: a file, neighbours, analogies or a picture of a model's word vectors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MAP_WORDS = 800
 
 
 def main(argv: list[str]) -> None:
-    """Do what is asked for."""
+    """Print neighbours or analogies, or write a picture or a vectors file."""
     arguments = parse(argv)
 
     from wordtie.vectors.extraction import open_vectors, vectors_of
@@ -62,7 +62,7 @@ def main(argv: list[str]) -> None:
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """The command line. Raises `UsageError`."""
+    """Parse the command line. Raises `UsageError`."""
     parser = Parser("vectors", HELP)
     parser.add_argument("source", metavar="SOURCE", help="a run folder or a vectors file")
     parser.add_argument(
@@ -97,7 +97,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 
 def format_of(out: str | None, named: Format | None) -> Format:
-    """The format asked for, or else the one that the file's name asks for. Raises `UsageError` where they disagree."""
+    """Return the format asked for, or else that of the file's ending. Raises `UsageError` if they disagree."""
     ending = Path(out or "").suffix
     if ending == ".gz":
         raise UsageError(f"{out}: a vectors file is written plain: leave out .gz, and use gzip on the file")

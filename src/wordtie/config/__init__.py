@@ -75,7 +75,7 @@ class Settings:
         )
 
     def _needs_every_row(self) -> str | None:
-        """The setting because of which an update reaches every row of the word matrices."""
+        """Return the setting that makes an update reach every row of the word matrices; None if there is none."""
         found = {
             "loss.softmax full": self.loss.softmax == "full",
             f"training.optimiser {self.training.optimiser}": self.training.optimiser in ("rmsprop", "adadelta"),
@@ -94,19 +94,19 @@ class Settings:
 
 
 AnySettings: TypeAlias = Settings | TranslationSettings
-"""Of a model of any kind that the trainer trains."""
+"""Settings of a model of any kind that the trainer trains."""
 S = TypeVar("S", bound=Settings | TranslationSettings)
 TRANSLATION_SECTIONS = translation.SECTIONS
 SECTIONS_OF: dict[type, dict[str, type]] = {Settings: SECTIONS, TranslationSettings: TRANSLATION_SECTIONS}
 
 
 def to_dict(settings: AnySettings) -> dict[str, dict[str, Any]]:
-    """Plain values, as `config.json` and `settings.yaml` hold them."""
+    """Return plain values, as `config.json` and `settings.yaml` hold them."""
     return {section: plain_values(getattr(settings, section)) for section in SECTIONS_OF[type(settings)]}
 
 
 def resolved(settings: AnySettings) -> dict[str, dict[str, Any]]:
-    """As `to_dict`, with defaults that depend on other settings filled in: what computes alike is alike."""
+    """Return `to_dict` with defaults that depend on other settings filled in: equal values compute the same."""
     values = to_dict(settings)
     values["loss"]["gamma"] = settings.loss.weight
     if isinstance(settings, TranslationSettings):
@@ -117,13 +117,13 @@ def resolved(settings: AnySettings) -> dict[str, dict[str, Any]]:
 
 
 def plain_values(section: Any) -> dict[str, Any]:
-    """The fields of one section of settings as JSON and YAML hold them: a tuple is a list."""
+    """Return the fields of one section of settings as JSON and YAML hold them: a tuple is a list."""
     values = dataclasses.asdict(section)
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 def from_dict(values: dict[str, Any]) -> Settings:
-    """The inverse of `to_dict`, for files of earlier versions too.
+    """Make settings from a dictionary: the inverse of `to_dict`, for files of earlier versions, too.
 
     Raises `SettingsError` for an unknown name or a wrong type.
     """
@@ -131,7 +131,7 @@ def from_dict(values: dict[str, Any]) -> Settings:
 
 
 def settings_from_dict(values: dict[str, Any], made: type[S]) -> S:
-    """As `from_dict`, of settings of another kind, too."""
+    """Make settings of the kind `made` from a dictionary, as `from_dict` does. Raises `SettingsError`."""
     require(isinstance(values, dict), f"the settings must be sections by name, got {reprlib.repr(values)}")
     values = with_current_names(values)
     sections: dict[str, Any] = {}

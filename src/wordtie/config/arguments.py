@@ -11,12 +11,12 @@ from wordtie.errors import UsageError, did_you_mean
 
 
 def option(name: str) -> str:
-    """The option of a name: `max_time` is given as `--max-time`."""
+    """Return the option for a name: `--max-time` for `max_time`."""
     return "--" + name.replace("_", "-")
 
 
 def kebab(argument: str) -> str:
-    """`--max_time=9m` as `--max-time=9m`; what is no option stays as it is."""
+    """Return `--max-time=9m` for `--max_time=9m`; anything but an option is returned unchanged."""
     name, equals, value = argument.partition("=")
     is_option = name.startswith("--") and " " not in name
     return (name.replace("_", "-") + equals + value) if is_option else argument
@@ -49,7 +49,7 @@ class Parser(argparse.ArgumentParser):
         return parsed
 
     def options(self) -> list[str]:
-        """What the command's own options are called."""
+        """Return the names of the command's own options."""
         return [string for action in self._actions for string in action.option_strings]
 
 

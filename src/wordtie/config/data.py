@@ -11,15 +11,15 @@ from wordtie.errors import require
 
 @dataclass(frozen=True)
 class DataSettings:
-    """Which text, and how it becomes word ids."""
+    """The text, and how it becomes word ids."""
 
     corpus: str = "sotu"
     """The text: a name from `wordtie corpora`, a folder with three files, or one file. The folder has train.txt,
     valid.txt and test.txt; one file is split by `split`."""
     tokenisation: Literal["auto", "space", "words"] = "auto"
-    """How lines become words: `auto`, `space` or `words`. `space`: already tokenised, split at white space. `words`:
-    words, numbers and punctuation of raw text. `auto`: what the catalogue states for a named corpus, else `space` if
-    the text looks tokenised."""
+    """Rule that splits lines into words: `auto`, `space` or `words`. `space`: already tokenised, split at white space.
+    `words`: words, numbers and punctuation of raw text. `auto`: what the catalogue states for a named corpus, else
+    `space` if the text looks tokenised."""
     lowercase: bool = False
     """Fold case before words are split. The choice is stored in tokenizer.json, so scoring does the same."""
     sentences: bool = True
@@ -33,8 +33,8 @@ class DataSettings:
     """Build the vocabulary from the training text (`train`) or every split (`all`). Some published recipes did the
     latter; the run records it."""
     extends: str | None = None
-    """Run folder whose words keep their ids; new words of the training text follow. The text is cut into words as that
-    run's was. `wordtie train --start-from RUN --extend-vocabulary` sets it."""
+    """Run folder whose words keep their ids; new words of the training text follow. The text is split into words as
+    that run's was. `wordtie train --start-from RUN --extend-vocabulary` sets it."""
     split: tuple[float, float, float] = (0.9, 0.05, 0.05)
     """Shares of training, validation and test text if one file is split."""
 

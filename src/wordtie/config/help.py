@@ -26,9 +26,9 @@ _KINDS = {bool: "true|false", int: "INT", float: "NUMBER", str: "TEXT", type(Non
 
 @lru_cache
 def meanings(kind: type) -> dict[str, str]:
-    """The docstring of each field of a dataclass, in one line. They are in its source, not in the class.
+    """Return the docstring of each field of a dataclass, in one line, from its source: the class does not keep them.
 
-    A field that is inherited has that of the class it is from, unless it is documented again.
+    An inherited field has the docstring of the class that it is from, unless it is documented again.
     """
     found: dict[str, str] = {}
     for each in reversed([base for base in kind.__mro__ if dataclasses.is_dataclass(base)]):
@@ -48,33 +48,33 @@ def _documented(body: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:
 
 
 def meaning(kind: type, setting: str) -> str:
-    """What a setting is, in one sentence."""
+    """Return the first sentence of a setting's docstring."""
     return re.split(r"(?<=\.)(?<!al\.) ", meanings(kind)[setting], maxsplit=1)[0]
 
 
 def type_of(hint: Any) -> str:
-    """`INT|none`, or the choices: `sgd|adam|rmsprop`."""
+    """Describe a type as `INT|none`, or by its choices: `sgd|adam|rmsprop`."""
     names = list(choices_of(hint))
     names += [_KINDS.get(part, "A,B,C") for part in parts_of(hint) if not choices_of(part)]
     return "|".join(names)
 
 
 def default_of(kind: type, setting: str) -> str:
-    """The default as an option takes it."""
+    """Return the default as an option takes it."""
     (default,) = (field.default for field in dataclasses.fields(kind) if field.name == setting)
     return as_option(default)
 
 
 def as_option(value: Any) -> str:
-    """A value as an option takes it."""
+    """Return a value as an option takes it."""
     if isinstance(value, bool) or value is None:
         return str(value).lower()
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def common_settings(names: Names, common: Sequence[str], taken: Mapping[str, Any]) -> str:
-    """A line for each of the settings that matter most, with what the command takes if nobody sets it: the value of
-    `taken`, or the default."""
+    """List the settings that matter most, one per line, with what the command takes for a setting that is not given:
+    the value of `taken`, or the default."""
     given = {full: f"{option(names.short(full))} {_value(names, full, taken)}" for full in common}
     width = max(map(len, given.values()))
     lines = [f"  {start:{width}}  {meaning(names.kind(full), last(full))}" for full, start in given.items()]
@@ -82,9 +82,9 @@ def common_settings(names: Names, common: Sequence[str], taken: Mapping[str, Any
 
 
 def all_settings(names: Names, taken: Mapping[str, Any]) -> str:
-    """Every setting by section: option, type or choices, default, other names, and its meaning in one line.
+    """List every setting by section: option, type or choices, default, other names, and its meaning in one line.
 
-    Where the command takes another value than the default, which holds in recipes, both are there.
+    If the command takes another value than the default, which holds in recipes, both are shown.
     """
     blocks = []
     for section, kind in names.sections.items():
@@ -97,7 +97,7 @@ def all_settings(names: Names, taken: Mapping[str, Any]) -> str:
 
 
 def one_setting(names: Names, full: str, taken: Mapping[str, Any]) -> str:
-    """All that is to be said of one setting."""
+    """Describe one setting in full."""
     text = meanings(names.kind(full))[last(full)]
     indented = textwrap.fill(text, WIDTH, initial_indent="    ", subsequent_indent="    ")
     recipe = f"In a recipe: {last(full)}, in the section {full.partition('.')[0]}."
@@ -105,7 +105,7 @@ def one_setting(names: Names, full: str, taken: Mapping[str, Any]) -> str:
 
 
 def last(full: str) -> str:
-    """`hidden` of `model.hidden`."""
+    """Return the last name of a setting: `hidden` of `model.hidden`."""
     return full.partition(".")[2]
 
 

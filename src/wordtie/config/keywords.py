@@ -21,21 +21,21 @@ from wordtie.errors import require
 
 
 def settings_from(text: Settings | str | Path, **named: Any) -> Settings:
-    """Settings of a text, or other settings, with those changed that are named as on the command line.
+    """Return the settings of a text, or the settings given, with the named ones changed.
 
     >>> settings_from("novel.txt", hidden=400, lr=0.5).model.hidden
     400
 
-    A name is the last name of a setting if that is unambiguous, its full name (`**{"loss.gamma": 0.5}`), one that other
-    toolkits use (`nhid`), or a section (`model=ModelSettings(hidden=400)`). Raises `SettingsError` for other names and
-    for values that make no sense.
+    Names are those of the command line: the last name of a setting if that is unambiguous, its full name
+    (`**{"loss.gamma": 0.5}`), one that other toolkits use (`nhid`), or a section (`model=ModelSettings(hidden=400)`).
+    Raises `SettingsError` for other names and for invalid values.
     """
     start = text if isinstance(text, Settings) else Settings(data=_corpus(text, "Settings"))
     return Settings(**changed_by_name({section: getattr(start, section) for section in SECTIONS}, named))
 
 
 def translation_settings_from(text: TranslationSettings | str | Path, **named: Any) -> TranslationSettings:
-    """As `settings_from`, of a translation model.
+    """Return settings of a translation model, as `settings_from` does for a language model.
 
     >>> translation_settings_from("multi30k", source="de", target="en").data.source
     'de'
@@ -51,7 +51,7 @@ def translation_settings_from(text: TranslationSettings | str | Path, **named: A
 
 
 def data_from(text: DataSettings | str | Path) -> DataSettings:
-    """The settings of a text by its name or path; other settings as they are. Raises `SettingsError`."""
+    """Return the settings of a text, given by its name or path or as settings. Raises `SettingsError`."""
     return text if isinstance(text, DataSettings) else _corpus(text, "DataSettings")
 
 
@@ -62,7 +62,7 @@ def _corpus(text: str | Path, instead: str) -> DataSettings:
 
 
 def changed_by_name(sections: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
-    """Sections of settings, with those settings changed that are named. Raises `SettingsError`."""
+    """Return sections of settings, with the named settings changed. Raises `SettingsError`."""
     names, changes = Names({section: type(values) for section, values in sections.items()}), dict(named)
     start = {section: changes.pop(section, values) for section, values in sections.items()}
     of_section: dict[str, dict[str, Any]] = {section: {} for section in sections}

@@ -35,7 +35,7 @@ class LossSettings:
     alone, as in the code that the authors of inan-2017 released; `form` cross_entropy has none."""
 
     softmax: Literal["full", "sampled"] = "full"
-    """What a training step normalises over: all words (`full`) or a sample (`sampled`). A sample has the window's
+    """Words that a training step normalises over: all (`full`) or a sample (`sampled`). A sample has the window's
     targets and some other words, so that a step does not cost more for a larger vocabulary. Measures use all words."""
     samples: int = 512
     """Words in a window's sample, on average. More of them come closer to the full softmax, and cost more."""
@@ -43,7 +43,8 @@ class LossSettings:
     """Share of the training, at its end, in which a `sampled` softmax is over all words. This takes longer, and a model
     that has seen the exact normaliser last predicts better."""
     power: float = 0.75
-    """Words are drawn as often as count ** power says. 1: as often as the training text has them, 0: all alike."""
+    """Exponent of the counts by which words are drawn: count ** power. 1: by their frequency in the training text, 0:
+    all with the same probability."""
     label_smoothing: float = 0.0
     """Share of the target's probability that is spread evenly over all words (Szegedy et al. 2016). Perplexities of the
     training text leave it out."""

@@ -1,4 +1,4 @@
-"""What this process can have of the machine."""
+"""Memory that this process can use."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import resource
 from pathlib import Path
 
 GROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-"""Where Linux says how much a container may use."""
+"""Files in which Linux states how much memory a container may use."""
 
 
 def machine_memory() -> int:
-    """Bytes that this process can have at most: of the machine, of its container, of `ulimit -v`."""
+    """Return the most bytes that this process can use: the least limit of machine, container and `ulimit -v`."""
     limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     if soft != resource.RLIM_INFINITY:

@@ -56,10 +56,10 @@ class ModelSettings:
     """lambda: weight of the penalty on the linear map (press-wolf-2017: 0.15). It is weighed against the loss summed
     over a window's tokens."""
     projection_form: Literal["squared_norm", "norm"] = "squared_norm"
-    """Form of that penalty: `squared_norm` or `norm`. `squared_norm` is lambda / 2 * |P|^2, P the map, as the authors
-    released it; `norm` is lambda * |P|, as the paper prints it."""
+    """Form of `projection_penalty`: `squared_norm` or `norm`. `squared_norm` is lambda / 2 * |P|^2, P the map, as the
+    authors released it; `norm` is lambda * |P|, as the paper prints it."""
     dropout: Literal["inan", "gal", "zaremba"] = "inan"
-    """Which masks drop a layer's h: `inan`, `gal` or `zaremba`. `inan`: one mask per stream and window, the same for
+    """Dropout masks for a layer's h: `inan`, `gal` or `zaremba`. `inan`: one mask per stream and window, the same for
     the next step and the next layer. `gal`: one mask per stream and window for the next step, another for the next
     layer. `zaremba`: a new mask at every step, for the next layer only."""
     input_dropout: float = 0.0
@@ -84,14 +84,14 @@ class ModelSettings:
     init: float = 0.1
     """Parameters start uniform in (-init, init)."""
     core_init: float | None = None
-    """The same for all but the word matrices. None: `init`. PyTorch's example has 1 / sqrt(hidden)."""
+    """The same bound as `init`, for all but the word matrices. None: `init`. PyTorch's example has 1 / sqrt(hidden)."""
     bias_init: Literal["zero", "unigram"] = "zero"
-    """Where the output bias starts: at `zero` or at the log `unigram` distribution. From the second, the model knows
-    word frequencies before its first step."""
+    """Initial output bias: `zero` or the log `unigram` distribution. With the latter, the model knows word frequencies
+    before its first step."""
     forget_bias: float = 0.0
-    """Added to the forget gate's bias of an `lstm` at the start."""
+    """Number added to the initial bias of an `lstm`'s forget gate."""
     transform_bias: float = -2.0
-    """Added to the transform gates' biases of an `rhn` at the start."""
+    """Number added to the initial biases of an `rhn`'s transform gates."""
     unit_rows: bool = False
     """Keep every row of the word matrix at norm 1 (inan-2017, section 6.2)."""
 

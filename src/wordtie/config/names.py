@@ -1,4 +1,4 @@
-"""How a setting may be called: its full name, an unambiguous last name, or the name it has in other toolkits.
+"""Names of a setting: its full name, an unambiguous last name, or the name it has in other toolkits.
 
 `model.hidden`, `hidden` and `nhid` are one setting. The command line, recipes and `wordtie.train(..., hidden=400)` all
 look names up here. Names are compared with underscores; the caller decides how they are spelled in messages.
@@ -78,13 +78,13 @@ class Names:
         self.spell = spell
         self.noun = noun
         self.taken: Collection[str] = ()
-        """What a last name cannot mean, spelled as in messages: a command's own options."""
+        """Names that cannot be the last name of a setting, spelled as in messages: a command's own options."""
         self.by_last_name: dict[str, list[str]] = {}
         for full in sorted(self.known):
             self.by_last_name.setdefault(full.partition(".")[2], []).append(full)
 
     def find(self, name: str) -> str:
-        """The full name of a setting, `model.hidden`.
+        """Return the full name of a setting, such as `model.hidden`.
 
         Raises `SettingsError` with the candidates if several settings have this last name, and with the nearest name if
         none has.
@@ -101,16 +101,16 @@ class Names:
         raise SettingsError(self._unknown(name))
 
     def switch(self, name: str) -> tuple[str, str, str] | None:
-        """For a name that is true or false elsewhere: our setting, its value if true, and if false."""
+        """Return (our setting, its value if true, its value if false) for a name that is true or false elsewhere."""
         return next((switch for switch in SWITCHES.get(name, ()) if switch[0] in self.known), None)
 
     def short(self, full: str) -> str:
-        """The shortest unambiguous name of ours: `hidden`, `loss.gamma`."""
+        """Return the shortest unambiguous name of ours: `hidden`, `loss.gamma`."""
         last = full.partition(".")[2]
         return last if self.by_last_name[last] == [full] and self.spell(last) not in self.taken else full
 
     def kind(self, full: str) -> type:
-        """The dataclass that has the setting."""
+        """Return the dataclass that has the setting."""
         return self.sections[full.partition(".")[0]]
 
     def _present(self, names: Iterable[str]) -> list[str]:
@@ -131,7 +131,7 @@ class Names:
         return f"unknown {self.noun} {self.spell(name)}{meant}"
 
     def nearest(self, section: str, last: str) -> str:
-        """The end of an error message: the setting of the section that was probably meant, if one is near."""
+        """Return the end of an error message: the setting of the section that was probably meant, if one is near."""
         alias = next((full for full in ALIASES.get(last, ()) if full in self.known), "")
         if alias.startswith(f"{section}."):
             return f"; did you mean {self.spell(alias)}?"

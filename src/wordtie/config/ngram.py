@@ -8,7 +8,7 @@ from wordtie.config.data import DataSettings
 from wordtie.errors import require
 
 LONGEST = 100
-"""Words in an n-gram: only a text that is copied has one so long twice, and each order is counted by itself."""
+"""Most words in an n-gram: longer ones recur only in copied text, and each order is counted separately."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,8 @@ class NgramSettings:
 
     def __post_init__(self) -> None:
         whole = isinstance(self.order, int) and not isinstance(self.order, bool)
-        require(whole and 1 <= self.order <= LONGEST, f"order must be a whole number from 1 to {LONGEST}, got {self.order!r}")
+        right = whole and 1 <= self.order <= LONGEST
+        require(right, f"order must be a whole number from 1 to {LONGEST}, got {self.order!r}")
         require(
             1 <= len(self.minimum_counts) <= self.order and min(self.minimum_counts) >= 1,
             f"minimum_counts must be 1 to {self.order} numbers of at least 1, got {list(self.minimum_counts)}",

@@ -1,4 +1,4 @@
-"""Settings of the noise: which words are replaced while training, and what predicts in the end."""
+"""Settings of the noise: which words are replaced during training, and what predicts in the end."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class NoiseSettings:
     """Data noising (Xie et al. 2017) and variational smoothing (Kong et al. 2019)."""
 
     kind: Literal["none", "blank", "linear_interpolation", "absolute_discounting", "kneser_ney"] = "none"
-    """Which words replace others while training, and how often. `blank` puts `<unk>`, `linear_interpolation` puts words
-    drawn as often as the text has them, both at gamma. With the others a word is replaced more often if more different
-    words follow it. `absolute_discounting` draws as often as the text has a word, `kneser_ney` by how many different
-    words it follows."""
+    """Rule by which words are replaced at random during training. `blank` puts `<unk>`, `linear_interpolation` draws
+    words by their frequency in the text, both at gamma. With the others, a word is replaced more often if more
+    different words follow it. `absolute_discounting` draws words by their frequency in the text, `kneser_ney` by how
+    many different words they follow."""
     scheme: Literal["data_noising", "variational_smoothing"] = "variational_smoothing"
     """Replace tokens (`data_noising`) or word vectors (`variational_smoothing`). `data_noising` decides token by token.
     `variational_smoothing` draws a word matrix for each stream and window, one for reading and one for scoring, so that
@@ -25,11 +25,11 @@ class NoiseSettings:
     elementwise: bool = False
     """Replace each coordinate of a word vector on its own (variational smoothing only)."""
     output_draw: Literal["own", "with_input", "none", "shared", "all"] = "own"
-    """Which rows of the output are drawn: targets, alone or with the input, none, or all. `own`: each
+    """Output rows that are drawn: those of targets, alone or with the input, none, or all. `own`: each
     target at its own gamma_i, whatever was read (kong-2019, equations 4 and 5). `with_input`: exactly the targets
     before which the word read was replaced (its section 4.2). `none`: only the input is smoothed (its section 4.1 and
     footnote 6). `shared`: a target has the row with which the same word is read: one draw of both matrices (its
-    footnote 2). `all`: all words are drawn, so that those of the normaliser are noised too, once a window for all
+    footnote 2). `all`: all words are drawn, so that those of the normaliser are noised too, once per window for all
     streams. For variational smoothing."""
     drawn_for: Literal["sequence", "token"] = "sequence"
     """Draw a word's vector once for a `sequence` or for each `token` (kong-2019, section 4.1). A sequence is a
@@ -110,7 +110,7 @@ class NoiseSettings:
 
     @property
     def noises_inputs_alone(self) -> bool:
-        """Whether what is read is noised and what is predicted is not, as data noising does but for `kneser_ney`."""
+        """Whether words are noised where they are read, but not as targets: data noising, except for `kneser_ney`."""
         if self.smooths:
             return self.output_draw == "none"
         return self.kind not in ("none", "kneser_ney")
@@ -127,7 +127,7 @@ class NoiseSettings:
 
     @property
     def chooses_with(self) -> Literal["mean", "mode"]:
-        """What the validation text is read with between epochs: sampling is for the model that is chosen without."""
+        """Mode in which validation between epochs predicts; `sampling` is only for the model that is chosen by it."""
         if self.prediction in ("mean", "mode"):
             return self.prediction
         return "mean" if self.smooths and not self.noises_inputs_alone else "mode"

@@ -84,9 +84,9 @@ class SettingsParser(Parser):
             self.error(f"name a text: `{self.prog} novel.txt`, or a corpus that `wordtie corpora` lists")
 
     def made(self, otherwise: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The settings by section; `otherwise` has values, by full name, for those that were not given.
+        """Make the settings by section; `otherwise` has values, by full name, for those that were not given.
 
-        Raises `SettingsError` for what makes no sense, or makes none together.
+        Raises `SettingsError` for invalid values and combinations.
         """
         values: dict[str, dict[str, Any]] = {section: {} for section in self.sections}
         for full, value in {**(otherwise or {}), **{full: given.value for full, given in self.given.items()}}.items():
@@ -130,7 +130,7 @@ class SettingsParser(Parser):
         self.given[full] = Given(value, "" if typed == option(full) else typed)
 
     def _full_name(self, name: str) -> str:
-        """The setting of an option. Raises `UsageError` if there is none, or several."""
+        """Return the full name of an option's setting. Raises `UsageError` if there is none, or several."""
         section, dot, _ = name.partition(".")
         if section in self.all_sections and section not in self.sections:
             raise UsageError(f"{option(name)}: `{self.prog}` has no {section} settings")

@@ -1,4 +1,4 @@
-"""Where a file or folder lies that settings, a command or a call names, and where data are looked for."""
+"""Paths of files and folders that settings, commands or calls name, and the folders in which data are looked for."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from wordtie.errors import SaveError, SettingsError, require
 
 
 def path_of(name: str | Path) -> Path:
-    """The file or folder of this name; `~` is one's home, which a shell leaves as it is in `--out=~/runs/novel`.
+    """Return the path of this name; `~` is the home folder, which a shell does not expand in `--out=~/runs/novel`.
 
-    Raises `SettingsError` for what can be no name.
+    Raises `SettingsError` for a name that no file or folder can have.
     """
     require(isinstance(name, str | os.PathLike), f"give the path of a file or folder, got a {type(name).__name__}")
     try:
@@ -32,13 +32,13 @@ def path_of(name: str | Path) -> Path:
 
 
 def data_folders() -> list[Path]:
-    """Where data may lie that are asked for by name: `$WORDTIE_DATA`, where it is set."""
+    """Return the folders in which data may be found by name: `$WORDTIE_DATA`, if it is set."""
     own = os.environ.get("WORDTIE_DATA")
     return [Path(own)] if own else []
 
 
 def cache_folder() -> Path:
-    """Where downloads go: `$XDG_CACHE_HOME/wordtie`, usually `~/.cache/wordtie`. Raises `SaveError`."""
+    """Return the folder for downloads: `$XDG_CACHE_HOME/wordtie`, usually `~/.cache/wordtie`. Raises `SaveError`."""
     try:
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wordtie"
     except RuntimeError as error:
@@ -46,5 +46,5 @@ def cache_folder() -> Path:
 
 
 def is_arpa(path: str | Path) -> bool:
-    """Whether a name is that of an n-gram model in an ARPA file."""
+    """Return whether a path names an ARPA file, by its ending."""
     return str(path).endswith((".arpa", ".arpa.gz"))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import yaml
 
 LONGEST_RECIPE = 100_000
-"""Bytes; `--print-config` writes about 3 kB."""
+"""Most bytes of a recipe; `--print-config` writes about 3 kB."""
 HINT = "`wordtie train --print-config` writes a recipe"
 
 
@@ -34,10 +34,10 @@ class Given:
 
 
 def read_recipe(name: str, sections: Mapping[str, type]) -> dict[str, Given]:
-    """The settings of a recipe by full name, `model.hidden`.
+    """Read the settings of a recipe, by full name such as `model.hidden`.
 
-    Raises a `UsageError` with the file and the line for what is no recipe: another section or setting, a value of
-    another type, a name given twice.
+    Raises a `UsageError` with the file and the line for what is no recipe: an unknown section or setting, a value of
+    the wrong type, a name that is given twice.
     """
     path = path_of(name)
     root = _composed(path)
@@ -64,13 +64,13 @@ def _last_name(full: str) -> str:
 
 
 def _home(name: str, names: Names) -> str:
-    """Where a setting belongs that stands where a section should."""
+    """Return the end of an error message: the section of a setting that is given where a section should be."""
     homes = names.by_last_name.get(name, [])
     return f"; it is a setting of {' and '.join(full.partition('.')[0] for full in homes)}" if homes else ""
 
 
 def _composed(path: Path) -> yaml.Node | None:
-    """The nodes of a YAML file, which know their lines."""
+    """Read the nodes of a YAML file, which know their lines. Raises `UsageError`."""
     import yaml
 
     try:
@@ -90,7 +90,7 @@ def _composed(path: Path) -> yaml.Node | None:
 
 
 def _pairs(node: yaml.Node | None, path: Path, otherwise: str) -> Iterator[tuple[str, yaml.Node, str]]:
-    """Name, value and place of each entry of a mapping, each name once. Raises `otherwise` if it is no mapping."""
+    """Yield name, value and place of each entry of a mapping, each name once. Raises `otherwise` if it is none."""
     import yaml
 
     if not isinstance(node, yaml.MappingNode):
@@ -108,7 +108,7 @@ def _pairs(node: yaml.Node | None, path: Path, otherwise: str) -> Iterator[tuple
 
 
 def _value(full: str, kind: type, node: yaml.Node, place: str) -> Any:
-    """What a node says of the setting. Raises a `UsageError` if its type allows no such value."""
+    """Return the value of a setting that a node holds. Raises a `UsageError` if the type does not allow the value."""
     import yaml
 
     hint = hints_of(kind)[_last_name(full)]

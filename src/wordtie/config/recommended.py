@@ -1,8 +1,8 @@
-"""What `wordtie train TEXT` takes for settings that nobody set: the recipe for people.
+"""Values that `wordtie train TEXT` takes for settings that are not given: the recommended recipe.
 
-The defaults of the dataclasses are those of the papers, from which the rows of `wordtie reproduce` are counted. The
-recipe learns most of a text in the minutes that a person waits; `wordtie.training.plan` fits it to text, machine and
-time. It was chosen on the validation texts of Penn Treebank, the State of the Union and WikiText-2.
+The defaults of the dataclasses are those of the papers, on which the rows of `wordtie reproduce` are based. The recipe
+learns most of a text in the minutes that a person waits; `wordtie.training.plan` fits it to text, machine and time. It
+was chosen on the validation texts of Penn Treebank, the State of the Union and WikiText-2.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _ADAM = {
     "training.decay": 0.3,
     "training.patience": 3,
 }
-"""What belongs to the optimiser: rates and clipping of another one are other numbers."""
+"""Settings that belong to the optimiser: another one needs other rates and clipping."""
 _DROPOUT = {"model.input_dropout": 0.3, "model.hidden_dropout": 0.3}
-"""What belongs to the masks that `model.dropout` chooses."""
+"""Settings that belong to the masks that `model.dropout` chooses."""
 
 RECOMMENDED: dict[str, Any] = {
     "model.head": "tied_linear",
@@ -48,7 +48,7 @@ BUDGET = (
     "training.tokens", "training.validations", "training.measured_tokens", "training.threads",
     "noise.kind", "noise.scheme", "noise.gamma",
 )  # fmt: skip
-"""What a plan for a time sets beside them."""
+"""Settings that a plan for a time sets in addition."""
 _TOGETHER: dict[str, Collection[str]] = {
     "training.optimiser": _ADAM,
     "model.dropout": _DROPOUT,
@@ -61,11 +61,11 @@ _TOGETHER: dict[str, Collection[str]] = {
     "training.tokens": ("training.schedule", "training.decay", "training.patience"),
     "training.start_from": ("model.bias_init", "model.forget_bias"),
 }
-"""Whoever sets the one to another value than the recipe's chooses the others, too: they were chosen with it."""
+"""Setting to those that were chosen with it: the recipe does not set them if it is given another value."""
 
 
 def recommended(given: Mapping[str, Any], chosen: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The recipe's values for what was not given. `chosen`: what a plan has in their place.
+    """Return the recipe's values for settings that were not given. `chosen`: values that a plan has in their place.
 
     >>> "training.lr" in recommended({"training.optimiser": "sgd"}), "training.lr" in recommended({"model.hidden": 400})
     (False, True)

@@ -15,16 +15,16 @@ RENAMED: dict[str, str] = {
     "noise.input_dropout": "noise.input_vector_dropout",
     "noise.output_dropout": "noise.output_vector_dropout",
 }
-"""Old `section.name` to the name it has now."""
+"""Old `section.name` to the current one."""
 
 
 def current_name(name: str) -> str:
-    """`section.name` as this version calls it."""
+    """Return the current name of `section.name`."""
     return RENAMED.get(name, name)
 
 
 def with_current_names(values: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Settings by section, read from a file of any version, under the names of this one.
+    """Return settings by section, read from a file of any version, under their current names.
 
     Raises `SettingsError` if one setting appears under both its names.
     """

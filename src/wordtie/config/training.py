@@ -12,18 +12,18 @@ from wordtie.errors import require
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """How the parameters are found. Losses are summed over time and averaged over streams."""
+    """Settings of the training. Losses are summed over time and averaged over streams."""
 
     optimiser: Literal["sgd", "adam", "rmsprop", "adadelta"] = "sgd"
-    """How gradients move parameters: `sgd`, `adam`, `rmsprop` or `adadelta`. `sgd` is plain, as in most of the
-    papers. `adadelta` is that of Zeiler 2012, with which attention models of translation were trained."""
+    """Optimiser: `sgd`, `adam`, `rmsprop` or `adadelta`. `sgd` is plain, as in most of the papers. `adadelta` is that
+    of Zeiler 2012, with which attention models of translation were trained."""
     lr: float = 1.0
     """Learning rate; `adam` and `rmsprop` want about 0.001. With `sgd` it refers to the loss summed over the `steps`
     and averaged over the `streams`. The steps of `adam` and `rmsprop` do not depend on the scale of the loss."""
     word_rate: float = 1.0
     """Learning rate of the word matrices as a multiple of `lr`. With `adam` and little time, 10 learns faster."""
     schedule: Literal["epoch", "plateau", "cosine"] = "epoch"
-    """How the rate falls: by `decay` per `epoch` or on a `plateau`, or as a `cosine`. `epoch`: at the start of every
+    """Learning rate schedule: `decay` per `epoch` or on a `plateau`, or a `cosine`. `epoch`: at the start of every
     epoch after `decay_after`. `plateau`: after every validation that brought no better perplexity (PyTorch's example:
     decay 0.25). `cosine`: from step to step, to zero at the end of all `tokens` or `epochs`, lr * (1 + cos(pi * share
     done)) / 2."""
@@ -33,7 +33,7 @@ class TrainingSettings:
     """Factor on the learning rate, applied as `schedule` says. In inan-2017 it is 0.9, in Zaremba's small model 0.5 and
     in his large one 1 / 1.15."""
     decay_after: int = 5
-    """Epochs at the first rate, for the schedule `epoch`."""
+    """Epochs at the initial rate, for the schedule `epoch`."""
     beta1: float = 0.9
     """Adam's decay of the mean gradient."""
     beta2: float | None = None
@@ -53,18 +53,18 @@ class TrainingSettings:
     """Run folder whose weights this run starts from. The small models of inan-2017 did so (footnote 4). Parameters and
     vocabulary must be the same, dropout may differ; the schedule starts from the beginning."""
     new_words: Literal["spelling", "mean"] = "spelling"
-    """What the rows of added words start from: `spelling` or `mean`. The rows of old words that are spelt alike, or of
-    all. `data.extends` adds words."""
+    """Initial rows of added words: `spelling` or `mean`. `spelling`: from the rows of old words that are spelt alike;
+    `mean`: the mean of all rows. `data.extends` adds words."""
     rehearsal: float = 0.5
-    """With `data.extends`: share of the training tokens that are of the earlier text."""
+    """Share of the training tokens that are of the earlier text, with `data.extends`."""
     epochs: int = 50
-    """At most this many passes over the training text."""
+    """Maximum number of passes over the training text."""
     tokens: int | None = None
     """Train on this many tokens, instead of `epochs`. The last pass over the text may end before the text does."""
     validations: int | None = None
     """Validate this often, evenly spread over `tokens` and at their end. None: after each epoch, and at the end."""
     measured_tokens: int | None = None
-    """Validate and measure on so many tokens, in ten stretches spread over each text. None: on all of it."""
+    """Validate and measure on this many tokens, in ten stretches spread over each text. None: on all of it."""
     patience: int = 5
     """Stop after this many validations (epochs) without a better perplexity (0: never)."""
     keep: Literal["best", "last"] = "best"
@@ -77,7 +77,7 @@ class TrainingSettings:
     steps: int = 35
     """T: steps of truncated back-propagation through time."""
     reset_state: bool = False
-    """Read a window that begins with `<eos>` from the state zero, as a sentence by itself is. Otherwise the state is
+    """Read a window that begins with `<eos>` from a zero state, as a sentence by itself is. Otherwise the state is
     always carried over, and a model hardly ever learns how a text begins."""
     seed: int = 1
     """Seed of all random numbers. The same seed on the same machine gives bit-identical results on the CPU."""
@@ -90,7 +90,7 @@ class TrainingSettings:
     threads: int | None = None
     """CPU threads. None: PyTorch's choice."""
     device: str = "auto"
-    """Where to train: `auto`, `cpu`, `cuda`, or one of several GPUs, `cuda:1`."""
+    """Device to train on: `auto`, `cpu`, `cuda`, or one of several GPUs, `cuda:1`."""
     max_time: str | float | None = None
     """Stop cleanly after this long: `90s`, `9m`, `2h`. The same command with `--resume` continues."""
     checkpoint_every: int = 500
@@ -139,11 +139,11 @@ RUNTIME_ONLY = ("max_time", "threads", "checkpoint_every")
 LARGEST_OF_ADAPTIVE = 0.1
 """The largest rate of adam or rmsprop: a model does not learn with a rate for sgd."""
 MAY_CHANGE_ON_RESUME = ("epochs", "patience", *RUNTIME_ONLY)
-"""These, and how far it goes."""
+"""Training settings that may change when a run resumes: those of runtime, and how long it trains."""
 
 
 def parse_time(time: str | float, name: str = "training.max_time") -> float:
-    """Seconds of `90s`, `9m`, `2h` or `1h30m`; a number alone is seconds. Raises `SettingsError`."""
+    """Return the seconds of `90s`, `9m`, `2h` or `1h30m`; a number alone is seconds. Raises `SettingsError`."""
     number = r"(\d+(?:\.\d+)?)"
     match = re.fullmatch(rf"(?:{number}h)?(?:{number}m)?(?:{number}s)?|{number}", str(time).strip())
     parts = match.groups() if match else ()

@@ -19,15 +19,15 @@ DROPPED = ("word_dropout", "encoder_dropout", "output_dropout")
 
 @dataclass(frozen=True)
 class BitextSettings:
-    """Which sentence pairs, and how they become ids."""
+    """The sentence pairs, and how they become ids."""
 
     corpus: str = "multi30k"
     """The sentence pairs: the name of a parallel corpus, a folder, or a TSV file. The folder has `train.en`,
     `train.de`, `valid.en` and so on, with the languages as suffixes. A TSV file, plain or .gz, is split by `split`."""
     source: str = "en"
-    """Language that is translated: the suffix of its files."""
+    """Source language: the suffix of its files."""
     target: str = "de"
-    """Language that is translated into: the suffix of its files."""
+    """Target language: the suffix of its files."""
     source_column: int = 1
     """Column of a TSV file that holds the source sentence, from 1."""
     target_column: int = 2
@@ -36,10 +36,10 @@ class BitextSettings:
     """Shares of training, validation and test pairs of a TSV file. All pairs of one source sentence go to the same
     part. Training pairs whose target sentence is in another part are left out."""
     units: Literal["joint_bpe", "separate_bpe", "words"] = "joint_bpe"
-    """What a sentence is made of: `joint_bpe`, `separate_bpe` or `words`. Byte-pair encoding is learnt from the
-    training sentences of both languages together, or of each. `words` are what white space separates."""
+    """Units of a sentence: `joint_bpe`, `separate_bpe` or `words`. Byte-pair encoding is learnt from the training
+    sentences of both languages together, or of each. `words` are what white space separates."""
     vocabulary_size: int = 8000
-    """Subwords, of each language or of both together; the most frequent words of each language for `words`."""
+    """Subwords of each language, or of both together. For `words`: the most frequent words of each language."""
     min_count: int = 2
     """Words seen fewer times in the training sentences become `<unk>`, for `words`."""
     tokenisation: Literal["auto", "space", "words"] = "auto"
@@ -72,8 +72,9 @@ class Seq2SeqSettings:
     """Bidirectional GRU encoder, conditional GRU decoder with attention, deep output (press-wolf-2017, section 4.3)."""
 
     tying: Literal["none", "decoder", "three_way"] = "three_way"
-    """Which matrices are one: `none`, `decoder` or `three_way`. `decoder` is WT of press-wolf-2017: the decoder reads
-    and scores words with one matrix. `three_way` is TWWT: the encoder reads with it, too, which needs `joint_bpe`."""
+    """Word matrices that are shared: `none`, `decoder` or `three_way`. `decoder` is WT of press-wolf-2017: the decoder
+    reads and scores words with one matrix. `three_way` is TWWT: the encoder reads with it, too, which needs
+    `joint_bpe`."""
     linear_map: bool = False
     """Put a linear map between the deep output and the shared matrix, so that `readout` is free (tied+L of
     gulordava-2018)."""
@@ -142,7 +143,7 @@ class TranslationLossSettings(LossSettings):
     """Cross-entropy, alone or with the augmented loss that inan-khosravi-2016 proposes for translation (section 5)."""
 
     kind: Literal["cross_entropy", "augmented", "augmented_2016", "interpolated"] = "cross_entropy"
-    """The loss: cross-entropy, alone or with a pull towards similar words, as of a language model."""
+    """The loss: cross-entropy, alone or with a pull towards similar words, as for a language model."""
 
     def __post_init__(self) -> None:
         require(self.full_at_end == 0, "loss.full_at_end is for language models: leave it out")
@@ -155,12 +156,12 @@ class TranslationNoiseSettings:
     """Data noising of either side (Xie et al. 2017; kong-2019, section 5.4)."""
 
     kind: Literal["none", "blank", "linear_interpolation", "absolute_discounting", "kneser_ney"] = "none"
-    """Which words replace others while training, and how often, as of a language model. `kneser_ney` replaces the
+    """Rule by which words are replaced at random during training, as for a language model. `kneser_ney` replaces the
     target, too, where it replaces the word before it."""
     gamma: float = 0.1
     """Share of words that is replaced, before the kind's own factor."""
     side: Literal["both", "source", "target"] = "both"
-    """Which sentences are noised: `both`, `source` or `target`."""
+    """Sentences that are noised: `both`, `source` or `target`."""
 
     def __post_init__(self) -> None:
         check_types(self, "noise")
@@ -168,25 +169,25 @@ class TranslationNoiseSettings:
 
     @property
     def proposal(self) -> NoiseSettings:
-        """The same noise as settings of a language model's."""
+        """The same noise, as settings of a language model."""
         return NoiseSettings(kind=self.kind, scheme="data_noising", gamma=self.gamma)
 
 
 @dataclass(frozen=True)
 class TranslationTrainingSettings(TrainingSettings):
-    """How the parameters are found. Losses are summed over the words of a sentence and averaged over the sentences."""
+    """Settings of the training. Losses are summed over the words of a sentence and averaged over the sentences."""
 
     optimiser: Literal["sgd", "adam", "rmsprop", "adadelta"] = "adam"
-    """How the gradient moves the parameters: `adam`, `adadelta`, `sgd` or `rmsprop`. `adadelta` wants an `lr` of 1."""
+    """Optimiser: `adam`, `adadelta`, `sgd` or `rmsprop`. `adadelta` wants an `lr` of 1."""
     lr: float = 0.001
     """Learning rate. The steps of `adam` do not depend on the scale of the loss; those of `adadelta` become smaller
     where gradients are below about 0.001."""
     schedule: Literal["epoch", "plateau", "cosine"] = "plateau"
-    """How the rate falls: by `decay` per `epoch` or on a `plateau`, or as a `cosine`, as of a language model."""
+    """Learning rate schedule: `decay` per `epoch` or on a `plateau`, or a `cosine`, as for a language model."""
     decay: float = 0.5
     """Factor on the learning rate, applied as `schedule` says."""
     epochs: int = 30
-    """At most this many passes over the training pairs."""
+    """Maximum number of passes over the training pairs."""
     patience: int = 5
     """Stop after this many validations (epochs) without a better BLEU (0: never)."""
     clip: float = 5.0

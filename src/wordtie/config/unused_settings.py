@@ -19,7 +19,7 @@ def _loss_is(*kinds: str) -> tuple[Condition, str]:
 
 
 def _some_place_is_left_to_it(settings: Settings) -> bool:
-    """Whether a place where `hidden_dropout` serves has no share of its own."""
+    """Return whether `hidden_dropout` applies to a place that has no share of its own."""
     model = settings.model
     own = [model.output_dropout]
     if model.layers > 1:
@@ -59,26 +59,26 @@ USED: dict[str, tuple[Condition, str]] = {
     "training.beta1": (lambda s: s.training.optimiser == "adam", "an optimiser that is not adam"),
     "training.beta2": (lambda s: s.training.optimiser != "sgd", "training.optimiser sgd"),
 }
-"""`section.name` to when it is used, and what leaves it unused."""
+"""`section.name` to the condition under which it is used, and to what otherwise leaves it unused."""
 AT_THE_START: dict[str, tuple[Condition, str]] = dict.fromkeys(
     ("model.init", "model.core_init", "model.bias_init", "model.forget_bias", "model.transform_bias"),
     (lambda s: s.training.start_from is None, "training.start_from, whose parameters are taken over"),
 )
-"""The same for what shapes the parameters that a run starts with, and nothing later."""
+"""The same for settings that shape only the parameters that a run starts with."""
 
 
 COLUMNS = ("source_column", "target_column")
 
 
 def unused(section: str, settings: object, why: Mapping[str, str]) -> list[str]:
-    """A line for each setting of a section that differs from its default; `why` has those that are not used."""
+    """Return a line for each unused setting of a section that differs from its default; `why` has the unused ones."""
     defaults = type(settings)()
     differing = [name for name in why if getattr(settings, name) != getattr(defaults, name)]
     return [f"{section}.{name} {getattr(settings, name)} has no effect with {why[name]}" for name in differing]
 
 
 def unused_settings(settings: Settings) -> list[str]:
-    """A line for each setting that differs from its default and is not used."""
+    """Return a line for each setting that differs from its default and is not used."""
     uses = [*AT_THE_START.items(), *USED.items()]
     reasons = {name: why for name, (is_used, why) in uses if not is_used(settings)}  # one for each: the last
     found = []
@@ -91,7 +91,7 @@ def unused_settings(settings: Settings) -> list[str]:
 
 
 def unused_translation_settings(settings: TranslationSettings, is_split: bool) -> list[str]:
-    """The same, of a translation model. `is_split`: whether its pairs are those of a table, which is split."""
+    """Return the same for a translation model. `is_split`: whether its pairs are those of a table, which is split."""
     loss, noise, training, data = settings.loss, settings.noise, settings.training, settings.data
     path = path_of(data.corpus)
     reasons = {

@@ -1,4 +1,4 @@
-"""A setting's value: what its type allows, how it is described, and how it is read from text.
+"""Values of settings: what a type allows, how it is described, and how a value is read from text.
 
 One reader serves the command line and the recipes, so that both take the same spellings.
 """
@@ -22,7 +22,7 @@ HINTS = {
     "model.dropout": "; the share dropped is hidden_dropout (h of a layer) or input_dropout (word vectors)",
     "data.split": ": for example 0.9,0.05,0.05",
 }
-"""Ends of messages on values that do not fit, by setting: what was probably meant."""
+"""Ends of error messages on values that do not fit, by setting: what was probably meant."""
 _WORDS: dict[Any, str] = {
     bool: "true or false",
     int: "a whole number",
@@ -33,17 +33,17 @@ _WORDS: dict[Any, str] = {
 
 
 def parts_of(hint: Any) -> tuple[Any, ...]:
-    """The types of a union, or the type alone."""
+    """Return the types of a union, or the type alone."""
     return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
 
 
 def choices_of(hint: Any) -> tuple[str, ...]:
-    """The words that a setting may be; empty if it is a number or a text."""
+    """Return the words that a setting may be; empty if it is a number or a text."""
     return tuple(choice for part in parts_of(hint) if get_origin(part) is Literal for choice in get_args(part))
 
 
 def fits(hint: Any, value: object) -> bool:
-    """Whether the type allows the value."""
+    """Return whether the type allows the value."""
     parts = parts_of(hint)
     if len(parts) > 1:
         return any(fits(part, value) for part in parts)
@@ -62,7 +62,7 @@ def fits(hint: Any, value: object) -> bool:
 
 
 def described(hint: Any) -> str:
-    """What a value of this type is, in words: `a whole number or none`."""
+    """Describe a value of this type in words: `a whole number or none`."""
     parts = parts_of(hint)
     if len(parts) > 1:
         return " or ".join(map(described, parts))
@@ -74,14 +74,14 @@ def described(hint: Any) -> str:
 
 
 def refusal(name: str, hint: Any, value: object, shown: str) -> str:
-    """The end of an error message on a value that does not fit: `must be a whole number, got many`."""
+    """Return the end of an error message on a value that does not fit: `must be a whole number, got many`."""
     most = f" ({LARGEST:g} at most)" if type(value) in (int, float) and float in parts_of(hint) else ""
     meant = did_you_mean(value, choices_of(hint)) if isinstance(value, str) else ""
     return f"must be {described(hint)}{most}, got {shown}{meant or HINTS.get(name, '')}"
 
 
 def parsed(hint: Any, text: str) -> Any:
-    """The value that a text spells: none, a word of a choice, true or false, a number, or the text itself.
+    """Return the value that a text spells: none, a word of a choice, true or false, a number, or the text itself.
 
     Raises `ValueError` if the type allows no such value.
     """

@@ -4,7 +4,7 @@ The text is cut into B streams of equal length, side by side; a window is the ne
 is carried from window to window. The input to each word is the word before it, across the streams' borders too, and
 the first word of the text is predicted from `<eos>`, so that with one stream every word is a target exactly once.
 
-Shapes: N words of the text, B streams, L = N / B words a stream, T steps a window.
+Shapes: N words of the text, B streams, L = N / B words per stream, T steps per window.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Window: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 PADDING = -1
 """The target where a stream has ended: not a word, to be left out of the loss."""
 STRETCHES = 10
-"""Of a text of which a part is measured."""
+"""Stretches of a text of which only a part is measured."""
 
 
 def side_by_side(texts: Sequence[Ids | Sequence[int]]) -> NDArray[np.int64]:
-    """Texts as streams, (T, B), with `PADDING` after their ends and in streams that have no text.
+    """Arrange texts as streams, (T, B), with `PADDING` after their ends and in streams that have no text.
 
     >>> side_by_side([[7, 8, 9], [5]]).tolist()
     [[7, 5], [8, -1], [9, -1]]
@@ -40,7 +40,7 @@ def side_by_side(texts: Sequence[Ids | Sequence[int]]) -> NDArray[np.int64]:
 
 
 def streams_for(texts: int) -> int:
-    """The least of 1, 2, 3, 4, 6, 8, 12, 16, 24, ... that is enough: oneDNN keeps code for every number of streams.
+    """Return the least sufficient number of 1, 2, 3, 4, 6, 8, 12, ...: oneDNN keeps code for every number of streams.
 
     >>> [streams_for(texts) for texts in (1, 3, 5, 7, 18, 64)]
     [1, 3, 6, 8, 24, 64]
@@ -50,9 +50,9 @@ def streams_for(texts: int) -> int:
 
 
 def stream_length(words: int, streams: int, drop: bool = True) -> int:
-    """L: words a stream; rounded down where the remainder may be dropped, up where it may not.
+    """Return L, the words per stream, rounded down if the remainder may be dropped, and up if not.
 
-    Raises `DataError` where the text has no words, or too few for so many streams.
+    Raises `DataError` if the text has no words, or too few for this number of streams.
     """
     length = words // streams if drop else -(-words // streams)
     if length < 1:
@@ -64,12 +64,12 @@ def stream_length(words: int, streams: int, drop: bool = True) -> int:
 
 
 def window_count(words: int, streams: int, steps: int) -> int:
-    """How many windows `batches` gives in training: L / T, the last one short where T does not divide L."""
+    """Return the number of windows of `batches` in training: L / T, the last one short if T does not divide L."""
     return -(-stream_length(words, streams) // steps)
 
 
 def batches(ids: Ids, streams: int, steps: int, *, eos_id: int, drop: bool = True, start: int = 0) -> Iterator[Window]:
-    """Windows of (inputs_TB, targets_TB), int64 and contiguous, from window number `start` on.
+    """Yield windows of (inputs_TB, targets_TB), int64 and contiguous, from window number `start` on.
 
     With `drop`, as in training, the N - B * L words at the end are left out. Without, as in evaluation, the streams
     at the end are shorter: their targets there are `PADDING` and their inputs `eos_id`. The ids may lie in a
@@ -105,9 +105,9 @@ def batches(ids: Ids, streams: int, steps: int, *, eos_id: int, drop: bool = Tru
 
 
 def spread(ids_N: Ids, tokens: int | None, stretches: int = STRETCHES) -> Ids:
-    """So many of a text's tokens, in stretches from all over it; all, if there are no more, or for None.
+    """Return `tokens` tokens of a text, in stretches spread evenly over it; all, if there are no more, or for None.
 
-    A text often changes on its way: its beginning alone may be easier than the whole.
+    A text often changes as it proceeds: its beginning alone may be easier than the whole.
 
     >>> spread(np.arange(100), 20)[:6].tolist()
     [0, 1, 10, 11, 20, 21]

@@ -1,4 +1,4 @@
-"""Sentence pairs: find them, read them, learn their subwords, and put pairs of like length into batches.
+"""Sentence pairs: find them, read them, split them, learn their subwords, and encode them.
 
 A parallel corpus is a folder whose files have the languages as suffixes (`train.en`, `train.de`, `valid.en`, ...), a
 TSV file that is split here, or a name of `PARALLEL`. The files of a pair have the same number of lines, and line n of
@@ -25,9 +25,9 @@ from wordtie.errors import DataError
 Lines: TypeAlias = list[str]
 SPLITS = ("train", "valid", "test")
 NAMES = {"train": ("train",), "valid": ("valid", "val", "dev"), "test": ("test", "test_2016_flickr")}
-"""What the files of a split may be called, before the language."""
+"""Names that the files of a split may have, before the language."""
 SAMPLE = 1000
-"""Target sentences by which it is guessed whether a text is tokenised."""
+"""Target sentences from which to guess whether a text is tokenised."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Parallel:
     licence: str
     files: tuple[CorpusFile, ...]
     columns: Mapping[str, int] = field(default_factory=dict)
-    """Of a TSV file: language to column."""
+    """Column of each language in a TSV file, from 1; empty for other files."""
 
 
 PARALLEL: Mapping[str, Parallel] = {
@@ -61,7 +61,7 @@ PARALLEL: Mapping[str, Parallel] = {
         {"en": 1, "de": 2},
     ),
 }
-"""Looked for in `$WORDTIE_DATA` and in the cache folder."""
+"""Parallel corpora by name, looked for in `$WORDTIE_DATA` and in the cache folder."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Split:
 
     @property
     def target_tokens(self) -> int:
-        """With an `<eos>` for each sentence: what a perplexity is over."""
+        """Number of target tokens that a perplexity is over, with an `<eos>` for each sentence."""
         return sum(map(len, self.target)) + len(self.target)
 
 
@@ -97,9 +97,9 @@ class Bitext:
     too_long: int
     """Training pairs that were left out for their length, or because a side is empty."""
     repeated: int
-    """Training pairs that were left out because a sentence of theirs is in another part."""
+    """Training pairs of a TSV file that were left out because their target sentence is in another part."""
     columns: Mapping[str, int] = field(default_factory=dict)
-    """Of a TSV file: language to column, from 1."""
+    """Column of each language in a TSV file, from 1; empty for other text."""
 
 
 def read_bitext(settings: BitextSettings) -> Bitext:
@@ -146,8 +146,8 @@ def _sha256(source: Lines, target: Lines) -> str:
 
 
 def _pairs(settings: BitextSettings) -> tuple[dict[str, tuple[Lines, Lines]], int, Mapping[str, int]]:
-    """The lines of each split, how many training pairs were left out for what is in another part, and the columns of a
-    TSV file."""
+    """Return the lines of each split, the number of training pairs that were left out because their target sentence is
+    in another part, and the columns of a TSV file."""
     name, path = settings.corpus, path_of(settings.corpus)
     columns: Mapping[str, int] = {
         settings.source: settings.source_column,
@@ -170,8 +170,8 @@ def _pairs(settings: BitextSettings) -> tuple[dict[str, tuple[Lines, Lines]], in
 
 
 def locate_parallel(name: str) -> Path:
-    """The folder of a parallel corpus. Raises `DataError` if it is not on this machine, `UnusableFileError`, which is
-    one, for a file that is not the known one."""
+    """Return the folder of a parallel corpus. Raises `DataError` if it is not on this machine, and its subclass
+    `UnusableFileError` for a file that is not the known one."""
     entry = PARALLEL[name]
     for root in (*data_folders(), cache_folder()):
         if all((root / name / file.name).is_file() for file in entry.files):
@@ -204,7 +204,7 @@ def _plain_or_gz(path: Path) -> Path:
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines of a UTF-8 file, plain or .gz, with their numbers. Raises `DataError`."""
+    """Yield the lines of a UTF-8 file, plain or .gz, with their numbers. Raises `DataError`."""
     with opened(Source(path)) as handle:
         number = 0
         for first, data in byte_blocks(handle, str(path), hint="cut it into shorter lines"):
@@ -227,9 +227,9 @@ def _tsv(path: Path, columns: tuple[int, int]) -> tuple[Lines, Lines]:
 def _split(
     lines: tuple[Lines, Lines], settings: BitextSettings, path: Path
 ) -> tuple[dict[str, tuple[Lines, Lines]], int]:
-    """By a hash of the source sentence, so that all its translations are in one part, on every machine the same.
+    """Split pairs by a hash of the source sentence: its translations are in one part, the same one on every machine.
 
-    Sentences that differ in case or white space alone are the same one here.
+    Sentences that differ only in case or white space count as the same.
     """
     found: dict[str, tuple[Lines, Lines]] = {split: ([], []) for split in SPLITS}
     for source, target in zip(*lines, strict=True):
@@ -252,6 +252,6 @@ def _folded(sentence: str) -> str:
 
 
 def columns_read(data: Bitext) -> list[str]:
-    """A line on which languages the columns of a TSV file were taken for; none for other text."""
+    """Return a note on the languages that the columns of a TSV file are read as; none for other text."""
     found = [f"column {column} is read as {language}" for language, column in data.columns.items()]
     return [", ".join(found)] if found else []

@@ -33,11 +33,11 @@ class Entry:
     licence: str
     tokenisation: Kind
     note: str
-    """How it is split, and where to get it if it cannot be downloaded."""
+    """Note on how it is split, and on where to get it if it cannot be downloaded."""
     files: tuple[CorpusFile, ...] = ()
     splits: Callable[[Path], dict[str, list[Source]]] = field(default=lambda folder: _three_files(folder), repr=False)
     part_of: str = ""
-    """The corpus whose files these are."""
+    """Name of the corpus whose files these are."""
 
 
 def _three_files(folder: Path) -> dict[str, list[Source]]:
@@ -50,7 +50,7 @@ def _plain(base: str, names: str, train: str, valid: str, test: str) -> tuple[Co
 
 
 def _part(start: int, end: int) -> Callable[[Path], dict[str, list[Source]]]:
-    """So many bytes of the training text; valid and test are the whole corpus's."""
+    """Return the splits of a part: a span of bytes of the training text; valid and test are the whole corpus's."""
     return lambda folder: {**_three_files(folder), "train": [Source(folder / "train.txt", span=(start, end))]}
 
 
@@ -79,7 +79,7 @@ def _article(line: str) -> str:
 
 
 def _by_title(rests: range, number: int, line: bytes) -> bool:
-    """Some articles are there twice, a few words changed or none, under one title: that is in one split alone."""
+    """Choose articles by title: some occur twice under one title, almost unchanged, and both must be in one split."""
     title = line.rpartition(b"\t")[2].partition(b"<p>")[0].strip()
     return int.from_bytes(hashlib.sha256(title).digest(), "big") % 20 in rests
 
@@ -94,7 +94,7 @@ def _bbc(folder: Path) -> dict[str, list[Source]]:
 
 
 def _sotu(folder: Path) -> dict[str, list[Source]]:
-    """Years that leave 9 and 19 when divided by 20 are valid and test; a paragraph becomes one sentence a line."""
+    """Split by year: those that leave 9 and 19 when divided by 20 are valid and test; each sentence becomes a line."""
     splits: dict[str, list[Source]] = {"train": [], "valid": [], "test": []}
     for path in sorted(folder.glob("*.txt")):
         year = int(re.match(r"\d*", path.name)[0] or -1)  # type: ignore[index]
@@ -109,11 +109,11 @@ def _ptb_20000(folder: Path) -> dict[str, list[Source]]:
 
 
 _TEXT8 = (98_000_000, 99_000_000, 100_000_000)
-"""Bytes: where train, valid and test end."""
+"""Bytes at which train, valid and test end."""
 
 
 def text8_splits(folder: Path, ends: tuple[int, int, int] = _TEXT8) -> dict[str, list[Source]]:
-    """One line, cut between words.
+    """Split text8, which is one line, between words.
 
     Mikolov et al. (2014), whose split press-wolf-2017 takes, train on the first 99M characters and measure on the last
     million, which they call the development set. Press & Wolf call it the test text and have no validation text. So
@@ -139,7 +139,7 @@ _WIKITEXT_2 = _plain(
     test="d790b833ef8cf03a90db7bf1271b7520b83c45ce07ba3c1a9699df81e239eca0",
 )
 _MIDDLE, _END = 5_395_963, 10_797_148
-"""Bytes: where the article begins that is nearest to the middle, 1,044,533 tokens of 2,088,628; and the last."""
+"""Bytes at which the article nearest to the middle begins (1,044,533 of 2,088,628 tokens), and the text ends."""
 
 
 def _half_of_wikitext_2(which: str, start: int, end: int) -> Entry:
@@ -231,10 +231,10 @@ CATALOGUE: Mapping[str, Entry] = {
 
 
 def locate(name: str, download: bool = False) -> dict[str, list[Source]]:
-    """The sources of each split of a named corpus.
+    """Return the sources of each split of a named corpus.
 
-    Raises `DataError` where it is not on this machine and `download` is false, or has no address, or does not arrive;
-    `UnusableFileError`, which is one, where a file is there and is not the known one.
+    Raises `DataError` if it is not on this machine and `download` is false, it has no address, or the download fails;
+    and its subclass `UnusableFileError` if a file is there and is not the known one.
     """
     entry = CATALOGUE[name]
     if name == "sotu":
@@ -257,9 +257,9 @@ def locate(name: str, download: bool = False) -> dict[str, list[Source]]:
 
 
 def _sotu_folder() -> Path:
-    """The package's own text files, found without importing it (it would load pandas).
+    """Return the folder of the package's own text files, found without importing it (it would load pandas).
 
-    As the package was installed: a file sotu.py in the current folder is another module.
+    It is that of the installed package: a file sotu.py in the current folder is another module.
     """
     try:
         package = importlib.metadata.distribution("sotu")
@@ -269,7 +269,7 @@ def _sotu_folder() -> Path:
 
 
 def known_texts(name: str) -> dict[str, str]:
-    """SHA-256 of the splits that are whole plain files of a named corpus; none where it is not known by name."""
+    """Return the SHA-256 of the splits that are whole plain files of a named corpus; none for an unknown name."""
     entry = CATALOGUE.get(name)
     if entry is None or not entry.files:
         return {}

@@ -15,11 +15,11 @@ from wordtie.storage.atomic import file_sha256
 
 
 class UnusableFileError(DataError):
-    """A file of a corpus is there, but is another one than is known by its name, or cannot be read."""
+    """A file of a corpus is there, but is not the known file of that name, or cannot be read."""
 
 
 def check_files(folder: Path, files: Iterable[CorpusFile]) -> None:
-    """Raise `UnusableFileError` for the first file in the folder that has not the SHA-256 it is known by."""
+    """Raise `UnusableFileError` for the first file in the folder that does not have the known SHA-256."""
     for file in files:
         path = folder / file.name
         if _sha256(path) != file.sha256:
@@ -38,5 +38,5 @@ def _sha256(path: Path) -> str:
 
 
 def _as_a_path(path: Path) -> str:
-    """As a command takes it for a path: `ptb` alone would be the corpus of that name."""
+    """Return a path in a form that commands take for one: `ptb` alone would be the corpus of that name."""
     return f"./{path}" if len(path.parts) == 1 and not path.is_absolute() else str(path)

@@ -42,7 +42,7 @@ SPLITS = ("train", "valid", "test")
 
 @dataclass(frozen=True)
 class Corpus:
-    """Where the text of each split is, and how it is tokenised."""
+    """A corpus: where the text of each split is, and how it is tokenised."""
 
     name: str
     splits: Mapping[str, Sequence[Source]]
@@ -54,25 +54,25 @@ class SplitReader:
 
     Running text, and a source whose lines may be of any length, is in blocks of whole words.
 
-    Raises `DataError` where a file is missing, unreadable, or has no words.
+    Raises `DataError` if a file is missing, unreadable, or has no words.
     """
 
     def __init__(self, sources: Sequence[Source], sentences: bool, hint: str = SHORTER_LINES) -> None:
         self.sources = sources
         self.hint = hint
-        """What to do about a line that is too long."""
+        """Advice for the error message on a line that is too long."""
         self.sentences = sentences
         self.bytes = 0
-        """Read so far, after decompression."""
+        """Bytes read so far, after decompression."""
         self._hash = hashlib.sha256()
 
     @property
     def sha256(self) -> str:
-        """Of the bytes read so far: of a whole plain file, what `sha256sum` says."""
+        """SHA-256 of the bytes read so far: for a whole plain file, what `sha256sum` prints."""
         return self._hash.hexdigest()
 
     def total_bytes(self) -> int:
-        """How many bytes there are to read; 0 where that is not known."""
+        """Return the number of bytes to read; 0 if it is not known."""
         if any(each.handle or each.chosen or (each.is_compressed and not each.span) for each in self.sources):
             return 0
         try:
@@ -136,7 +136,7 @@ def _chosen(data: bytes, before: int, source: Source) -> bytes:
 
 
 def find_corpus(settings: DataSettings, download: bool = False) -> Corpus:
-    """Where the text is that the settings name. A missing catalogue text is fetched only if `download`.
+    """Find the text that the settings name. A missing catalogue text is downloaded only if `download`.
 
     Raises `DataError` for a name, folder or file that is not there, or a folder without one of its splits.
     """
@@ -172,7 +172,7 @@ def _folder(folder: Path) -> dict[str, list[Source]]:
 
 
 def _one_file(path: Path, settings: DataSettings) -> dict[str, list[Source]]:
-    """Contiguous shares of the file's bytes, cut at line ends; of running text, at white space."""
+    """Split a file into contiguous shares of its bytes, cut at line ends, or at white space for running text."""
     before = path.stat()
     with opened(Source(path)) as handle:
         size = 0

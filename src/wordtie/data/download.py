@@ -1,4 +1,4 @@
-"""Files of a corpus from their public address into the cache folder."""
+"""Download the files of a corpus from their public addresses into the cache folder."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class CorpusFile:
 
     name: str
     sha256: str
-    """Of the file as stored, compressed if it is."""
+    """SHA-256 of the file as stored, compressed if it is."""
     url: str | None = None
-    """None: no public copy of just this file is known."""
+    """Public address; None if no public copy of just this file is known."""
 
 
 def download_files(name: str, files: Iterable[CorpusFile]) -> None:
-    """Into the cache folder. Raises `DataError` for what does not arrive, or is not what it was."""
+    """Download files into the cache folder. Raises `DataError` if a download fails or has another SHA-256."""
     import pooch
 
     for file in files:

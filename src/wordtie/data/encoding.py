@@ -1,4 +1,4 @@
-"""From blocks of text to ids, and the counts that every perplexity is printed with."""
+"""Turn blocks of text into ids, and count what every perplexity is printed with."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ Ids: TypeAlias = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class TextStats:
-    """What a text is made of."""
+    """Counts of a text, and its SHA-256."""
 
     tokens: int
-    """All of them, `<eos>` included: what a perplexity is over."""
+    """Number of tokens that a perplexity is over, `<eos>` included."""
     oov: int
-    """Words that the vocabulary does not have, so that they became `<unk>`."""
+    """Words outside the vocabulary, which became `<unk>`."""
     unk: int
-    """`<unk>` that the text itself has, apart from `oov`."""
+    """Occurrences of `<unk>` in the text itself, which are not counted in `oov`."""
     eos: int
-    """`<eos>`: one a line, or one a document of running text."""
+    """Number of `<eos>`: one per line, or one per document of running text."""
     bytes: int
-    """Of the text, decompressed."""
+    """Bytes of the text, decompressed."""
     sha256: str
-    """Of those bytes: of a whole plain file, what `sha256sum` says."""
+    """SHA-256 of those bytes: for a whole plain file, what `sha256sum` prints."""
 
 
 class WordNumbers:
-    """Number words in the order they come: the first reading of a text whose vocabulary is not chosen yet."""
+    """Numbers words in order of first occurrence, while a text is read whose vocabulary is not chosen yet."""
 
     def __init__(self) -> None:
         self._numbers: defaultdict[str, int] = defaultdict()
@@ -50,7 +50,7 @@ class WordNumbers:
         return len(self._numbers)
 
     def __call__(self, words: list[str]) -> Ids:
-        """The words' numbers, (N,); new words are given the next ones."""
+        """Return the words' numbers, (N,); new words get the next ones."""
         return np.fromiter(map(self._numbers.__getitem__, words), np.int32, len(words))
 
     @property
@@ -60,9 +60,9 @@ class WordNumbers:
 
 
 class EncodedText:
-    """Ids of one text, piece by piece, to be iterated once; what the text is made of is known at its end.
+    """Ids of one text, piece by piece, to be iterated once; its counts are complete at the end.
 
-    The source is a file (`.gz` too) or an open one, as stdin; it is read as the tokenizer's training text was.
+    The source is a file (`.gz` too) or an open one, such as stdin; it is read as the tokenizer's training text was.
     """
 
     def __init__(self, source: str | Path | IO[Any], tokenizer: Tokenizer) -> None:
@@ -71,7 +71,7 @@ class EncodedText:
         self._counts: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Ids]:
-        """Raises `DataError` for a text that is missing, empty or unreadable."""
+        """Yield the ids piece by piece. Raises `DataError` for a text that is missing, empty or unreadable."""
         for block in self._reader:
             yield from map(self._encoded, pieces(block))
 
@@ -90,18 +90,18 @@ class EncodedText:
 
     @property
     def total_bytes(self) -> int:
-        """How many there are to read; 0 where the file does not say."""
+        """Number of bytes to read; 0 if it is not known."""
         return self._reader.total_bytes()
 
     @property
     def stats(self) -> TextStats:
-        """Of what has been read."""
+        """Counts of what has been read so far."""
         counts = {name: self._counts[name] for name in ("tokens", "oov", "unk", "eos")}
         return TextStats(**counts, bytes=self._reader.bytes, sha256=self._reader.sha256)
 
 
 def encode_file(source: str | Path | IO[Any], tokenizer: Tokenizer) -> tuple[Ids, TextStats]:
-    """Ids of one text, (N,), and what it is made of; read in blocks, so that only the ids are held.
+    """Return the ids of one text, (N,), and its counts; it is read in blocks, so that only the ids are held in memory.
 
     Raises `DataError` as `EncodedText` does.
     """
@@ -118,14 +118,14 @@ def _as_source(source: str | Path | IO[Any]) -> Source:
 
 
 class _Utf8:
-    """Bytes of a text that someone has opened, maybe in an encoding of theirs, from where they have read to."""
+    """The UTF-8 bytes of a text that the caller has opened, maybe in another encoding, from its current position."""
 
     def __init__(self, text: IO[Any], name: Path) -> None:
         self.text = text
         self.name = name
 
     def read(self, count: int) -> bytes:
-        """So many, or of so many characters. Raises `DataError` for what is no text in that encoding."""
+        """Read `count` bytes, or those of `count` characters. Raises `DataError` for text not in its encoding."""
         try:
             data: bytes | str = self.text.read(count)
             return data.encode() if isinstance(data, str) else data

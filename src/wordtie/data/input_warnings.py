@@ -1,4 +1,4 @@
-"""What a text has that a model reads otherwise than its writer may think."""
+"""Notes on text that a model reads otherwise than its writer may expect."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ if TYPE_CHECKING:
     from wordtie.data.token_file import PreparedData
 
 SAMPLE = 200
-"""Lines of a text that are looked at."""
+"""Lines of a text that are examined."""
 STRAIGHT = str.maketrans("’‘“”", "''\"\"")
 CURLED, OPENED = str.maketrans("'\"", "’”"), str.maketrans("'\"", "‘“")
 MARKS = ".,;:?!\"'“”‘’«»()[]…"
 
 
 def beginning(path: Path) -> list[str]:
-    """The first lines of a file; of one without line ends, as much as is read at a time."""
+    """Return the first lines of a file, at most one block of it."""
     with opened(Source(path)) as handle:
         return handle.read(BLOCK).decode("utf-8", "ignore").split("\n")[:SAMPLE]
 
 
 def misread(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
-    """All that can be said of single lines and words."""
+    """Return all notes on single lines and words."""
     return unknown_forms(tokenizer, lines) + written_ends(tokenizer, lines)
 
 
 def of_text(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
-    """All that can be said of the beginning of a text that is measured as a whole."""
+    """Return all notes on the beginning of a text that is measured as a whole."""
     return misread(tokenizer, lines) + blank_lines(tokenizer, lines)
 
 
 @dataclass(frozen=True)
 class Form:
-    """How words may be written otherwise."""
+    """Another way to write words."""
 
     rewrite: Callable[[str], Iterable[str]]
-    """A word in these forms."""
+    """Function from a word to its other forms."""
     why: str
     hint: str
 
@@ -79,7 +79,7 @@ FORMS = (
 
 
 def unknown_forms(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
-    """Notes on words that the model does not know, but would in another form."""
+    """Return notes on words that the model does not know, but would in another form."""
     notes, unknown = [], _unknown(tokenizer, lines)
     for form in (PUNCTUATION, *FORMS) if tokenizer.tokenisation.kind == "space" else FORMS:
         found = [word for word in unknown if any(other in tokenizer.vocabulary for other in form.rewrite(word))]
@@ -88,14 +88,14 @@ def unknown_forms(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
 
 
 def of_phrases(tokenizer: Tokenizer, phrases: Sequence[str]) -> list[str]:
-    """All that can be said of phrases: why words in them are unknown, or else which are."""
+    """Return all notes on phrases: why words in them are unknown, or else which words are."""
     unknown = _unknown(tokenizer, phrases)
     plain = [f"not in the vocabulary, read as {UNK}: {_named(unknown)}"] if unknown else []
     return unknown_forms(tokenizer, phrases) or plain
 
 
 def _unknown(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
-    """Words that the model does not know, each once."""
+    """Return the words that the model does not know, each once."""
     words = dict.fromkeys(word for line in lines for word in tokenizer.words(line))
     return [word for word in words if word not in tokenizer.vocabulary]
 
@@ -105,7 +105,7 @@ def _named(words: Sequence[str]) -> str:
 
 
 def several_sentences(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
-    """A note where lines hold several sentences: a model of one a line expects `<eos>` where they go on."""
+    """Return a note if lines hold several sentences: a model of one per line expects `<eos>` after each of them."""
     several = [line for line in lines if go_on(line)] if tokenizer.sentences else []
     return [
         f"{len(several):,} of the first {len(lines):,} lines hold several sentences; if the model was trained on one "
@@ -130,7 +130,7 @@ def refuse_single_words(tokenizer: Tokenizer, cells: Sequence[str], where: str, 
 
 
 def blank_lines(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
-    """A note where a text that is scored as one has blank lines, each of them an `<eos>`."""
+    """Return a note if a text that is scored as a whole has blank lines, each of which is an `<eos>`."""
     blank = sum(not line.strip() for line in lines[:-1]) if tokenizer.sentences and any(map(str.strip, lines)) else 0
     return [
         f"{blank:,} of the first {len(lines):,} lines are blank, each a sentence without words: take them out where "
@@ -139,7 +139,7 @@ def blank_lines(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
 
 
 def written_ends(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
-    """A note where a text writes `<eos>` itself: the line end is another, which is then no news."""
+    """Return a note if a text contains `<eos>`: its line end is a second one, which is easy to predict."""
     ends = sum(EOS in tokenizer.words(line) for line in lines) if tokenizer.sentences else 0
     return [
         f"{ends:,} of the first {len(lines):,} lines have {EOS} in them, beside the one that each line end is: take it "
@@ -148,7 +148,7 @@ def written_ends(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
 
 
 def training_text_warnings(data: PreparedData) -> list[str]:
-    """What of the texts of a training someone may not have meant."""
+    """Return notes on what may not be intended in the texts of a training."""
     from wordtie.data.catalogue import CATALOGUE  # commands on a few words do without
 
     ids, vocabulary = data.train, data.vocabulary
@@ -169,7 +169,7 @@ def training_text_warnings(data: PreparedData) -> list[str]:
 
 
 def _blank_in(text: str, ends: NDArray[np.bool_]) -> list[str]:
-    """A note where some of the lines that end at these places have no words."""
+    """Return a note if lines have no words; `ends` marks the places of their `<eos>`."""
     blank = int((ends[1:] & ends[:-1]).sum())
     return [
         f"{blank:,} of {int(ends.sum()):,} lines of the {text} text are blank, each a sentence without words: remove "

@@ -4,7 +4,7 @@
     nemo     the cat sat<TAB>-41.7       lists of one size, or with a blank line after each
     moses    0 ||| the cat sat ||| LogP= -4.2 ||| -41.7
 
-Those of JSON are in `nbest_json.py`. Lists come one at a time; ids, order and what else a line holds are kept. A
+JSON formats are in `nbest_json.py`. Lists are read one at a time; ids, order and other parts of a line are kept. A
 hypothesis may be empty, and lists may have any number of them. Larger scores are better; costs are negated as they are
 read and as they are written.
 """
@@ -21,9 +21,9 @@ from typing import Any, Protocol
 from wordtie.errors import DataError
 
 LONGEST_HYPOTHESIS = 1_000_000_000
-"""Bytes in a line: one may hold a whole list."""
+"""Most bytes in a line, which may hold a whole list."""
 FEATURE = "WordtieLM="
-"""What the model's log p is called among the features of Moses."""
+"""Name of the model's log p among the features of Moses."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Hypothesis:
 
     text: str
     score: float = 0.0
-    """Of the system that wrote it; larger is better."""
+    """Score given by the system that wrote it; larger is better."""
     raw: Any = None
 
 
@@ -47,13 +47,13 @@ class NBestList:
 
 @dataclass(frozen=True)
 class Ranked:
-    """A hypothesis with what a model says of it."""
+    """A hypothesis with a model's score of it."""
 
     hypothesis: Hypothesis
     log_p: float
-    """Of the model, in nats."""
+    """Log probability under the model, in nats."""
     total: float | None = None
-    """What it was ranked by; None: not ranked."""
+    """Total that it was ranked by; None if it was not ranked."""
 
 
 @dataclass(frozen=True)
@@ -65,33 +65,33 @@ class RankedList:
 
     @property
     def best_text(self) -> str:
-        """Of the first hypothesis; empty if there is none."""
+        """Text of the first hypothesis; empty if there is none."""
         return self.order[0].hypothesis.text if self.order else ""
 
 
 class NBestFormat(Protocol):
-    """How lists are read and written."""
+    """A format in which lists are read and written."""
 
     def read(self, lines: Iterable[str], where: str) -> Iterator[NBestList]:
-        """The lists of a file, whose name `where` is for messages. Raises `DataError` that names the line."""
+        """Yield the lists of a file; `where` is its name in messages. Raises a `DataError` that names the line."""
 
     def write(self, lists: Iterable[RankedList]) -> Iterator[str]:
-        """Lines of the same format with the new scores."""
+        """Yield lines of the same format with the new scores."""
 
     def best(self, ranked: RankedList) -> str:
-        """A line with the first hypothesis alone."""
+        """Return a line with the first hypothesis alone."""
 
 
 @dataclass(frozen=True)
 class Moses:
     """`id ||| text ||| features ||| total`, as Moses, Joshua and `wordtie translate --n-best` write it.
 
-    Alignments and other fields after the total are kept. Written, the features have one more, and a ranked hypothesis
-    has the new total.
+    Alignments and other fields after the total are kept. Writing adds the model's log p to the features, and gives a
+    ranked hypothesis the new total.
     """
 
     def read(self, lines: Iterable[str], where: str) -> Iterator[NBestList]:
-        """Lists by their ids, which are whole numbers."""
+        """Yield lists by their ids, which are whole numbers."""
         return _grouped(self._hypotheses(lines, where), where)
 
     def _hypotheses(self, lines: Iterable[str], where: str) -> Iterator[tuple[int, str, Hypothesis]]:
@@ -105,7 +105,7 @@ class Moses:
             yield number, fields[0].strip(), Hypothesis(fields[1].strip(), score_of(fields[3], where, number), fields)
 
     def write(self, lists: Iterable[RankedList]) -> Iterator[str]:
-        """With the model's log p among the features."""
+        """Yield lines with the model's log p among the features."""
         for each in (ranked for of_list in lists for ranked in of_list.order):
             fields = list(each.hypothesis.raw)
             fields[2] = f" {fields[2].strip()} {FEATURE} {each.log_p:.6f} ".replace("  ", " ")
@@ -115,22 +115,22 @@ class Moses:
             yield "|||".join(fields)
 
     def best(self, ranked: RankedList) -> str:
-        """The text."""
+        """Return the text of the first hypothesis."""
         return ranked.best_text
 
 
 @dataclass(frozen=True)
 class Nemo:
-    """`text<TAB>score`. What lists there are is not in the file: each has `list_size` lines, or a blank one follows it.
+    """`text<TAB>score`. The file does not name its lists: each has `list_size` lines, or a blank line follows it.
     Of two blank lines in a row, the second is a list without hypotheses.
 
-    Written, a line has the model's log p as one more column, and what it was ranked by as the last.
+    Writing adds the model's log p as one more column and, if the list was ranked, the total as the last.
     """
 
     list_size: int | None = None
 
     def read(self, lines: Iterable[str], where: str) -> Iterator[NBestList]:
-        """Lists, numbered from 0."""
+        """Yield lists, numbered from 0."""
         hypotheses: list[Hypothesis] = []
         lists, number, blanks = 0, 0, False
         for number, line in enumerate(lines, 1):
@@ -162,7 +162,7 @@ class Nemo:
         return Hypothesis(text, score_of(rest.partition("\t")[0], where, number), line)
 
     def write(self, lists: Iterable[RankedList]) -> Iterator[str]:
-        """With more columns; blank lines are where they were, or would have been."""
+        """Yield lines with more columns, and a blank line after each list if lists have no fixed size."""
         for number, ranked in enumerate(lists):
             if number and self.list_size is None:
                 yield ""
@@ -173,25 +173,25 @@ class Nemo:
             yield ""
 
     def best(self, ranked: RankedList) -> str:
-        """The text."""
+        """Return the text of the first hypothesis."""
         return ranked.best_text
 
 
 @dataclass(frozen=True)
 class Kaldi:
-    """`utt-id text`. Lines of one id are a list, and so are neighbours whose ids differ in a number at the end alone,
-    which is 1 to n in any order: `utt-1`, `utt-2`, `utt-3`, as Kaldi numbers hypotheses.
+    """`utt-id text`. Lines of one id are a list, and so are neighbours whose ids differ only in a number at the end,
+    1 to n in any order: `utt-1`, `utt-2`, `utt-3`, as Kaldi numbers hypotheses.
 
-    Scores are in files of their own, `utt-id score`, a line for each line of the text; several are added up.
+    Scores are in files of their own, `utt-id score`, a line for each line of the text; several scores are added up.
     """
 
     scores: Sequence[tuple[str, Iterable[str]]] = ()
     """Name and lines of each file of scores."""
     costs: bool = False
-    """Scores are costs: less is better."""
+    """Whether scores are costs: less is better."""
 
     def read(self, lines: Iterable[str], where: str) -> Iterator[NBestList]:
-        """Lists by utterance."""
+        """Yield lists by utterance."""
         by_id = _grouped(self._hypotheses(lines, where), where)
         for utterance, found in groupby(by_id, key=_utterance):
             if utterance is None:  # one at a time
@@ -232,7 +232,7 @@ class Kaldi:
             yield own, score_of(value, name, number)
 
     def write(self, lists: Iterable[RankedList]) -> Iterator[str]:
-        """Not ranked: `utt-id log p`, a file of scores, or of costs. Ranked: `utt-id text`."""
+        """Yield `utt-id text` for ranked lists, and otherwise a line of scores or costs, `utt-id log p`."""
         for each in (ranked for of_list in lists for ranked in of_list.order):
             if each.total is not None:
                 yield f"{each.hypothesis.raw} {each.hypothesis.text}".rstrip()
@@ -240,18 +240,18 @@ class Kaldi:
                 yield f"{each.hypothesis.raw} {-each.log_p if self.costs else each.log_p:.6f}"
 
     def best(self, ranked: RankedList) -> str:
-        """`utterance text`, without the number of the hypothesis."""
+        """Return `utterance text`, without the number of the hypothesis."""
         return f"{ranked.nbest.id} {ranked.best_text}".rstrip()
 
 
 def _utterance(of_id: NBestList) -> str | None:
-    """What comes before the number of a hypothesis; None if the id has none."""
+    """Return the part of an id before the number of the hypothesis; None if the id has no number."""
     found = re.fullmatch(r"(.+)-[1-9]\d*", of_id.id, re.ASCII)
     return found[1] if found else None
 
 
 def after_first_word(line: str) -> tuple[str, str]:
-    """An id, and what follows it after blanks or tabs.
+    """Split a line into an id and what follows it after blanks or tabs.
 
     >>> after_first_word("utt-1\\tthe cat"), after_first_word("utt-2")
     (('utt-1', 'the cat'), ('utt-2', ''))
@@ -261,7 +261,7 @@ def after_first_word(line: str) -> tuple[str, str]:
 
 
 def score_of(text: str, where: str, number: int) -> float:
-    """A score that is written in a line. Raises `DataError` if it is no number, or not finite."""
+    """Return the score that a line holds. Raises `DataError` if it is not a finite number."""
     try:
         if math.isfinite(value := float(text)):
             return value
@@ -271,7 +271,7 @@ def score_of(text: str, where: str, number: int) -> float:
 
 
 def _grouped(hypotheses: Iterable[tuple[int, str, Hypothesis]], where: str) -> Iterator[NBestList]:
-    """Neighbouring hypotheses of one id as a list. Raises `DataError` for an id that comes again later."""
+    """Group neighbouring hypotheses of one id into lists. Raises `DataError` for an id that occurs again later."""
     seen: set[str] = set()
     here: list[Hypothesis] = []
     list_id = None

@@ -1,4 +1,4 @@
-"""Files of n-best lists by the name of their format, or by what their first line looks like; and their references."""
+"""Open files of n-best lists, by the name of their format or by their first line; and read their references."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wordtie.errors import DataError, SettingsError
 
 @dataclass(frozen=True)
 class FormatOptions:
-    """What some formats need to know beside the file itself."""
+    """Options that some formats need besides the file itself."""
 
     list_size: int | None = None
     """NeMo: hypotheses of each list; None: blank lines separate lists."""
@@ -32,7 +32,7 @@ FORMATS: dict[str, Callable[[FormatOptions], NBestFormat]] = {
     "espnet": lambda options: Espnet(),
     "jsonl": lambda options: JsonLines(),
 }
-"""Name to what reads and writes the format."""
+"""Name of a format to a function that makes its reader and writer."""
 BY_UTTERANCE = ("kaldi", "espnet", "jsonl")
 """Formats whose references are lines `utt-id text`; those of the others are a line for each list."""
 IN_ORDER = ("nemo",)
@@ -42,7 +42,7 @@ IN_ORDER = ("nemo",)
 def open_nbest(
     lines: Iterable[str], where: str, name: str | None, options: FormatOptions | None = None
 ) -> tuple[str, NBestFormat, Iterator[NBestList]]:
-    """(Name of the format, the format, its lists); without a name, by the first line.
+    """Return (name of the format, the format, its lists); without a name, the first line decides.
 
     Raises `SettingsError` for options of another format and `DataError` for an empty file, and, as the lists are read,
     for a malformed line.
@@ -67,7 +67,7 @@ def open_nbest(
 
 
 def guessed(line: str) -> str:
-    """The format that a first line is of.
+    """Guess the format of a file from its first line.
 
     >>> [guessed(line) for line in ("0 ||| a ||| LM= -1 ||| -2", "a b\\t-2.5", "utt-1 a b", '{"id": 1, "text": ""}')]
     ['moses', 'nemo', 'kaldi', 'jsonl']
@@ -96,9 +96,9 @@ def _is_number(text: str) -> bool:
 def references_of(
     lists: Sequence[NBestList], lines: Iterable[str], where: str, by_utterance: bool, in_order: bool = False
 ) -> list[str]:
-    """The reference of each list: that of its id, or the line that its number names, from 0.
+    """Return the reference of each list: that of its id, or the line of its number, from 0.
 
-    Raises `DataError` for a list without one, and with `in_order` for another number of lines than of lists.
+    Raises `DataError` for a list without one, for two of one id, and with `in_order` unless there is a line per list.
     """
     found: dict[str, str] = {}
     for number, line in enumerate(lines):

@@ -1,11 +1,11 @@
-"""N-best lists as JSON: ESPnet's document, and JSON Lines with a hypothesis or a list on each line.
+"""N-best lists in JSON: ESPnet's document, and JSON Lines with a hypothesis or a list on each line.
 
     espnet   {"utts": {"utt-1": {"output": [{"rec_text": "THE CAT", "score": -1.5, ...}, ...]}, ...}}
-    jsonl    {"id": "utt-1", "text": "the cat", "score": -1.5}              a hypothesis a line
-             {"id": "utt-1", "nbest": [{"text": "the cat", "score": -1.5}]} a list a line
+    jsonl    {"id": "utt-1", "text": "the cat", "score": -1.5}              a hypothesis per line
+             {"id": "utt-1", "nbest": [{"text": "the cat", "score": -1.5}]} a list per line
 
-What else the objects hold is kept. Written, a hypothesis has `lm_score`, the model's log p in nats, and if it was
-ranked, `total_score`.
+Other fields of the objects are kept. Writing adds `lm_score`, the model's log p in nats, to a hypothesis, and
+`total_score` if it was ranked.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ SENTENCE_ENDS = re.compile(r"(\s*<(eos|sos/eos)>)+$")
 
 @dataclass(frozen=True)
 class JsonLines:
-    """An object a line: a hypothesis, with neighbours of one id in a list, or a list."""
+    """An object per line: a list, or a hypothesis, of which neighbours with one id form a list."""
 
     def read(self, lines: Iterable[str], where: str) -> Iterator[NBestList]:
-        """Lists by their ids. Without any id, a line that holds a list has its number, from 0."""
+        """Yield lists by their ids. A line that holds a list without an id is numbered, from 0."""
         seen: set[str] = set()
         current: NBestList | None = None
         for number, line in enumerate(lines, 1):
@@ -58,7 +58,7 @@ class JsonLines:
             yield current
 
     def write(self, lists: Iterable[RankedList]) -> Iterator[str]:
-        """The same objects with the new scores."""
+        """Yield the same objects with the new scores."""
         for ranked in lists:
             entries = [_with_scores(each) for each in ranked.order]
             if ranked.nbest.raw is None:
@@ -68,7 +68,7 @@ class JsonLines:
                 yield _dumped({**ranked.nbest.raw, name: entries})
 
     def best(self, ranked: RankedList) -> str:
-        """The id as it was, and `text`."""
+        """Return an object with the id as it was, and `text`."""
         objects = [ranked.nbest.raw or {}, *(each.raw for each in ranked.nbest.hypotheses[:1])]
         ids = ({name: each[name]} for each in objects for name in ID_NAMES if name in each)
         return _dumped({**next(ids, {"id": ranked.nbest.id}), "text": ranked.best_text})
@@ -79,7 +79,7 @@ class Espnet:
     """The JSON document that ESPnet's recognition writes; it is held in memory whole."""
 
     def read(self, lines: Iterable[str], where: str) -> Iterator[NBestList]:
-        """Lists by utterance, in the order of the document."""
+        """Yield lists by utterance, in the order of the document."""
         text = "\n".join(lines)
         try:
             document = json.loads(text, object_pairs_hook=_with_different_names)
@@ -101,7 +101,7 @@ class Espnet:
         yield from lists
 
     def write(self, lists: Iterable[RankedList]) -> Iterator[str]:
-        """The same document with the new scores, an utterance a line."""
+        """Yield the same document with the new scores, an utterance per line."""
         lines = (
             f"{_dumped(ranked.nbest.id)}: "
             + _dumped({**ranked.nbest.raw, "output": [_with_scores(each) for each in ranked.order]})
@@ -114,12 +114,12 @@ class Espnet:
         yield "}}"
 
     def best(self, ranked: RankedList) -> str:
-        """`utterance text`."""
+        """Return `utterance text`."""
         return f"{ranked.nbest.id} {ranked.best_text}".rstrip()
 
 
 def _list(own: str, found: dict[str, Any], entries: Any, place: str) -> NBestList:
-    """A line that is a hypothesis, if `entries` is None, or an object with a list in it."""
+    """Return the list of an object, whose one hypothesis is the object itself if `entries` is None."""
     if entries is None:
         return NBestList(own, [_hypothesis(found, place)])
     if not isinstance(entries, list):
@@ -140,7 +140,7 @@ def _hypothesis(entry: Any, place: str) -> Hypothesis:
 
 
 def _with_different_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object. Raises `ValueError` if two of its fields, which may be utterances, have one name."""
+    """Make an object of its fields. Raises `ValueError` if two of them, which may be utterances, have one name."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]

@@ -33,7 +33,7 @@ class PaddedPairs:
 def batch_order(
     source: Sequence[Sequence[int]], target: Sequence[Sequence[int]], size: int, seed: int, epoch: int
 ) -> list[NDArray[np.int64]]:
-    """Which pairs each batch of an epoch has."""
+    """Return the numbers of the pairs in each batch of an epoch."""
     draw = np.random.default_rng([seed, epoch])
     shuffled = draw.permutation(len(source))
     lengths = np.array([(len(t), len(s)) for s, t in zip(source, target, strict=True)]).reshape(-1, 2)
@@ -46,7 +46,7 @@ def batch_order(
 
 
 def pad(sentences: Sequence[Sequence[int]], eos_id: int) -> tuple[Padded, Padded]:
-    """(ids (S, B), lengths (B,)), each sentence filled up with `eos_id`; an empty one has one `<eos>`."""
+    """Return (ids (S, B), lengths (B,)), each sentence padded with `eos_id`; an empty one has one `<eos>`."""
     lengths_B = np.array([max(len(each), 1) for each in sentences], np.int64)
     ids_SB = np.full((int(lengths_B.max()), len(sentences)), eos_id, np.int64)
     for b, each in enumerate(sentences):
@@ -57,7 +57,7 @@ def pad(sentences: Sequence[Sequence[int]], eos_id: int) -> tuple[Padded, Padded
 def pad_pairs(
     source: Sequence[Sequence[int]], target: Sequence[Sequence[int]], source_eos: int, target_eos: int
 ) -> PaddedPairs:
-    """A batch of these pairs: what is read begins with `<eos>`, what is predicted ends with it.
+    """Return a batch of these pairs: the decoder's inputs begin with `<eos>`, its targets end with it.
 
     >>> batch = pad_pairs([[5, 6]], [[7]], source_eos=1, target_eos=1)
     >>> batch.source_SB.T.tolist(), batch.inputs_TB.T.tolist(), batch.targets_TB.T.tolist()
@@ -70,9 +70,9 @@ def pad_pairs(
 
 
 def by_length(sentences: Sequence[Sequence[int]], size: int, positions: int | None = None) -> Iterator[list[int]]:
-    """Numbers of the sentences, in batches of like length: longest first, so that memory is known at once.
+    """Yield the numbers of the sentences in batches of similar length, longest first, so that memory peaks at once.
 
-    A batch has `size` sentences, and at most so many `positions`, padding included, unless one sentence has more.
+    A batch has at most `size` sentences and `positions` positions, padding included, unless one sentence has more.
 
     >>> list(by_length([[1], [1, 2], [1, 2, 3]], 2)), list(by_length([[1], [1, 2], [1, 2, 3]], 2, positions=4))
     ([[2, 1], [0]], [[2], [1, 0]])

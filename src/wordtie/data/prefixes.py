@@ -34,7 +34,7 @@ class PrefixIndex:
         self._id_V = np.array(order, np.int64)
 
     def ids(self, prefix: str) -> NDArray[np.int64]:
-        """Ids of the words that begin with the prefix, (K,), rising; of all words for an empty one."""
+        """Return the ids of the words that begin with the prefix, (K,), ascending; of all words if it is empty."""
         folded = prefix.casefold()
         found_K = np.sort(self._id_V[slice(*self._span(folded))])
         if prefix == prefix.lower():
@@ -43,16 +43,16 @@ class PrefixIndex:
         return np.array(exact, np.int64)
 
     def has(self, prefix: str) -> bool:
-        """Whether any word begins with the prefix."""
+        """Return whether any word begins with the prefix."""
         first, end = self._span(prefix.casefold())
         return end > first if prefix == prefix.lower() else len(self.ids(prefix)) > 0
 
     def written(self, word: str) -> NDArray[np.int64]:
-        """Ids of the word as it is written in any case, (K,)."""
+        """Return the ids of the word in any case, (K,)."""
         folded = word.casefold()
         return self._id_V[bisect_left(self._folded_V, folded) : bisect_right(self._folded_V, folded)]
 
     def _span(self, folded: str) -> tuple[int, int]:
-        """Where in the order those that begin so start and end."""
+        """Return the start and end of the words that begin with the folded prefix, in alphabetical order."""
         first = bisect_left(self._folded_V, folded)
         return first, bisect_right(self._folded_V, folded, first, key=lambda word: word[: len(folded)])

@@ -21,7 +21,7 @@ from wordtie.storage.lock import open_lock
 
 
 def prepare(settings: DataSettings) -> PreparedData:
-    """The corpus as ids, from the cache where it is there; runs with the same data settings share it."""
+    """Return the corpus as ids, from the cache if it is there; runs with the same data settings share it."""
     corpus = settings.corpus
     where = corpus if corpus in CATALOGUE else str(path_of(corpus).resolve())
     key = hashlib.sha256(json.dumps([plain_values(settings), where]).encode()).hexdigest()[:16]
@@ -36,7 +36,7 @@ def prepare(settings: DataSettings) -> PreparedData:
 
 @contextlib.contextmanager
 def _one_at_a_time(folder: Path) -> Iterator[None]:
-    """Wait while another process prepares the same text. A cache that cannot be written, or locked, is read without."""
+    """Wait while another process prepares the same text. A cache that cannot be locked is used without a lock."""
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
             folder.parent.mkdir(parents=True, exist_ok=True)

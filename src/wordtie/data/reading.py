@@ -24,15 +24,15 @@ from wordtie.errors import DataError
 BLOCK = 1 << 20
 """Bytes read at a time."""
 PIECE = 1 << 16
-"""Characters of a block whose words are made at a time, where no more are wanted than can be used at once."""
+"""Characters of a block that are split into words at a time, so that the words of a block need not be in memory."""
 LONGEST_LINE = 10_000_000
-"""Bytes in a line; longer ones are refused, since a line is held in memory whole."""
+"""Most bytes in a line; longer ones are refused, since a line is held in memory whole."""
 
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-"""What a text in UTF-16 begins with, in either order of bytes."""
+"""First bytes of a text in UTF-16, in either byte order."""
 NOT_UTF8 = "not UTF-8; convert it with `iconv -f windows-1252 -t utf-8` (or whatever it is in)"
 SHORTER_LINES = "put one sentence on a line, or set data.sentences to false"
-"""What to do about longer ones in a text to train on."""
+"""Advice for the error message on a line that is too long, in a text to train on."""
 
 
 @dataclass(frozen=True)
@@ -41,26 +41,26 @@ class Source:
 
     path: Path
     handle: BinaryIO | None = None
-    """The open file, where there is no path to open (stdin); `path` is then its name in messages."""
+    """The open file, if there is no path to open (stdin); `path` is then its name in messages."""
     span: tuple[int, int] | None = None
-    """First byte and the byte after the last one, of the text as it is after decompression."""
+    """First byte, and the byte after the last one, of the text after decompression."""
     chosen: Callable[[int, bytes], bool] | None = None
-    """Whether a line is taken, by its number, from 0, and what is in it."""
+    """Function from the number of a line, from 0, and its content to whether the line is taken."""
     clean: Callable[[str], str] | None = None
-    """Makes a line into the text in it, which may be several lines; blank ones are then left out."""
+    """Function from a line to the text in it, which may be several lines; blank ones are then left out."""
     documents: bool = False
-    """Each line is a document, rather than the whole file."""
+    """Whether each line is a document, rather than the whole file."""
     whole_words: bool = False
-    """A line may be of any length, and each end of the span moves on to where a word begins."""
+    """Whether a line may be of any length, and each end of the span moves forward to the beginning of a word."""
 
     @property
     def is_compressed(self) -> bool:
-        """Whether the file's size is not that of its text."""
+        """Whether the size of the file differs from that of its text."""
         return self.path.suffix in (".gz", ".zip")
 
 
 def size_when_opened(source: Source, file: BinaryIO) -> int | None:
-    """Bytes of a plain file just opened; None where the system does not say, as of pipes and of files under /proc."""
+    """Return the bytes of a plain file just opened; None if they are unknown, as for pipes and files under /proc."""
     if source.handle is not None or source.is_compressed:
         return None
     status = os.fstat(file.fileno())
@@ -95,7 +95,7 @@ def _plain(path: Path) -> IO[bytes]:
 
 @contextmanager
 def _zipped(path: Path) -> Iterator[IO[bytes]]:
-    """The only file of an archive. Raises `DataError` where there are several, or it cannot be unpacked."""
+    """Open the only file of an archive. Raises `DataError` if there is not exactly one, or it cannot be unpacked."""
     with zipfile.ZipFile(path) as archive:
         names = [each.filename for each in archive.infolist() if not each.is_dir()]
         if len(names) != 1:
@@ -109,7 +109,7 @@ def _zipped(path: Path) -> Iterator[IO[bytes]]:
 
 
 _OPEN: dict[str, Callable[[Path], AbstractContextManager[Any]]] = {".gz": gzip.open, ".zip": _zipped}
-"""By how a file's name ends."""
+"""Functions that open a file, by the ending of its name."""
 
 
 def refuse_old_mac(beginning: bytes, name: str) -> None:
@@ -119,7 +119,7 @@ def refuse_old_mac(beginning: bytes, name: str) -> None:
 
 
 def skip(handle: BinaryIO, count: int) -> int:
-    """Read past `count` bytes; gives the number of line ends among them."""
+    """Read past `count` bytes, and return the number of line ends among them."""
     lines = 0
     while count > 0 and (data := handle.read(min(BLOCK, count))):
         lines += data.count(b"\n")
@@ -128,16 +128,17 @@ def skip(handle: BinaryIO, count: int) -> int:
 
 
 class Readable(Protocol):
-    """What bytes are read from."""
+    """A source of bytes."""
 
     def read(self, count: int, /) -> bytes:
-        """So many, or fewer; none at the end."""
+        """Read at most `count` bytes; none at the end."""
 
 
 class WordSpan:
     """The words of an open file that begin within a span of its bytes.
 
-    A cut at byte N is moved on to the place after the first white space from byte N - 1 on: both parts beside it agree.
+    A cut at byte N moves forward to the place after the first white space from byte N - 1 on, so that the spans on both
+    sides of it agree.
     """
 
     def __init__(self, handle: BinaryIO, start: int, end: int) -> None:
@@ -150,7 +151,7 @@ class WordSpan:
         self._over = self._left < 0
 
     def read(self, count: int, /) -> bytes:
-        """So many bytes, or fewer; at the end the rest of a word, however long."""
+        """Read at most `count` bytes; at the end, the rest of a word, however long."""
         if self._over:
             return b""
         if data := self.handle.read(min(count, self._left)):
@@ -160,7 +161,7 @@ class WordSpan:
         return self._rest_of_word()
 
     def _rest_of_word(self) -> bytes:
-        """What is left of a word, and the white space after it."""
+        """Read the rest of a word and the white space after it."""
         data = b""
         while byte := self.handle.read(1):
             data += byte
@@ -179,10 +180,10 @@ def byte_blocks(
     longest: int = LONGEST_LINE,
     hint: str,
 ) -> Iterator[tuple[int, bytes]]:
-    """Blocks of whole lines, each with the number of its first line; at most `length` bytes in all.
+    """Yield blocks of whole lines, each with the number of its first line; at most `length` bytes in all.
 
     With `at_spaces`, as in running text, blocks may also end at a blank or a tab, so that a line may be of any length.
-    `hint` is what to do about a line that is too long.
+    `hint` is the advice for the error message on a line that is too long.
     Raises `DataError` for a line (or a word) of more than `longest` bytes, and for old Mac line ends.
     """
     rest, begins = b"", line == 1
@@ -209,9 +210,9 @@ def byte_blocks(
 
 
 def decoded(data: bytes, name: str, line: int, begins: bool) -> str:
-    r"""The text of a block, with each line end a `\n` alone, and without the mark that `begins` a file.
+    r"""Decode a block, with `\n` for each line end, and without a byte-order mark if the block `begins` a file.
 
-    Raises `DataError` with the line that is no UTF-8 text.
+    Raises a `DataError` that names the line that is not UTF-8 text.
     """
     if begins and data.startswith(UTF_16):
         raise DataError(f"{name}, line 1: UTF-16; convert it with `iconv -f utf-16 -t utf-8`")
@@ -230,7 +231,7 @@ def decoded(data: bytes, name: str, line: int, begins: bool) -> str:
 
 
 def pieces(text: str) -> Iterator[str]:
-    """The text in pieces of about `PIECE` characters, cut before a blank, so that no word is.
+    """Yield the text in pieces of about `PIECE` characters, cut before a blank so that words stay whole.
 
     The words of a text, as a list, take many times the memory of the text.
     """

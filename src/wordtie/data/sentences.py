@@ -20,8 +20,8 @@ _GOES_ON = re.compile(
 
 
 def go_on(line: str) -> bool:
-    """Whether a line seems to hold several sentences, in whatever script. After a mark attached to a word no small
-    letter begins one, and none after one letter; after a mark that stands alone, in tokenised text, any letter does.
+    """Return whether a line seems to hold several sentences, in any script. After a mark attached to a word, no
+    lower-case letter begins one, and nothing does after a single letter; after a mark by itself, any letter does.
 
     >>> [go_on(line) for line in ("Кот спал. Он ел.", "कुत्ता सोया। बिल्ली गई।", "z. B. hier", "it sat . it ran .")]
     [True, True, False, True]
@@ -32,7 +32,7 @@ def go_on(line: str) -> bool:
 
 
 def sentences(paragraph: str) -> list[str]:
-    """The sentences, in order; blank paragraphs have none.
+    """Split a paragraph into sentences, in order; blank paragraphs have none.
 
     >>> sentences("Mr. Speaker, the U.S. Senate has met. It is well! Shall we begin?")
     ['Mr. Speaker, the U.S. Senate has met.', 'It is well!', 'Shall we begin?']

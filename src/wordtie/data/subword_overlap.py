@@ -1,4 +1,4 @@
-"""Which subwords the two languages share: table 1 of Press & Wolf (2017)."""
+"""Count the subwords that the two languages share: table 1 of Press & Wolf (2017)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from wordtie.data.bitext import Bitext
 
 @dataclass(frozen=True)
 class Overlap:
-    """How many subwords the training sentences have in the source only, in the target only, and in both."""
+    """Numbers of subwords that occur in the source training sentences only, in the target ones only, and in both."""
 
     source_only: int
     target_only: int
     both: int
 
     def shares(self) -> tuple[float, float, float]:
-        """Of all subwords that come at all.
+        """Return the three numbers as shares of all subwords that occur.
 
         >>> Overlap(1, 1, 2).shares()
         (0.25, 0.25, 0.5)
@@ -27,7 +27,7 @@ class Overlap:
 
 
 def overlap(data: Bitext) -> Overlap:
-    """Of the training pairs."""
+    """Count the subwords of the training pairs."""
 
     def used(sentences: Iterable[Sequence[int]], side: str) -> set[str]:
         words = getattr(data.tokenizer, side).vocabulary.words

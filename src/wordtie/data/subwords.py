@@ -29,7 +29,7 @@ class Subwords:
     """The tokenizer of one side, or of both."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        """Raises `ValueError` for one without `<unk>` and `<eos>`, or with a gap in its ids."""
+        """Wrap a tokenizer. Raises `ValueError` for one without `<unk>` and `<eos>`, or with a gap in its ids."""
         self.tokenizer = tokenizer
         known = tokenizer.get_vocab()
         if sorted(known.values()) != list(range(len(known))):
@@ -38,7 +38,7 @@ class Subwords:
 
     @classmethod
     def from_json(cls, text: str) -> Subwords:
-        """As `json` gives it. Raises `ValueError` for anything else."""
+        """Make the tokenizer from its `json`. Raises `ValueError` for anything else."""
         from tokenizers import Tokenizer
 
         try:
@@ -64,22 +64,22 @@ class Subwords:
         return isinstance(self.tokenizer.model, WordLevel)
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
-        """Ids of each line, without `<eos>`."""
+        """Return the ids of each line, without `<eos>`."""
         eos, unk = self.vocabulary.eos_id, self.vocabulary.unk_id
         encoded = self.tokenizer.encode_batch(list(lines), add_special_tokens=False)
         return [[unk if number == eos else number for number in each.ids] for each in encoded]
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
-        """The units, as the vocabulary has them."""
+        """Return the units of the ids, as the vocabulary has them."""
         return [self.vocabulary.words[number] for number in ids]
 
     def join(self, pieces: Sequence[str]) -> str:
-        """The sentence that units make."""
+        """Join units into a sentence."""
         return " ".join(pieces) if self.is_words else "".join(pieces).replace(MARK, " ").strip()
 
 
 def learn_subwords(settings: BitextSettings, lines: Iterable[str], tokenisation: Kind) -> Subwords:
-    """A tokenizer that is learnt from training sentences. Raises `DataError` for too few of them."""
+    """Learn a tokenizer from training sentences. Raises `DataError` if they have no words."""
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
     normal: list[Any] = [normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]
@@ -117,7 +117,7 @@ def learn_subwords(settings: BitextSettings, lines: Iterable[str], tokenisation:
 
 
 class SubwordPair:
-    """The tokenizers of source and target, which are one where subwords were learnt from both together."""
+    """The tokenizers of source and target, which are one if subwords were learnt from both together."""
 
     def __init__(self, source: Subwords, target: Subwords) -> None:
         self.source = source
@@ -130,18 +130,18 @@ class SubwordPair:
 
     @property
     def eos_ids(self) -> tuple[int, int]:
-        """Of source and target."""
+        """Ids of `<eos>` in source and target."""
         return self.source.vocabulary.eos_id, self.target.vocabulary.eos_id
 
     def save(self, path: str | Path) -> None:
-        """Write `tokenizer.json`: of one tokenizer in the format of `tokenizers`, of two an object of both. Raises
+        """Write `tokenizer.json`: a joint tokenizer in the format of `tokenizers`, or an object with both. Raises
         `SaveError`."""
         both = {"source": json.loads(self.source.json), "target": json.loads(self.target.json)}
         write_text(Path(path), self.target.json if self.is_joint else json.dumps(both, ensure_ascii=False))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> SubwordPair:
-        """What `save` wrote. Raises `ValueError` for anything else."""
+        """Read what `save` wrote. Raises `ValueError` for anything else."""
         content = json.loads(data)
         if not isinstance(content, dict):
             raise ValueError("is not a tokenizer")

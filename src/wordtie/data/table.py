@@ -23,9 +23,9 @@ class Row:
     """One row of a table."""
 
     line: int
-    """The line of the file that it ends on."""
+    """Line of the file that the row ends on."""
     cells: Sequence[str]
-    """One for each column."""
+    """Text of each column."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class Table:
     """Column names and rows, which are read once, as they are asked for."""
 
     where: str
-    """Its name in messages."""
+    """Name of the table in messages."""
     columns: Sequence[str]
     rows: Iterator[Row]
 
     def place(self, name: str) -> int:
-        """The number of a column, from 0. Raises `DataError` if there is none of this name, or several."""
+        """Return the number of a column, from 0. Raises `DataError` if there is none of this name, or several."""
         if name not in self.columns:
             only = ", ".join(each if each == each.strip() != "" else repr(each) for each in self.columns)
             only = only if len(only) <= 300 else f"{only[:300]}..."
@@ -49,11 +49,11 @@ class Table:
 
 
 def read_table(lines: Iterable[str], where: str) -> Table:
-    """The table in these lines.
+    """Read the table in these lines.
 
-    Raises `DataError` for a header that is blank, and, as the rows are read, for a row that has not as many cells as
-    the header, quotation marks that do not close or close in another row, and a line that is no JSON object where the
-    first is.
+    Raises `DataError` for a blank header, and, as the rows are read, for a row with another number of cells than the
+    header, quotation marks that do not close or close in another row, and a line that is no JSON object if the first
+    is one.
     """
     rest = iter(lines)
     header = next(rest, "")
@@ -64,12 +64,12 @@ def read_table(lines: Iterable[str], where: str) -> Table:
 
 
 def text_of(cell: str) -> str:
-    r"""A cell as text: without blank lines, and with `\n` between the others."""
+    r"""Return a cell as text: without blank lines, and with `\n` between the others."""
     return "\n".join(line for line in cell.split("\n") if line.strip())
 
 
 def check_one_line(where: str, row: Row, column: str, word: str) -> None:
-    """Raise `DataError` for a word that goes on in the next line, as after a quotation mark that nothing closes."""
+    """Raise `DataError` for a word that continues on the next line, as after a quotation mark that is not closed."""
     if "\n" in word.strip():
         raise DataError(
             f"{where}, line {row.line}: the word in column {column} goes on over several lines: is a quotation mark "
@@ -78,7 +78,7 @@ def check_one_line(where: str, row: Row, column: str, word: str) -> None:
 
 
 def _parsed(line: str) -> object:
-    """The JSON value in a line; None if there is none."""
+    """Return the JSON value in a line; None if there is none."""
     try:
         return json.loads(line) if line.lstrip().startswith("{") else None
     except (ValueError, RecursionError):
@@ -106,7 +106,7 @@ def _json_cell(value: object) -> str:
 
 
 def _delimited(header: str, rest: Iterable[str], where: str) -> Table:
-    """The delimiter is the one of tab, comma and semicolon that the header has most often."""
+    """Read a delimited table; the delimiter is the one of tab, comma and semicolon that the header has most often."""
     csv.field_size_limit(LONGEST_LINE)
     delimiter = max(DELIMITERS, key=header.count)
     reader = csv.reader((f"{line}\n" for line in chain([header], rest)), delimiter=delimiter, strict=True)

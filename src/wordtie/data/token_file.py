@@ -1,7 +1,7 @@
 """Text once, ids ever after: each split as a memory-mapped array, beside the tokenizer that made it.
 
-`prepare` reads a corpus once, in memory for its distinct words alone: they are numbered as they come and written out,
-then the vocabulary is chosen from their counts and the numbers are replaced by ids. A prepared folder holds
+`prepare` reads a corpus once, with only its distinct words in memory: words are written as numbers in order of first
+occurrence, then the vocabulary is chosen from their counts and the numbers are replaced by ids. A prepared folder holds
 `train.ids`, `valid.ids` and `test.ids` (numpy's .npy format, int32, so that `np.load(..., mmap_mode="r")` opens them),
 `tokenizer.json`, and `data.json`, written last, which says what was read and counted.
 """
@@ -33,11 +33,11 @@ from wordtie.storage.atomic import replace_files, saving
 from wordtie.storage.strict_json import conform, parse
 
 OnProgress: TypeAlias = Callable[[str, int, int], None]
-"""Called with the stage, and how much of it is done, of how much."""
+"""Callback that takes the stage, how much of it is done, and the total."""
 Counts: TypeAlias = NDArray[np.int64]
 
 VERSION = 4
-"""Of the prepared folder and of how the catalogue splits; one of another version is prepared again."""
+"""Version of the prepared folder and of the catalogue's splits; a folder of another version is prepared again."""
 _TOKENIZER, _INFO = "tokenizer.json", "data.json"
 _CHUNK = 1 << 20
 """Ids in memory at a time, once the text is read."""
@@ -45,12 +45,12 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class Policy:
-    """In words, what a perplexity over these ids means."""
+    """The choices that determine what a perplexity over these ids means."""
 
     tokenisation: str
     lowercase: bool
     min_count: int
-    """How often a word comes at least, to be in the vocabulary."""
+    """Least number of occurrences of a word in the vocabulary."""
     sentences: bool
     vocabulary: str
     unk: str
@@ -59,7 +59,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class MadeFrom:
-    """What decides the ids."""
+    """What determines the ids."""
 
     settings: dict[str, Any]
     """The data settings, as plain values."""
@@ -105,7 +105,7 @@ class PreparedData:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The tokenizer's."""
+        """The tokenizer's vocabulary."""
         return self.tokenizer.vocabulary
 
     @property
@@ -117,10 +117,10 @@ class PreparedData:
 def write_token_files(settings: DataSettings, folder: Path, progress: OnProgress | None = None) -> PreparedData:
     """Read the corpus of the settings into `folder`, or reuse what is there if neither it nor they have changed.
 
-    `progress` is called with `read train` and the like, in bytes of text (of 0 where the total is not known, as of
+    `progress` is called with `read train` and the like, in bytes of text (with a total of 0 if it is not known, as for
     compressed files), and with `write train` and the like, in ids.
-    Raises `DataError` for a text that cannot be used, `SaveError` where the folder cannot be written: the prepared
-    data that was there before then still is.
+    Raises `DataError` for a text that cannot be used, `SaveError` if the folder cannot be written: prepared data that
+    was there before is then left unchanged.
     """
     base = None if settings.extends is None else _base(settings, settings.extends)
     corpus = find_corpus(settings, download=True)
@@ -145,7 +145,7 @@ def write_token_files(settings: DataSettings, folder: Path, progress: OnProgress
 
 
 def open_prepared(folder: Path) -> PreparedData:
-    """Open what `prepare` wrote. Raises `RunFolderError` where something is missing or damaged."""
+    """Open what `prepare` wrote. Raises `RunFolderError` if something is missing or damaged."""
     try:
         info = PreparedInfo.read(folder / _INFO)
         train, valid, test = (np.lib.format.open_memmap(folder / f"{split}.ids", mode="r") for split in SPLITS)
@@ -163,7 +163,7 @@ def _silent(stage: str, done: int, total: int) -> None:
 
 
 def _base(settings: DataSettings, run: str) -> Tokenizer:
-    """The tokenizer whose words the text extends. Raises `RunFolderError`, or `DataError` where it reads otherwise."""
+    """Load the tokenizer whose words the text extends. Raises `RunFolderError`, or `DataError` if settings differ."""
     base = Tokenizer.load(path_of(run) / _TOKENIZER)
     rule = base.tokenisation
     of_base = {"tokenisation": rule.kind, "lowercase": rule.lowercase, "sentences": rule.sentences}
@@ -197,7 +197,7 @@ def _write_all(
     progress: OnProgress,
     base: Tokenizer | None,
 ) -> list[str]:
-    """Everything a prepared folder holds, into `stage`; gives the names, `data.json` last."""
+    """Write everything that a prepared folder holds into `stage`; return the names, `data.json` last."""
     numbers = WordNumbers()
     readers = {split: SplitReader(corpus.splits[split], settings.sentences) for split in SPLITS}
     for split, reader in readers.items():
@@ -227,7 +227,7 @@ def _write_all(
 
 
 def _least_count(settings: DataSettings, seen: Mapping[str, int], has_unk: bool) -> int:
-    """`data.min_count`; where it is left out, 2 where `<unk>` would have nothing else to be learnt from."""
+    """Return `data.min_count`; if it is left out, 2 if `<unk>` could not be learnt otherwise, else 1."""
     if settings.min_count is not None:
         return settings.min_count
     learnt = settings.vocabulary_size is not None or has_unk
@@ -255,7 +255,7 @@ def _write_numbers(
     numbers: WordNumbers,
     progress: Callable[[int, int], None],
 ) -> None:
-    """Read a split; its words as numbers in the order of their first coming, raw int32."""
+    """Read a split, and write its words as numbers in order of first occurrence, raw int32."""
     total = reader.total_bytes()
     with path.open("wb") as handle:
         for block in reader:
@@ -270,12 +270,12 @@ def _number_chunks(path: Path) -> Iterator[Ids]:
 
 
 def _count(path: Path, words: int) -> Counts:
-    """How often each word number comes, (words,)."""
+    """Count the occurrences of each word number, (words,)."""
     return sum((np.bincount(chunk, minlength=words) for chunk in _number_chunks(path)), np.zeros(words, np.int64))
 
 
 def _write_ids(path: Path, numbers: Path, id_of_number: Ids, progress: Callable[[int, int], None]) -> None:
-    """Replace the word numbers by ids: an .npy file of int32, (N,). Removes the numbers."""
+    """Replace the word numbers by ids: write an .npy file of int32, (N,), and remove the file of numbers."""
     total = numbers.stat().st_size // 4
     done = 0
     with path.open("wb") as handle:

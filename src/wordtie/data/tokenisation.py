@@ -1,4 +1,4 @@
-"""How text becomes words.
+"""Split text into words.
 
 `space` is for text that is tokenised already: words are separated by white space. `words` is for raw text:
 
@@ -41,19 +41,19 @@ REPLACED = (
     ("\u200b", " "),
     ("[\u2010\u2011]", "-"),
 )
-"""What `words` puts in the place of characters that nobody sees, hyphens and joints that may be, marks of direction,
-and of hyphens that look like `-`."""
+"""Regular expressions of characters that `words` replaces, and their replacements: soft hyphens, word joiners and marks
+of direction, which are invisible; zero-width spaces; and hyphens that look like `-`."""
 DOTTED = (("İ", "i"),)
-"""In lower case it would be an i with a dot beside it, a letter that nobody types."""
+"""Replacement before case is folded: in lower case, İ would be an i with a combining dot, which nobody types."""
 _INSIDE = "'’‘·׳״՛՜՞"
 """Apostrophes; the point of Catalan, geresh and gershayim of Hebrew, the marks of Armenian that stand on a vowel."""
 _JOINED = f"(?:[\ufe00-\ufe0f\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]|\u200d(?!{UNK}|{EOS})[^{_SPACE}])*"
-"""What belongs to the emoji before it."""
+"""Characters that belong to the emoji before them."""
 
 
 @cache
 def words_pattern() -> str:
-    """The regular expression of `words`, with the letters, marks and digits of this Python's Unicode tables.
+    """Return the regular expression of `words`, with the letters, marks and digits of this Python's Unicode tables.
 
     It is stored with the model, so that another Python reads the model's text as this one does.
     """
@@ -64,22 +64,22 @@ def words_pattern() -> str:
 
 
 def _words_pattern(word: str) -> str:
-    """That of `words`, `word` the ranges of what words are made of."""
+    """Return the regular expression of `words`; `word`: ranges of the characters that words are made of."""
     inside = f"[{_INSIDE}.,-](?:(?<![.,])|(?<=[0-9].)(?=[0-9]))"
     flag = "[\U0001f1e6-\U0001f1ff]{2}"
     return f"[{word}]+(?:{inside}[{word}]+)*|{UNK}|{EOS}|{flag}|[^{_SPACE}]{_JOINED}"
 
 
 _CHARACTER = r"[^\[\]\\^&~|-]"
-"""One that means itself in a class of characters, to Python and to Oniguruma."""
+"""A character that is literal in a character class, both in Python and in Oniguruma."""
 _RANGES = re.compile(f"(?:{_CHARACTER}-{_CHARACTER})+")
 
 
 def is_written_here(pattern: str) -> bool:
-    """Whether a regular expression is that of `space`, or that of `words` with the letters of some Unicode tables.
+    """Return whether a regular expression is that of `space`, or that of `words` with some letters, marks and digits.
 
-    Another one in a file might take a time exponential in the length of a word, or take words apart differently in
-    Python and in Oniguruma.
+    Any other one in a file might take time exponential in the length of a word, or match differently in Python and in
+    Oniguruma.
     """
     if pattern == SPACE_PATTERN:
         return True
@@ -88,14 +88,14 @@ def is_written_here(pattern: str) -> bool:
 
 
 def is_one_character(pattern: str) -> bool:
-    """Whether a regular expression is a character or a class of them, which is found in linear time."""
+    """Return whether a regular expression is a character or a class of them, which is found in linear time."""
     one = rf"[^\[\]\\^$.|?*+(){{}}]|\[(?:{_CHARACTER}(?:-{_CHARACTER})?)+\]"
     return re.fullmatch(one, pattern, re.DOTALL) is not None
 
 
 @dataclass(frozen=True)
 class Tokenisation:
-    """A way of making words from text; what `tokenizer.json` stores beside the vocabulary.
+    """A rule that splits text into words, which `tokenizer.json` stores with the vocabulary.
 
     >>> Tokenisation("words", lowercase=True).words("Don't pay $1,000.50!")
     ["don't", 'pay', '$', '1,000.50', '!']
@@ -104,14 +104,14 @@ class Tokenisation:
     kind: Kind
     lowercase: bool = False
     sentences: bool = True
-    """Each line end is an `<eos>`; otherwise it is white space."""
+    """Whether each line end is an `<eos>`; otherwise it is white space."""
     pattern: str = ""
-    """The regular expression; left empty, that of `kind`."""
+    """Regular expression that finds words; if left empty, that of `kind`."""
     composed: bool | None = None
-    """Compose letters and marks, and take out what is invisible. None: yes for `words`, no for `space`."""
+    """Whether to compose letters and marks, and remove invisible characters. None: yes for `words`, no for `space`."""
     replaced: tuple[tuple[str, str], ...] | None = None
-    """What is put in the place of what, by regular expressions, once letters and marks are composed. None: `REPLACED`
-    where they are, and `DOTTED` where case is folded."""
+    """Regular expressions and their replacements, applied once letters and marks are composed. None: `REPLACED` if they
+    are composed, and `DOTTED` if case is folded."""
     _compiled: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -126,11 +126,11 @@ class Tokenisation:
 
     @property
     def eos_policy(self) -> str:
-        """In words, how `<eos>` is treated when a text is measured."""
+        """Description of how `<eos>` is treated when a text is measured."""
         return f"{EOS} closes each {'line' if self.sentences else 'document'}, is predicted and counted"
 
     def words(self, text: str) -> list[str]:
-        """The words of a text; line ends in it are white space."""
+        """Return the words of a text; line ends in it are white space."""
         if self.kind == "space" and "<" in text:
             text = text.replace(UNK, f" {UNK} ").replace(EOS, f" {EOS} ")
         if not text.isascii():
@@ -144,12 +144,12 @@ class Tokenisation:
         return text.split() if self.kind == "space" else self._compiled.findall(text)
 
     def tokens(self, lines: str) -> list[str]:
-        """The words of whole lines, with `<eos>` for each line end."""
+        """Return the words of whole lines, with `<eos>` for each line end."""
         return self.words(lines.replace("\n", f" {EOS} "))
 
 
 _OTHERS = "،؛؟۔।॥։՝።፣፤፥፧၊။។、。，！？；："
-"""What commas and full stops look like elsewhere."""
+"""Commas, full stops and the like in other scripts."""
 _CLOSING = r"[\"'”’»)\]]*"
 _MARKED = re.compile(
     rf"[^\W_][,;:?!]{_CLOSING}(?=\s|$)|[^\W_]\.{_CLOSING}(?=\s*$|\s+[\"'“‘«(\[]*[A-Z])|\S[{_OTHERS}](?=\s|$)",
@@ -159,10 +159,10 @@ _ALONE = re.compile(rf"(?<!\S)[,;:?!.{_OTHERS}](?!\S)")
 
 
 def looks_like(sample: str) -> Kind:
-    """`words` if punctuation is attached to words, `space` if it stands alone or there is none.
+    """Return `words` if punctuation is attached to words, `space` if it stands alone or there is none.
 
-    Hanging marks must be one to a hundred words at least: the full stop of an abbreviation that ends a line is
-    no sign of raw text.
+    There must be at least one attached mark per hundred words: the full stop of an abbreviation that ends a line is no
+    sign of raw text.
     """
     hanging = sum(1 for _ in _MARKED.finditer(sample))
     alone = sum(1 for _ in _ALONE.finditer(sample))

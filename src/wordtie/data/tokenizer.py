@@ -28,7 +28,7 @@ from wordtie.storage.opening import read_regular
 from wordtie.storage.strict_json import conform, parse
 
 MOST_BYTES = 1 << 30
-"""Of `tokenizer.json`: tens of millions of words."""
+"""Most bytes of `tokenizer.json`, enough for tens of millions of words."""
 
 
 class Tokenizer:
@@ -55,16 +55,16 @@ class Tokenizer:
         return self.tokenisation.sentences
 
     def words(self, line: str) -> list[str]:
-        """The words of a line, known to the vocabulary or not."""
+        """Return the words of a line, known to the vocabulary or not."""
         return self.tokenisation.words(line)
 
     def encode(self, lines: str) -> NDArray[np.int32]:
-        """Ids of whole lines, (N,): each line end is `<eos>` if `sentences`, and white space if not."""
+        """Return the ids of whole lines, (N,): each line end is `<eos>` if `sentences`, and white space if not."""
         words = self.tokenisation.tokens(lines) if self.sentences else self.words(lines)
         return self.vocabulary.encode(words)
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """The words of the ids."""
+        """Return the words of the ids."""
         return [self.vocabulary.words[number] for number in ids]
 
     @cached_property
@@ -79,7 +79,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
-        """Read what `save` wrote. Raises `RunFolderError` where the file is missing, damaged or not of this kind."""
+        """Read what `save` wrote. Raises `RunFolderError` if the file is missing, damaged or not of this kind."""
         try:
             return cls.from_bytes(read_regular(Path(path)), path)
         except OSError as error:
@@ -87,7 +87,7 @@ class Tokenizer:
 
     @classmethod
     def from_bytes(cls, data: bytes, path: str | Path) -> Tokenizer:
-        """As `load`, of the content that has been read from `path`."""
+        """Make a tokenizer from the content of the file `path`. Raises `RunFolderError` as `load`."""
         try:
             content = parse(data, MOST_BYTES)
             conform(content, _File)
@@ -112,7 +112,7 @@ class _Model(TypedDict):
 
 
 class _File(TypedDict):
-    """What is read of `tokenizer.json`; the rest must be what is written with it."""
+    """Fields of `tokenizer.json` that are read; the rest must be what wordtie writes with them."""
 
     normalizer: _Normalizer
     pre_tokenizer: dict[str, Any]
@@ -120,7 +120,7 @@ class _File(TypedDict):
 
 
 def _content(tokenisation: Tokenisation, vocabulary: Vocabulary) -> dict[str, Any]:
-    """`tokenizer.json` in the format of Hugging Face `tokenizers`, its names and their order."""
+    """Return the content of `tokenizer.json` in the format of Hugging Face `tokenizers`, its names in their order."""
     special = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
     added = sorted([(vocabulary.unk_id, UNK), (vocabulary.eos_id, EOS)])
     return {
@@ -159,7 +159,7 @@ def _normalizers(tokenisation: Tokenisation) -> list[dict[str, Any]]:
 
 
 def _tokenisation(steps: list[dict[str, Any]], split: dict[str, Any]) -> Tokenisation:
-    """Raises `ValueError` for a regular expression that this program does not write."""
+    """Read the tokenisation of a file. Raises `ValueError` for a regular expression that wordtie does not write."""
     pattern = split.get("pattern")
     rule = pattern.get("Regex") if isinstance(pattern, dict) else None
     if not (isinstance(rule, str) and is_written_here(rule)):

@@ -1,7 +1,7 @@
-"""Which words a model knows, and the id of each.
+"""The words that a model knows, and the id of each.
 
-Words are numbered by falling count, ties by alphabet, so that the same text gives the same ids on every machine
-and small ids are frequent words. Two words are always there: `<unk>`, which stands for every word left out, and
+Words are numbered by decreasing count, ties by alphabet, so that the same text gives the same ids on every machine
+and small ids are frequent words. Two words are always there: `<unk>`, which replaces every word left out, and
 `<eos>`, which closes a sentence. A text that writes `<unk>` itself, as Penn Treebank and WikiText-2 do, means this one.
 """
 
@@ -46,8 +46,8 @@ class Vocabulary:
     def from_counts(cls, counts: Mapping[str, int], size: int | None = None, min_count: int = 1) -> Vocabulary:
         """Build from word counts: words of at least `min_count`, and of those the `size - 2` most frequent.
 
-        `size` includes `<unk>` and `<eos>`, which are never dropped; `<unk>` ranks by all that it stands for.
-        Raises `DataError` where the text has fewer words than `size`, or none as often as `min_count`.
+        `size` includes `<unk>` and `<eos>`, which are never dropped; `<unk>` is ranked by the count of all that it
+        replaces. Raises `DataError` if the text has fewer words than `size`, or none as often as `min_count`.
         """
         known = [word for word, count in counts.items() if count >= min_count and word not in (UNK, EOS)]
         known.sort(key=lambda word: (-counts[word], word))
@@ -67,9 +67,9 @@ class Vocabulary:
         return cls(sorted(rank, key=lambda word: (-rank[word], word)))
 
     def extended(self, counts: Mapping[str, int], size: int | None = None, min_count: int = 1) -> Vocabulary:
-        """These words with their ids, and after them the new ones of a text, numbered by falling count.
+        """Return these words with their ids, followed by the new words of a text, numbered by decreasing count.
 
-        `size` is that of the whole; words that come fewer than `min_count` times are left out. Raises `DataError` for
+        `size` is that of the whole; words that occur fewer than `min_count` times are left out. Raises `DataError` for
         a size below that of these words.
 
         >>> Vocabulary(["the", "<eos>", "<unk>"]).extended({"the": 3, "dog": 1, "cat": 2}).words
@@ -82,16 +82,16 @@ class Vocabulary:
         return Vocabulary([*self.words, *new[: None if size is None else size - len(self)]])
 
     def id(self, word: str) -> int:
-        """The word's id; that of `<unk>` for a word that is not known."""
+        """Return the word's id; that of `<unk>` for a word that is not known."""
         return self._ids.get(word, self.unk_id)
 
     def encode(self, words: Iterable[str]) -> NDArray[np.int32]:
-        """Ids of the words, (N,)."""
+        """Return the ids of the words, (N,)."""
         return np.fromiter(map(self._ids.get, words, repeat(self.unk_id)), np.int32)
 
     @cached_property
     def prefixes(self) -> PrefixIndex:
-        """The words by their first letters; made when first asked for."""
+        """Index of the words by their first letters; built on first use."""
         return PrefixIndex(self.words)
 
     def __len__(self) -> int:

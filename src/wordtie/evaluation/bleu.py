@@ -15,16 +15,16 @@ from typing import Any, cast
 from wordtie.errors import WordtieError
 
 RESAMPLED = 1000
-"""Test sets that are drawn for an interval."""
+"""Number of test sets that are drawn for an interval."""
 
 
 WITHOUT_SPACES = {"zh": "zh", "ja": "char", "ko": "char", "th": "char", "lo": "char", "km": "char", "my": "char"}
 """Tokenizers of sacrebleu for languages whose raw text 13a does not split into words. Those of its own for Japanese and
-Korean need another package each; by character is what it recommends without them."""
+Korean need another package each; without these, it recommends splitting by character."""
 
 
 def tokenizer_of(language: str, tokenised: bool) -> str:
-    """The tokenizer of sacrebleu for a language: `none` for text that is tokenised already.
+    """Return sacrebleu's tokenizer for a language: `none` for text that is tokenised already.
 
     >>> tokenizer_of("de", tokenised=False), tokenizer_of("zh-TW", tokenised=False), tokenizer_of("ja", tokenised=True)
     ('13a', 'zh', 'none')
@@ -34,7 +34,7 @@ def tokenizer_of(language: str, tokenised: bool) -> str:
 
 @dataclass(frozen=True)
 class Bleu:
-    """A score of 0 to 100, and how it came about."""
+    """A score from 0 to 100, and the signature of how it was computed."""
 
     bleu: float
     signature: str
@@ -43,7 +43,7 @@ class Bleu:
     high: float | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         return asdict(self)
 
 
@@ -56,7 +56,7 @@ def require_sacrebleu() -> None:
 def bleu(
     translations: Sequence[str], references: Sequence[str], tokenizer: str, lowercase: bool, interval: bool = False
 ) -> Bleu:
-    """Corpus BLEU against one reference each. Raises `WordtieError` if sacrebleu is missing.
+    """Compute corpus BLEU against one reference each. Raises `WordtieError` if sacrebleu is missing.
 
     `tokenizer` is one of sacrebleu's, as `tokenizer_of` chooses.
     """
@@ -81,17 +81,17 @@ class BleuSums:
     lowercase: bool = False
 
     def statistics(self, translations: Sequence[str], references: Sequence[str]) -> list[list[int]]:
-        """Of each translation; the BLEU of a text is that of their sums. Raises `WordtieError` without sacrebleu."""
+        """Return each one's statistics; a text's BLEU is of their sums. Raises `WordtieError` without sacrebleu."""
         found: list[list[int]] = self._metric._extract_corpus_statistics(list(translations), [list(references)])
         return found
 
     def bleu(self, sums: Sequence[float]) -> float:
-        """0 to 100, as sacrebleu computes it by default."""
+        """Return BLEU from 0 to 100, as sacrebleu computes it by default."""
         return float(self._metric._compute_score_from_stats([int(each) for each in sums]).score)
 
     @cached_property
     def signature(self) -> str:
-        """How BLEU is computed, as sacrebleu writes it, for one reference a sentence."""
+        """The signature of how BLEU is computed, by sacrebleu, for one reference per sentence."""
         self.bleu(self.statistics([""], [""])[0])
         return str(self._metric.get_signature())
 
@@ -106,9 +106,9 @@ class BleuSums:
 def paired_bootstrap(
     baseline: Sequence[str], system: Sequence[str], references: Sequence[str], tokenizer: str, lowercase: bool
 ) -> dict[str, float]:
-    """Whether a system's BLEU differs from a baseline's: paired bootstrap resampling (Koehn 2004) by sacrebleu.
+    """Test whether a system's BLEU differs from a baseline's: paired bootstrap resampling (Koehn 2004) by sacrebleu.
 
-    Gives the BLEU of both, the 95 % interval of each over the same test sets, and the p-value of their difference.
+    Returns the BLEU of both, the 95 % interval of each over the same test sets, and the p-value of their difference.
     """
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.significance import PairedTest

@@ -22,9 +22,9 @@ from wordtie.models.next_word import NextWordModel
 
 
 def evaluate_earlier_words(model: NextWordModel[Any], ids_N: Ids, words: int) -> Score:
-    """Score a text with the ids of an earlier vocabulary of so many words, as one stream.
+    """Score a text with the ids of an earlier vocabulary of `words` words, as one stream.
 
-    The probability of every word is computed where an `<unk>` comes, and elsewhere that of the word that does.
+    For an `<unk>`, the probability of every word is computed; elsewhere, only that of the word that comes.
     """
     state, nats, unk_id = model.initial_state(1), 0.0, model.vocabulary.unk_id
     is_unk_N = ids_N == unk_id

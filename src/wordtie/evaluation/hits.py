@@ -1,4 +1,4 @@
-"""How often the next word is among the k likeliest.
+"""How often the next word is among the k most likely.
 
 Words of the same probability are ordered by chance: if g words are likelier than the one that comes, and e words, it
 among them, are as likely, it is among the first k with probability
@@ -25,7 +25,7 @@ VALUES_AT_ONCE = 500_000
 
 
 def hits(model: NextWordModel[Any], ids_N: Ids, state: Any, among: Sequence[int]) -> Nats:
-    """How many of the next words are expected among the first k, for each k of `among`: (K,). The text is one stream,
+    """Return the expected number of next words among the first k, for each k of `among`: (K,). The text is one stream,
     which is in `state`."""
     found_K, firsts_K = np.zeros(len(among)), np.asarray(among, np.float64)
     steps = max(1, VALUES_AT_ONCE // len(model.vocabulary))

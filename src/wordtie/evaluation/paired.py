@@ -2,7 +2,7 @@
 
 Both models score the same tokens. The text is cut into units, lines or short stretches of running text, and the
 difference in nats is summed in each. Resamples draw as many units as there are, with replacement; the difference in
-bits a token is computed in each (Efron & Tibshirani 1993; for tests of models of language, Koehn 2004). Neighbouring
+bits per token is computed in each (Efron & Tibshirani 1993; for tests of language models, Koehn 2004). Neighbouring
 lines are of one subject and not independent, so that a long text is resampled in blocks of several lines.
 
 Shapes: M models, U units, R resamples, N tokens, K numbers of words.
@@ -27,26 +27,26 @@ from wordtie.models.next_word import Nats, NextWordModel
 STRETCH = 20
 """Tokens of a unit of running text, which has no lines."""
 MOST_BLOCKS = 2000
-"""A text of more units is resampled in so many blocks of neighbouring ones."""
+"""Number of blocks of neighbouring units in which a text of more units is resampled."""
 RESAMPLES, LEVEL = 10_000, 0.95
 RESAMPLES_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
 class UnitScores:
-    """What models make of the units of one text."""
+    """Scores of models on the units of one text."""
 
     nats_MU: Nats
     tokens_U: NDArray[np.int64]
     hits_MK: Nats
-    """How many tokens were among the first k."""
+    """Number of tokens that were among the first k."""
 
     def score(self, model: int) -> Score:
-        """Of the whole text."""
+        """Return the score of a model on the whole text."""
         return Score(float(self.nats_MU[model].sum()), int(self.tokens_U.sum()))
 
     def shares(self, model: int, among: Sequence[int]) -> dict[int, float] | None:
-        """By k, the share of tokens that were among the first k; None for no k."""
+        """Return, by k, the share of tokens that were among the first k; None for no k."""
         shares_K = self.hits_MK[model] / self.tokens_U.sum()
         return dict(zip(among, shares_K.tolist(), strict=True)) if among else None
 
@@ -57,13 +57,13 @@ class Difference:
     there is one block alone, which would be the same in all of them."""
 
     bits: float
-    """A token, less is better for the second."""
+    """Difference in bits per token; less is better for the second model."""
     bits_interval: tuple[float, float] | None
     ratio: float
-    """Of the perplexities, second over first."""
+    """Ratio of the perplexities, second over first."""
     ratio_interval: tuple[float, float] | None
     blocks: int
-    """How many were resampled."""
+    """Number of blocks that were resampled."""
 
 
 def score_units(
@@ -101,7 +101,7 @@ def score_units(
 
 
 def paired_bootstrap(first_U: Nats, second_U: Nats, tokens_U: NDArray[np.int64], seed: int = 1) -> Difference:
-    """From the nats of each unit under two models, and its tokens. Raises `SettingsError` for an empty text."""
+    """Compare two models by the nats of each unit, and its tokens. Raises `SettingsError` for an empty text."""
     require(len(tokens_U) > 0, "there is nothing to compare: the text has no words")
     nats_B, tokens_B = (_in_blocks(each_U) for each_U in (second_U - first_U, tokens_U))
     nats, bits = float(nats_B.sum() / tokens_B.sum()), 1 / math.log(2)
@@ -118,7 +118,7 @@ def paired_bootstrap(first_U: Nats, second_U: Nats, tokens_U: NDArray[np.int64],
 
 
 def _in_blocks(each_U: NDArray[Any]) -> NDArray[Any]:
-    """Sums over neighbouring units, of which at most `MOST_BLOCKS` are left."""
+    """Return sums over blocks of neighbouring units, `MOST_BLOCKS` at most."""
     blocks = min(MOST_BLOCKS, len(each_U))
     return np.add.reduceat(each_U, np.arange(blocks) * len(each_U) // blocks)
 

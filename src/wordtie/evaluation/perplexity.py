@@ -47,7 +47,7 @@ class Score:
 def queries(
     model: LanguageModel, ids: Ids, eos_id: int, streams: int, device: torch.device
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """(query_NE, targets_N) window by window, state carried over; targets past a stream's end are `PADDING`."""
+    """Yield (query_NE, targets_N) window by window, state carried over; targets past a stream's end are `PADDING`."""
     import torch
 
     steps = max(1, TOKENS_AT_ONCE // streams)
@@ -105,11 +105,11 @@ class Reader:
         self.start()
 
     def start(self) -> None:
-        """What comes next is another text: an empty state, and `<eos>` before the first word."""
+        """Start another text: an empty state, and `<eos>` before the first word."""
         self.state = self.model.initial_state(1)
 
     def __call__(self, ids: Ids) -> Iterator[tuple[Bits, Bits]]:
-        """Surprisal of each token and entropy of its prediction, in bits: the next words of the stream, in pieces."""
+        """Yield surprisal and entropy of the prediction of each of the stream's next tokens, in bits, in pieces."""
         for first in range(0, len(ids), TOKENS_AT_ONCE):
             piece = np.asarray(ids[first : first + TOKENS_AT_ONCE])
             log_p_T1, entropy_T1, self.state = self.model.score(piece[:, None], self.state, entropy=True)
@@ -117,9 +117,9 @@ class Reader:
             yield log_p_T1[:, 0] / -math.log(2), entropy_T1[:, 0] / math.log(2)
 
     def apart(self, texts: Sequence[Ids]) -> Iterator[tuple[Bits, Bits]]:
-        """Short texts that know nothing of each other, side by side: what each has alone (to float rounding).
+        """Score short, independent texts side by side: yield what each has alone (to float rounding).
 
-        The stream itself stays where it is. No text is empty, and there is one or more.
+        The stream itself stays where it is. At least one text is required, and none may be empty.
         """
         ids_TB = side_by_side(texts)
         log_p_TB, entropy_TB, _ = self.model.score(ids_TB, self.model.initial_state(ids_TB.shape[1]), entropy=True)
@@ -129,7 +129,7 @@ class Reader:
 
 
 def _windows(blocks: Iterable[Ids], size: int) -> Iterator[Ids]:
-    """The same ids in pieces of `size`, the last one shorter."""
+    """Yield the same ids in pieces of `size`, the last one shorter."""
     rest = np.empty(0, np.int32)
     for block in blocks:
         ids = np.concatenate([rest, block])

@@ -1,6 +1,6 @@
 """Sampling at prediction: the log-likelihood averaged over draws of the noise (Kong et al. 2019, section 5.4).
 
-For comparison only: the paper found it to make things worse. The draws are read side by side, as streams of one and
+For comparison only: the paper found that it gives worse results. The draws are read side by side, as streams of one and
 the same text, each with its state carried over; a window is as long as in training, because words are drawn again
 for each.
 
@@ -38,7 +38,7 @@ def evaluate_sampled(
 
 
 def _nats(scoring: Scoring) -> float:
-    """Of all tokens, in pieces of rows that fit `SCORES_AT_ONCE`."""
+    """Return the nats of all tokens, computed in pieces of rows that fit `SCORES_AT_ONCE`."""
     loss, rows, total = CrossEntropy(), max(1, SCORES_AT_ONCE // len(scoring.output_VE)), 0.0
     for first in range(0, len(scoring.targets_N), rows):
         here = slice(first, first + rows)

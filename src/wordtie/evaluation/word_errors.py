@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 
 def word_errors(words: Sequence[str], reference: Sequence[str]) -> int:
-    """Of one text, in time len(words) x len(reference).
+    """Return the word errors of one text, in time len(words) x len(reference).
 
     >>> word_errors("the cat sat on mat".split(), "a cat sat on the mat".split())
     2

@@ -22,7 +22,7 @@ from wordtie.evaluation.hits import VALUES_AT_ONCE
 from wordtie.models.next_word import Floats, NextWordModel
 
 FREQUENT = 50
-"""How many of the most frequent words are taken together."""
+"""Number of the most frequent words that are taken together."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class WordMass:
     """Probabilities, or shares of a text."""
 
     unk: float
-    """Of `<unk>`."""
+    """Probability of `<unk>`."""
     frequent: float
-    """Of the most frequent words together; `<unk>` and `<eos>` are not among them."""
+    """Probability of the most frequent words together; `<unk>` and `<eos>` are not among them."""
     repeat: float | None = None
-    """Of the word that was read last, in a text: the current word again."""
+    """Probability that the word that was read last is repeated; None outside a text."""
 
 
 @dataclass(frozen=True)
@@ -42,18 +42,18 @@ class TextMass:
     """Means over the tokens of a text."""
 
     predicted: WordMass
-    """What the model gave, before each token."""
+    """Predicted by the model, before each token."""
     found: WordMass
-    """What came."""
+    """Share of the tokens that were such a word."""
     elsewhere: WordMass
-    """What the model gave where something else came: as much as was given in vain."""
+    """Predicted by the model where another word came: wasted probability."""
     tokens: int
 
 
 def frequent_ids(vocabulary: Vocabulary, count: int, order: Iterable[int] | None = None) -> list[int]:
-    """The first ids of an order, those of the most frequent words if it goes by frequency; no `<unk>`, no `<eos>`.
+    """Return the first ids of an order, those of the most frequent words if it is by frequency; no `<unk>`, no `<eos>`.
 
-    `order` None: that of the ids, which wordtie numbers by frequency.
+    `order` None: the order of the ids, which wordtie numbers by frequency.
     """
     special = (vocabulary.unk_id, vocabulary.eos_id)
     ids = range(len(vocabulary)) if order is None else order
@@ -63,7 +63,7 @@ def frequent_ids(vocabulary: Vocabulary, count: int, order: Iterable[int] | None
 def word_mass(
     probability_V: Floats, vocabulary: Vocabulary, count: int, order: Iterable[int] | None = None
 ) -> WordMass:
-    """The masses in one distribution; `order` as of `frequent_ids`."""
+    """Return the masses in one distribution; `order` is as in `frequent_ids`."""
     frequent = probability_V[frequent_ids(vocabulary, count, order)].sum()
     return WordMass(float(probability_V[vocabulary.unk_id]), float(frequent))
 
@@ -71,9 +71,9 @@ def word_mass(
 def text_mass(
     model: NextWordModel[Any], ids_N: Ids, count: int = FREQUENT, order: Iterable[int] | None = None
 ) -> TextMass:
-    """The masses before every token of a text: one stream, the first token predicted from `<eos>`.
+    """Return the mean masses over the tokens of a text: one stream, the first token predicted from `<eos>`.
 
-    `order` as of `frequent_ids`.
+    `order` is as in `frequent_ids`.
     """
     vocabulary, state = model.vocabulary, model.initial_state(1)
     groups = ([vocabulary.unk_id], frequent_ids(vocabulary, count, order))

@@ -25,7 +25,7 @@ from wordtie.export.ngram_approximation import (
     without_recent_words,
 )
 from wordtie.inference.loading import LoadedModel, load
-from wordtie.inference.training_corpus import training_corpus
+from wordtie.inference.training_corpus import training_corpus, with_extended
 from wordtie.ngrams.arpa import check_words, write_arpa
 from wordtie.ngrams.backoff import BackoffModel, of_trie, pruned, to_trie
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
@@ -33,7 +33,7 @@ from wordtie.ngrams.model import NgramModel
 from wordtie.storage.atomic import atomic_write
 
 LONGEST_COUNTED = 10
-"""Words in the longest n-gram of an approximation."""
+"""Most words in an n-gram of an approximation."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Compared:
 
     model: str
     ngrams: int | None
-    """None: it is no n-gram model."""
+    """Number of n-grams; None if it is no n-gram model."""
     valid: float
     test: float
 
@@ -54,11 +54,11 @@ class WrittenArpa:
     file: Path
     ngrams: int
     compared: Sequence[Compared] = ()
-    """Of an approximation: the model, the approximation, and counts of the same size."""
+    """For an approximation: perplexities of the model, of the approximation, and of counts of the same size."""
 
 
 OF_APPROXIMATION = ("order", "sampled", "seed", "places")
-"""Settings that an n-gram model has no use for."""
+"""Settings that do not apply to an n-gram model."""
 
 
 def export_arpa(
@@ -73,7 +73,7 @@ def export_arpa(
 
     An n-gram model is written as it is, pruned if `settings.ngrams` is less than it has. A network or a mixture is
     approximated: this needs its training text, and minutes. Raises `RunFolderError` if the file is there already and is
-    not to be overwritten, or the text is not as it was; `SettingsError` for settings or a name that mean nothing;
+    not to be overwritten, or the text has changed; `SettingsError` for invalid settings or an invalid name;
     `DataError` for a model with words that mean something else in an ARPA file.
     """
     settings, path = settings or Approximation(), path_of(out)
@@ -94,7 +94,8 @@ def export_arpa(
         if settings.ngrams is not None and settings.ngrams < found.ngrams:
             found = pruned(found, settings.ngrams)
     else:
-        data = training_corpus(loaded, run, hint="an approximation needs the training text; restore it")
+        hint = "an approximation needs the training text; restore it"
+        data = with_extended(loaded, training_corpus(loaded, run, hint=hint), hint)
         found = approximate(loaded.model, data.train, data.valid, data.tokenizer.sentences, settings, progress)
         compared = comparison(loaded, data, found, settings.order)
     with atomic_write(path) as new, new.open("wb") as raw:
@@ -114,8 +115,8 @@ def _write(file: IO[bytes] | gzip.GzipFile, model: BackoffModel, tokenizer: Toke
 
 
 def comparison(loaded: LoadedModel, data: PreparedData, found: BackoffModel, order: int) -> list[Compared]:
-    """Perplexities of the model, without recent words, which its name says if it has any; of its approximation, and of
-    counts."""
+    """Compute the perplexities of the model, without recent words, as its name says if it has any; of its
+    approximation, and of counts."""
     texts = {"valid": data.valid, "test": data.test}
     model = without_recent_words(loaded.model)
     original = {name: evaluate_blocks(model, [np.asarray(text)]).perplexity for name, text in texts.items()}
@@ -129,8 +130,8 @@ def comparison(loaded: LoadedModel, data: PreparedData, found: BackoffModel, ord
 
 
 def counted(train_N: Ids, words: int, order: int, eos_id: int | None, ngrams: int) -> list[tuple[str, BackoffModel]]:
-    """Kneser-Ney models of about so many n-grams: the whole one pruned as the approximation is, and that with the least
-    minimum counts that is not larger."""
+    """Return Kneser-Ney models of at most this many n-grams: the whole one, pruned as the approximation is if it is
+    larger, and then also the one with the least minimum counts that is not larger."""
     whole = fit_kneser_ney(train_N, words, order, eos_id=eos_id)
     if whole.ngrams <= ngrams:
         return [("Kneser-Ney", of_trie(whole))]

@@ -39,7 +39,7 @@ CERTAIN, RAREST = 255, 1
 """f of a probability of 1, and the lowest that is suggested."""
 BLOCKED = 0
 LONGEST = 47
-"""Letters of a word in LatinIME."""
+"""Most letters of a word in LatinIME."""
 PER = 10_000_000
 """Words of an imagined text in which a word that is hardly ever predicted still has a count of 1."""
 CONTEXTS_AT_ONCE = 32
@@ -55,7 +55,7 @@ class Entry:
     p: float
     bigrams: Sequence[tuple[str, float]] = ()
     blocked: bool = False
-    """Never to be suggested."""
+    """Whether the word is never to be suggested."""
 
 
 def entries(
@@ -66,14 +66,14 @@ def entries(
     contexts: int = 2000,
     blocked: Collection[str] = (),
 ) -> list[Entry]:
-    """The words of a model, the most probable first: all or so many. After them, those of `blocked`, in any case.
+    """Return the words of a model, most probable first: all, or `words` of them; then those of `blocked`, in any case.
 
-    With frequencies, p is the share of the word in the text that was counted, every word counted once more. Without, it
+    With frequencies, p is the share of the word in the text that was counted, with one added to each count. Without, it
     is the mean of the model's predictions after its `contexts` most frequent words, each with the share that Zipf's law
-    gives it. Which words are frequent is known by the counts, or by the unigrams of an n-gram model; of any other model
-    the first words of the vocabulary are taken, which are the most frequent if wordtie trained it. `bigrams`: how many
-    of these words, the likeliest, come after each of them; p of one is the model's prediction after the word at the
-    start of a sentence. Blocked words are none of the `words` and no bigrams.
+    gives it. Which words are frequent is known from the counts, or from the unigrams of an n-gram model; for any other
+    model, the first words of the vocabulary are taken, which are the most frequent if wordtie trained it. `bigrams`:
+    number of the likeliest words to list after each of the words; their p is the model's prediction after the word at
+    the start of a sentence. Blocked words count neither among the `words` nor as bigrams.
 
     Raises `SettingsError` for fewer than one context, `DataError` for a model without a word that has a letter.
     """
@@ -95,7 +95,7 @@ def entries(
 
 
 def _expected(model: LoadedModel, before: Sequence[int]) -> NDArray[np.float64]:
-    """The mean of the predictions after these words, (V,), the most frequent first, by Zipf's law."""
+    """Compute the mean of the predictions after these words, most frequent first, weighted by Zipf's law, (V,)."""
     share = 1 / (np.arange(len(before)) + 1 + ZIPF)
     mean_V = np.zeros(len(model.tokenizer.vocabulary))
     for first, p_BV in _predictions(model, before):
@@ -106,7 +106,7 @@ def _expected(model: LoadedModel, before: Sequence[int]) -> NDArray[np.float64]:
 def _followers(
     model: LoadedModel, before: Sequence[int], kept: Sequence[int], count: int
 ) -> dict[int, list[tuple[str, float]]]:
-    """For each of these words, the likeliest after it among those that are kept, with their probabilities."""
+    """Return the likeliest of the kept words after each of these words, with their probabilities."""
     found: dict[int, list[tuple[str, float]]] = {}
     for first, p_BV in _predictions(model, before):
         for number, p_V in zip(before[first : first + len(p_BV)], p_BV, strict=True):
@@ -115,7 +115,7 @@ def _followers(
 
 
 def _by_frequency(model: LoadedModel, share_V: NDArray[np.float64] | None) -> Sequence[int]:
-    """The ids, the most frequent word first, as far as that is known."""
+    """Return the ids, the most frequent word first, as far as that is known."""
     if share_V is None:
         return by_frequency(model) or range(len(model.tokenizer.vocabulary))
     found: list[int] = np.argsort(-share_V, kind="stable").tolist()
@@ -123,13 +123,13 @@ def _by_frequency(model: LoadedModel, share_V: NDArray[np.float64] | None) -> Se
 
 
 def is_word(word: str) -> bool:
-    """Whether a dictionary has a place for it: it has a letter, is not too long, and the files can hold it."""
+    """Return whether a word can be in a dictionary: it has a letter, is not too long, and the files can hold it."""
     separates = any(mark in word for mark in ",=\t") or word.startswith("#")
     return word not in (UNK, EOS) and any(map(str.isalpha, word)) and len(word) <= LONGEST and not separates
 
 
 def frequency(p: float) -> int:
-    """f of LatinIME, at least 1.
+    """Return f of LatinIME for a probability, at least 1.
 
     >>> frequency(1.0), frequency(1 / 1.15), frequency(0.001), frequency(0.0)
     (255, 254, 206, 1)
@@ -138,7 +138,7 @@ def frequency(p: float) -> int:
 
 
 def write_latinime(model_entries: Sequence[Entry], out: str | Path, locale: str, overwrite: bool = False) -> Path:
-    """A `.combined` file; words that are blocked have an f of 0.
+    """Write a `.combined` file; blocked words have an f of 0.
 
     Raises `SettingsError` for a locale with other characters than letters, digits, `_` and `-`, `RunFolderError` if the
     file exists and `overwrite` is not given, `SaveError` if it cannot be written.
@@ -153,7 +153,7 @@ def write_latinime(model_entries: Sequence[Entry], out: str | Path, locale: str,
 
 
 def write_keyman(model_entries: Sequence[Entry], out: str | Path, overwrite: bool = False) -> Path:
-    """A word list: word and count in ten million words, without those that are blocked.
+    """Write a word list: words and their counts in ten million words, without those that are blocked.
 
     Raises `RunFolderError` and `SaveError` as `write_latinime`.
     """
@@ -170,7 +170,7 @@ def _write(out: str | Path, lines: Sequence[str], overwrite: bool) -> Path:
 
 
 def _predictions(model: LoadedModel, words: Sequence[int]) -> Iterator[tuple[int, Nats]]:
-    """(Number of the first, p of every word after each of these at the start of a sentence, (B, V)), some at a time."""
+    """Yield (number of the first, p of every word after each at the start of a sentence, (B, V)), in batches."""
     for first in range(0, len(words), CONTEXTS_AT_ONCE):
         here = np.array([words[first : first + CONTEXTS_AT_ONCE]])
         state = model.model.advance(here, model.model.initial_state(here.shape[1]))
@@ -184,7 +184,7 @@ def _likeliest(vocabulary: Vocabulary, kept: Sequence[int], p_V: Nats, count: in
 
 
 def _shares(vocabulary: Vocabulary, frequencies: Frequencies) -> NDArray[np.float64]:
-    """Of each word; raises `DataError` if none was counted."""
+    """Return the share of each word, (V,). Raises `DataError` if none was counted."""
     if not any(word in frequencies.counts for word in vocabulary.words):
         raise DataError("the counts have none of the model's words: give those of a text in its language")
     return np.array([10 ** frequencies.of(word) / 1e6 for word in vocabulary.words])

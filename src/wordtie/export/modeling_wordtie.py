@@ -21,7 +21,7 @@ from transformers.modeling_outputs import CausalLMOutputWithPast
 LayerState = tuple[Tensor, ...]
 """(h,), or (h, c) of an LSTM, each (B, H)."""
 CACHE = "cache" if "cache" in CausalLMOutputWithPast.__dataclass_fields__ else "past_key_values"
-"""What this version of Transformers calls a state."""
+"""Name of a state in this version of Transformers."""
 
 
 class WordtieConfig(PretrainedConfig):
@@ -60,7 +60,7 @@ class WordtieState:
         self.length = length
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
-        """Tokens read, masked ones included."""
+        """Return the number of tokens read, masked ones included."""
         return self.length
 
     def reorder_cache(self, beam_idx: Tensor) -> None:
@@ -149,7 +149,7 @@ class WordtieForCausalLM(PreTrainedModel, GenerationMixin):
                 nn.init.uniform_(parameter, -self.config.initializer_range, self.config.initializer_range)
 
     def get_input_embeddings(self) -> nn.Module:
-        """The word matrix."""
+        """Return the word matrix."""
         return self.embed
 
     def set_input_embeddings(self, value: nn.Embedding) -> None:
@@ -157,7 +157,7 @@ class WordtieForCausalLM(PreTrainedModel, GenerationMixin):
         self.embed = value
 
     def get_output_embeddings(self) -> nn.Module:
-        """The output matrix, which is the word matrix if they are tied, and the output bias."""
+        """Return the output matrix, which is the word matrix if they are tied, and the output bias."""
         return self.lm_head
 
     def set_output_embeddings(self, new_embeddings: nn.Linear) -> None:
@@ -181,7 +181,7 @@ class WordtieForCausalLM(PreTrainedModel, GenerationMixin):
         logits_to_keep: int = 0,
         **kwargs: Any,
     ) -> CausalLMOutputWithPast | tuple[Any, ...]:
-        """Scores (B, T, V) of the word after each; of the last `logits_to_keep` alone, if not 0.
+        """Return the scores (B, T, V) of the word after each token; of the last `logits_to_keep` alone, if not 0.
 
         A state given as `cache` or `past_key_values` is not changed; one of another type counts as none.
         `attention_mask` (B, T), or as long as all that was read: 0 for a token that is to be passed over.
@@ -239,7 +239,7 @@ class WordtieForCausalLM(PreTrainedModel, GenerationMixin):
         logits_to_keep: int | None = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """The tokens that the state has not read. `attention_mask` is for those that it has read, too."""
+        """Return the tokens that the state has not read. `attention_mask` is for those that it has read, too."""
         state = past_key_values if cache is None else cache
         if isinstance(state, WordtieState):
             total = input_ids.shape[1] if attention_mask is None else attention_mask.shape[1]

@@ -6,9 +6,9 @@ number of these places, the longest n-grams have
 
     p(w | h) = a_h E(h w) / n(h) + (1 - a_h) q(w | h),    a_h = a n(h) / (n(h) + k).
 
-q is a Kneser-Ney model of both texts. It holds for contexts that were seen at few places, which stand for all texts
-that they will end, and it is the n-gram part of a mixture. a is chosen on the validation text. Unlike counts, E asks
-the network about all words that are stored after h at each place of h, not about the one word that came.
+q is a Kneser-Ney model of both texts. It prevails for contexts that were seen at few places, which represent other
+texts that end in them poorly, and it is the n-gram part of a mixture. a is chosen on the validation text. Unlike
+counts, E asks the network about all words that are stored after h at each place of h, not about the one word that came.
 
 A shorter n-gram is used if no longer one is stored. So its expectations leave out what longer ones account for, as
 Kneser-Ney counts do: E(h' w) less the sum of E(h w) over the stored h w that end in h' w, and n(h') less the same for
@@ -58,7 +58,7 @@ VALUES_AT_ONCE = 4_000_000
 SHARES = (0.0, 0.3, 0.5, 0.7, 0.9)
 """Values of a that are tried; with 0, the approximation is a Kneser-Ney model of both texts."""
 PRIOR_PLACES = 2.0
-"""k"""
+"""The constant k of the equation."""
 UNSEEN = 1e-9
 
 Progress = Callable[[str, int, int], None]
@@ -66,31 +66,31 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Approximation:
-    """What an approximation is made of."""
+    """Settings of an approximation."""
 
     order: int = 4
     """Words in the longest n-gram."""
     ngrams: int | None = None
-    """How many are kept; None: all."""
+    """N-grams that are kept; None: all."""
     sampled: int = 500_000
     """Words that the model writes."""
     seed: int = 1
     places: int | None = None
-    """At how many places of the training text the model is asked; None: at all. It is most of the time."""
+    """Places of the training text at which the model is asked, which takes most of the time; None: all."""
 
 
 @dataclass(frozen=True)
 class Expectations:
-    """What a model was asked, from which approximations of any size are made."""
+    """Sums of a model's predictions, from which approximations of any size are made."""
 
     counted: BackoffModel
     """The Kneser-Ney model of both texts."""
     sums: Sums
     context_p: Sequence[Doubles]
-    """How frequent each context is, (C,) for each level."""
+    """Frequency of each context, (C,) for each level."""
 
     def approximation(self, valid_N: Ids, ngrams: int | None = None) -> BackoffModel:
-        """With at most so many n-grams; its one parameter is fitted to the validation text."""
+        """Return the approximation with at most `ngrams` n-grams; its parameter is fitted to the validation text."""
         if ngrams is None or ngrams >= self.counted.ngrams:
             return best_expected(self.counted, self.sums, valid_N)
         kept = most_valuable(best_expected(self.counted, self.sums, valid_N), ngrams, self.context_p)
@@ -105,7 +105,7 @@ def approximate(
     settings: Approximation | None = None,
     progress: Progress | None = None,
 ) -> BackoffModel:
-    """The approximation of a model. `sentences`: n-grams do not reach back over `<eos>`."""
+    """Approximate a model. `sentences`: n-grams do not reach back over `<eos>`."""
     settings = settings or Approximation()
     return expectations(model, train_N, sentences, settings, progress).approximation(valid_N, settings.ngrams)
 
@@ -136,7 +136,7 @@ def expectations(
 
 
 def without_ngrams(model: NextWordModel[Any]) -> NextWordModel[Any]:
-    """The networks of a mixture: its n-grams have seen the training text, and would expect what comes there."""
+    """Return the networks of a mixture: its n-grams have seen the training text, and would expect what comes there."""
     if not isinstance(model, Mixture):
         return model
     numbers = [number for number, part in enumerate(model.parts) if not isinstance(part, NgramModel)]
@@ -148,7 +148,7 @@ def without_ngrams(model: NextWordModel[Any]) -> NextWordModel[Any]:
 
 
 def context_frequencies(trie: NgramTrie, text_N: Ids) -> list[Doubles]:
-    """For each level, how often each of its contexts stands before a word of a text, (C,), over all words."""
+    """Return the share of the words of a text that each context of each level precedes, (C,)."""
     counts = [np.zeros(len(level.group_C)) for level in trie.levels]
     state = trie.start(1)
     for first in range(0, len(text_N), TOKENS_AT_ONCE):
@@ -161,12 +161,12 @@ def context_frequencies(trie: NgramTrie, text_N: Ids) -> list[Doubles]:
 
 
 def without_recent_words(model: NextWordModel[Any]) -> NextWordModel[Any]:
-    """A mixture without its memory of recent words, which no n-gram model has; any other as it is."""
+    """Return a mixture without its memory of recent words, which no n-gram model has; any other model unchanged."""
     return Mixture(model.parts, model.weights_RP) if isinstance(model, AdaptiveMixture) else model
 
 
 def sampled_text(model: NextWordModel[Any], words: int, seed: int, progress: Progress | None = None) -> Int64s:
-    """Text that the model writes, as ids, (N,): some texts one after the other, the last word of each `<eos>`."""
+    """Sample text from the model, as ids, (N,): `STREAMS` texts one after the other, each with `<eos>` at its end."""
     draw = np.random.default_rng(seed)
     state = model.initial_state(STREAMS)
     steps = -(-words // STREAMS)
@@ -187,16 +187,16 @@ class Sums:
     """What the model expects, summed over places."""
 
     unigram: Doubles
-    """(V,)"""
+    """Expected number of each word, (V,)."""
     ngrams: list[Doubles]
-    """(G,) of each order from 2."""
+    """Expected number of each n-gram, (G,) for each order from 2."""
     contexts: list[Doubles]
-    """(C,) of each of these orders: at how many places each context stands."""
+    """Number of places of each context, (C,) for each of these orders."""
     places: float = 0.0
 
     @classmethod
     def zeros(cls, trie: NgramTrie) -> Sums:
-        """For the n-grams of a trie."""
+        """Return sums of zero for the n-grams of a trie."""
         return cls(
             np.zeros(trie.vocabulary_size),
             [np.zeros(len(level.word_G)) for level in trie.levels],
@@ -204,7 +204,7 @@ class Sums:
         )
 
     def restricted(self, kept: Sequence[NDArray[np.bool_]]) -> Sums:
-        """Those of the n-grams that are kept, as `wordtie.ngrams.backoff.restricted` keeps them."""
+        """Return the sums of the n-grams that are kept, as `wordtie.ngrams.backoff.restricted` keeps them."""
         contexts_kept = [np.ones(len(self.unigram) + 1, bool), *kept]
         return Sums(
             self.unigram,
@@ -214,7 +214,7 @@ class Sums:
         )
 
     def add(self, trie: NgramTrie, p_NV: NDArray[np.floating[Any]], rows_NK: Int64s) -> None:
-        """Some places: p of every word there, and the contexts that stand before them."""
+        """Add some places: p of every word there, and the contexts before them."""
         self.places += len(p_NV)
         self.unigram += p_NV.sum(0, dtype=np.float64)
         for number, level in enumerate(trie.levels):
@@ -230,7 +230,7 @@ class Sums:
     def _add_level(
         self, level: Level, number: int, p_NV: NDArray[Any], place_N: NDArray[np.intp], rows_U: Int64s, first_U: Int64s
     ) -> None:
-        """One order, from places sorted by context; those of a context begin at `first_U`."""
+        """Add one order, from places sorted by context; those of a context begin at `first_U`."""
         begin_U, end_U, _ = level.spans(rows_U)
         size_U = end_U - begin_U
         here_M = np.arange(size_U.sum()) + np.repeat(begin_U - (np.cumsum(size_U) - size_U), size_U)
@@ -250,9 +250,9 @@ class Sums:
 def _places(
     model: NextWordModel[Any], trie: NgramTrie, text_N: Int64s, most: int
 ) -> Iterator[tuple[Ids, NDArray[np.floating[Any]], Int64s]]:
-    """(Ids, p of every word before each, contexts of each) of a text that is read as some streams, window by window.
+    """Yield (ids, p of every word before each, contexts of each) of a text read as `STREAMS` streams, by windows.
 
-    Of each stream the beginning is read, if all words are more than `most`.
+    Only the beginning of each stream is read, if the text has more than `most` words.
     """
     length = -(-len(text_N) // STREAMS)
     padded_TB = np.append(text_N, np.full(length * STREAMS - len(text_N), PADDING)).reshape(STREAMS, length).T
@@ -267,13 +267,13 @@ def _places(
 
 
 def best_expected(counted: BackoffModel, sums: Sums, valid_N: Ids) -> BackoffModel:
-    """The approximation whose share of the network is the best for the validation text."""
+    """Return the approximation whose share of the network is the best for the validation text."""
     tried = [expected(counted, sums, share) for share in SHARES]
     return max(tried, key=lambda model: float(to_trie(model).log_probabilities(valid_N).sum()))
 
 
 def expected(counted: BackoffModel, sums: Sums, share: float) -> BackoffModel:
-    """The n-grams with what the network expects of them, for one share of the network (a)."""
+    """Return the n-grams with the probabilities that the network expects, for one share of the network (a)."""
     suffix = suffix_rows(counted)
     left_V = sums.unigram.copy()
     if counted.levels:
@@ -295,6 +295,6 @@ def expected(counted: BackoffModel, sums: Sums, share: float) -> BackoffModel:
 
 
 def _less(total: Doubles, row_G: Int64s, accounted_G: Doubles) -> Doubles:
-    """What is left of totals; -1 is the row of what has none."""
+    """Return what is left of totals, at least 0; -1 is the row of n-grams that have no total."""
     there = row_G >= 0
     return np.maximum(total - np.bincount(row_G[there], accounted_G[there], len(total)), 0)

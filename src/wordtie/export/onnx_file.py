@@ -1,13 +1,13 @@
-"""Write a model as an ONNX file that a program without wordtie and torch can use: the graph, and its words beside it.
+"""Write a model as an ONNX file that programs without wordtie and torch can use: the graph, with its words.
 
 OUT.onnx                   the network (`wordtie.export.onnx_graph`); words, and how text is split, in its metadata
-OUT.ngrams.safetensors     of a network that n-grams are mixed into: the n-grams (`wordtie.ngrams.trie_file`)
+OUT.ngrams.safetensors     for a network that n-grams are mixed into: the n-grams (`wordtie.ngrams.trie_file`)
 
-Metadata are texts. Of both forms: `vocab_size`, `sos_id`, `eos_id`, `unk_id`, `words` (by id, a line each). Of the step
-form also: `pattern`, a regular expression that finds the words of a text; `lowercase` and `composed`, whether text is
-put in lower case and in the Unicode form NFC before that; `sentences`, whether each line is one and ends in `<eos>`;
-`replaced`, what is replaced, in JSON; `weights`, of network and n-grams, by how many of the last words they have seen
-together, in JSON.
+Metadata are texts. In both forms: `vocab_size`, `sos_id`, `eos_id`, `unk_id`, `words` (by id, one per line). In the
+step form also: `pattern`, a regular expression that finds the words of a text; `lowercase` and `composed`, whether text
+is put in lower case and in the Unicode form NFC before that; `sentences`, whether each line is one and ends in `<eos>`;
+`replaced`, what is replaced, in JSON; `weights`, of network and n-grams, by how many of the last words the n-grams have
+seen together, in JSON.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class OnnxExport:
     """What was written."""
 
     files: tuple[Path, ...]
-    """The graph first."""
+    """Files that were written, the graph first."""
     bytes: int
-    """Of the graph."""
+    """Size of the graph in bytes."""
     parameters: int
     left_out: tuple[str, ...]
-    """What of a mixture is not in the files."""
+    """Parts of a mixture that are not in the files."""
 
 
 def write_onnx(
@@ -101,7 +101,7 @@ def _network(model: LoadedModel) -> NumpyNetwork:
 
 
 def _ngrams(model: LoadedModel, form: Form) -> tuple[NgramModel | None, tuple[str, ...]]:
-    """(The n-grams that go with the step form, what is left out)."""
+    """Return (the n-grams that are written with the step form, what is left out)."""
     mixture = model.model
     if not isinstance(mixture, Mixture):
         return None, ()

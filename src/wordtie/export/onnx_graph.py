@@ -30,18 +30,18 @@ from wordtie.config import ModelSettings
 from wordtie.models.numpy_network import STATE_PARTS
 
 OPSET, IR_VERSION = 17, 8
-"""Of 2022: what runtimes on phones know."""
+"""Versions of 2022, which runtimes on phones support."""
 ZERO = 128
-"""What is stored for 0."""
+"""Stored value of 0."""
 LARGEST = 127
 Name: TypeAlias = str
-"""Of a value in the graph."""
+"""Name of a value in the graph."""
 LayerState: TypeAlias = tuple[Name, ...]
 Parameters: TypeAlias = Mapping[str, NDArray[np.float32]]
 
 
 def quantise(matrix_RC: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    """(q, s) of a matrix: (R, C) and (R,). A row 1.0, -0.5 becomes 255, 64; zeros become 128."""
+    """Return (q, s) of a matrix: (R, C) and (R,). A row 1.0, -0.5 becomes 255, 64; zeros become 128."""
     largest_R = np.abs(matrix_RC).max(1)
     scale_R = np.where(largest_R > 0, largest_R / LARGEST, 1.0).astype(np.float32)
     return (ZERO + np.rint(matrix_RC / scale_R[:, None])).astype(np.uint8), scale_R
@@ -56,18 +56,18 @@ class Graph:
         self._names: list[None] = [] if outer is None else outer._names
 
     def constant(self, array: NDArray[Any], name: Name = "") -> Name:
-        """A value that is stored; the same name is stored once."""
+        """Store a value and return its name; the same name is stored once."""
         name = name or self._fresh("constant")
         if name not in self.constants:
             self.constants[name] = numpy_helper.from_array(np.ascontiguousarray(array), name)
         return name
 
     def add(self, kind: str, *inputs: Name, **attributes: Any) -> Name:
-        """The name of what an operator gives."""
+        """Add an operator and return the name of its output."""
         return self.add_several(kind, *inputs, outputs=1, **attributes)[0]
 
     def add_several(self, kind: str, *inputs: Name, outputs: int, **attributes: Any) -> list[Name]:
-        """The names of what an operator gives."""
+        """Add an operator and return the names of its outputs."""
         names = [self._fresh(kind.lower()) for _ in range(outputs)]
         self.nodes.append(helper.make_node(kind, list(inputs), names, **attributes))
         return names
@@ -77,11 +77,11 @@ class Graph:
         self.nodes.append(helper.make_node("Identity", [value], [name]))
 
     def number(self, value: float) -> Name:
-        """A constant of no dimensions, fp32."""
+        """Store an fp32 constant without dimensions, and return its name."""
         return self.constant(np.array(value, np.float32), f"number {value:g}")
 
     def axes(self, *axes: int) -> Name:
-        """A list of axes."""
+        """Store a list of axes, and return its name."""
         return self.constant(np.array(axes, np.int64), f"axes {axes}")
 
     def _fresh(self, stem: str) -> Name:
@@ -97,15 +97,15 @@ class Network:
         self.parameters = parameters
         self.eight_bits = eight_bits
         self._fp32 = {name: self._matrices(graph, name) for name in parameters if name not in WORD_MATRICES}
-        """The names of parameters in fp32, of each matrix of a stack of them."""
+        """Names of parameters in fp32, one for each matrix of a stack of them."""
 
     def state_names(self) -> list[Name]:
-        """Of each part of the state, layer by layer."""
+        """Return the names of the parts of the state, layer by layer."""
         parts = ("hidden", "cell")[: STATE_PARTS.get(self.settings.core, 1)]
         return [f"{part}_{layer}" for layer in range(self.settings.layers) for part in parts]
 
     def query(self, graph: Graph, word_B: Name, state: Sequence[Name]) -> tuple[Name, list[Name]]:
-        """(The vector (B, E) from which the word after this one is predicted, the state after it)."""
+        """Return (the vector (B, E) from which the word after this one is predicted, the state after it)."""
         outputs_BH, after = self._vectors(graph, word_B), list[Name]()
         parts = STATE_PARTS.get(self.settings.core, 1)
         for layer in range(self.settings.layers):
@@ -119,7 +119,7 @@ class Network:
         return outputs_BH, after
 
     def log_p(self, graph: Graph, query_BE: Name) -> Name:
-        """log p of every word, (B, V)."""
+        """Return log p of every word, (B, V)."""
         name = "head.weight" if "head.weight" in self.parameters else "embedding.weight"
         matrix_VE = self.parameters[name]
         bias = [self.fp32("head.bias")] if "head.bias" in self.parameters else []
@@ -140,15 +140,15 @@ class Network:
         return graph.add("LogSoftmax", scores_BV, axis=1)
 
     def fp32(self, name: str, number: int = 0) -> Name:
-        """A parameter, or a matrix of a stack of them."""
+        """Return the name of a parameter, or of a matrix of a stack of them, in fp32."""
         return self._fp32[name][number]
 
     def affine(self, graph: Graph, vectors: Name, weight: Name, bias: Name | None = None) -> Name:
-        """vectors @ weight.T + bias."""
+        """Return vectors @ weight.T + bias."""
         return graph.add("Gemm", vectors, weight, *([] if bias is None else [bias]), transB=1)
 
     def _vectors(self, graph: Graph, word_B: Name) -> Name:
-        """(B, E)."""
+        """Return the word vectors, (B, E)."""
         name = "embedding.weight"
         if not self.eight_bits:
             return graph.add("Gather", graph.constant(self.parameters[name], name), word_B)
@@ -159,7 +159,7 @@ class Network:
         return graph.add("Mul", rows_BE, scale_B1)
 
     def _stored(self, graph: Graph, name: str) -> tuple[Name, Name]:
-        """Word matrix, on its side because a product in whole numbers wants it so, and its scales."""
+        """Return a word matrix, transposed because the product in whole numbers needs it so, and its scales."""
         if name in graph.constants:
             return name, f"{name}.scale"
         q_VE, scale_V = quantise(self.parameters[name])
@@ -188,7 +188,7 @@ Cell: TypeAlias = Callable[[Network, Graph, str, Name, LayerState], LayerState]
 
 
 def lstm(network: Network, graph: Graph, layer: str, inputs: Name, state: LayerState) -> LayerState:
-    """`wordtie.nn.lstm`."""
+    """Add a step of `wordtie.nn.lstm`."""
     hidden, cell = state
     projected = network.affine(graph, inputs, network.fp32(f"{layer}input_weight"), network.fp32(f"{layer}bias"))
     recurrent = network.affine(graph, hidden, network.fp32(f"{layer}recurrent_weight"))
@@ -200,7 +200,7 @@ def lstm(network: Network, graph: Graph, layer: str, inputs: Name, state: LayerS
 
 
 def gru(network: Network, graph: Graph, layer: str, inputs: Name, state: LayerState) -> LayerState:
-    """`wordtie.nn.gru`."""
+    """Add a step of `wordtie.nn.gru`."""
     (hidden,) = state
     projected = network.affine(graph, inputs, network.fp32(f"{layer}input_weight"), network.fp32(f"{layer}bias"))
     recurrent = network.affine(graph, hidden, network.fp32(f"{layer}recurrent_weight"))
@@ -214,14 +214,14 @@ def gru(network: Network, graph: Graph, layer: str, inputs: Name, state: LayerSt
 
 
 def rnn(network: Network, graph: Graph, layer: str, inputs: Name, state: LayerState) -> LayerState:
-    """`wordtie.nn.rnn`."""
+    """Add a step of `wordtie.nn.rnn`."""
     projected = network.affine(graph, inputs, network.fp32(f"{layer}input_weight"), network.fp32(f"{layer}bias"))
     recurrent = network.affine(graph, state[0], network.fp32(f"{layer}recurrent_weight"))
     return (graph.add("Tanh", graph.add("Add", projected, recurrent)),)
 
 
 def rhn(network: Network, graph: Graph, layer: str, inputs: Name, state: LayerState) -> LayerState:
-    """`wordtie.nn.rhn`."""
+    """Add a step of `wordtie.nn.rhn`."""
     (s,) = state
     settings = network.settings
     for level in range(settings.depth):
@@ -237,11 +237,11 @@ def rhn(network: Network, graph: Graph, layer: str, inputs: Name, state: LayerSt
 
 
 CELLS: dict[str, Cell] = {"gru": gru, "lstm": lstm, "rhn": rhn, "rnn": rnn}
-"""By `model.core`."""
+"""Functions that add a step of a cell, by `model.core`."""
 
 
 def step_model(settings: ModelSettings, parameters: Parameters, eight_bits: bool = False) -> onnx.ModelProto:
-    """`word`, `hidden_0`, `cell_0`, ... to `log_p`, `next_hidden_0`, `next_cell_0`, ..."""
+    """Make the graph from `word`, `hidden_0`, `cell_0`, ... to `log_p`, `next_hidden_0`, `next_cell_0`, ..."""
     graph = Graph()
     network = Network(graph, settings, parameters, eight_bits)
     names = network.state_names()
@@ -260,7 +260,7 @@ def step_model(settings: ModelSettings, parameters: Parameters, eight_bits: bool
 def nll_model(
     settings: ModelSettings, parameters: Parameters, eos_id: int, eight_bits: bool = False
 ) -> onnx.ModelProto:
-    """`x` and `x_lens` to `nll`: -log p of each sentence and of the `<eos>` after it, in nats."""
+    """Make the graph from `x` and `x_lens` to `nll`: -log p of each sentence and of the `<eos>` after it, in nats."""
     graph = Graph()
     network = Network(graph, settings, parameters, eight_bits)
     eos = graph.constant(np.array([eos_id], np.int64), "eos_id")
@@ -289,7 +289,7 @@ def nll_model(
 
 
 def _sentence_step(outer: Graph, network: Network, names: Sequence[Name]) -> onnx.GraphProto:
-    """The state and the sum so far, a word, the word after it and whether that counts, to state and sum."""
+    """Make the graph from state, sum so far, a word, the word after it and whether that counts, to state and sum."""
     graph = Graph(outer)
     query, after = network.query(graph, "word", names)
     log_p = network.log_p(graph, query)
@@ -306,13 +306,13 @@ def _sentence_step(outer: Graph, network: Network, names: Sequence[Name]) -> onn
 
 
 def _shape(graph: Graph, *sizes: int | Name) -> Name:
-    """A shape of numbers and of one-element lists."""
+    """Return a shape made of numbers and of one-element lists."""
     parts = [graph.axes(size) if isinstance(size, int) else size for size in sizes]
     return graph.add("Concat", *parts, axis=0)
 
 
 def value_info(name: Name, kind: int, shape: Sequence[int | str] | None) -> onnx.ValueInfoProto:
-    """An input or output."""
+    """Describe an input or output."""
     return helper.make_tensor_value_info(name, kind, shape)
 
 

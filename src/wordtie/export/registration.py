@@ -8,6 +8,6 @@ from wordtie.export.modeling_wordtie import WordtieConfig, WordtieForCausalLM
 
 
 def register() -> None:
-    """Register the classes. `import wordtie` has it called once Transformers is imported."""
+    """Register the classes. After `import wordtie`, this is called once Transformers is imported."""
     AutoConfig.register(WordtieConfig.model_type, WordtieConfig, exist_ok=True)
     AutoModelForCausalLM.register(WordtieConfig, WordtieForCausalLM, exist_ok=True)

@@ -43,7 +43,7 @@ class TransformersFolder:
     files: tuple[str, ...]
     parameters: int
     left_out: str | None
-    """What of a mixture the folder does not hold; None for a network by itself."""
+    """Parts of a mixture that the folder does not hold; None for a network by itself."""
 
 
 def write_transformers_folder(
@@ -106,7 +106,7 @@ def _write(stage: Path, network: LanguageModel, model: LoadedModel, with_code: b
 
 
 def transformers_config(network: LanguageModel, vocabulary: Vocabulary) -> dict[str, Any]:
-    """The content of `config.json`, without `auto_map`."""
+    """Return the content of `config.json`, without `auto_map`."""
     settings = network.settings
     return {
         "architectures": [CLASSES["AutoModelForCausalLM"]],
@@ -129,7 +129,7 @@ def transformers_config(network: LanguageModel, vocabulary: Vocabulary) -> dict[
 
 
 def transformers_tensors(network: LanguageModel) -> dict[str, Tensor]:
-    """The parameters under their names there; the linear map as `torch.nn.Linear` has it."""
+    """Return the parameters under their names in Transformers; the linear map is laid out as in `torch.nn.Linear`."""
     renamed = {}
     for name, tensor in network.state_dict().items():
         if name == "head.projection.weight":

@@ -1,4 +1,4 @@
-"""From settings to a head."""
+"""Build a head from settings."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ HEADS: dict[str, Callable[[ModelSettings, int, Projection | None], Head]] = {
     "tied_linear": _tied,
     "untied": _untied,
 }
-"""By `model.head`; of `tied_linear` the settings ask for a projection."""
+"""Heads by `model.head`; with `tied_linear`, the settings ask for a projection."""
 
 
 def build_head(settings: ModelSettings, words: int) -> Head:
-    """The head that the settings ask for, over a vocabulary of `words` words."""
+    """Build the head that the settings ask for, over a vocabulary of `words` words."""
     projection = None
     if settings.has_projection:
         projection = Projection(

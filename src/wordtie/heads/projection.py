@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 
 class Projection(nn.Module):
-    """A map (N, H) to (N, E), with a bias where one is asked for."""
+    """A linear map from (N, H) to (N, E), with an optional bias."""
 
     def __init__(
         self,
@@ -32,12 +32,12 @@ class Projection(nn.Module):
         self.form = form
 
     def forward(self, hidden_NH: Tensor) -> Tensor:
-        """h L, and the bias."""
+        """Return h L, plus the bias if there is one."""
         query_NE = hidden_NH @ self.weight
         return query_NE if self.bias is None else query_NE + self.bias
 
     def penalty(self) -> Tensor | float:
-        """In nats, to be added to the loss summed over a window's tokens."""
+        """Return the penalty in nats, to be added to the loss summed over a window's tokens."""
         if self.strength == 0:
             return 0.0
         norm: Tensor = torch.linalg.vector_norm(self.weight)

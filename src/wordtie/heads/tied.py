@@ -1,4 +1,4 @@
-"""The tied heads: words are scored by the matrix that reads them, which a head is handed at call time.
+"""The tied heads: words are scored by the matrix that reads them, which is passed to a head at call time.
 
 Tied, with no matrix of its own: Inan, Khosravi & Socher (2017), section 4 (RE: output bias 0), and Press & Wolf (2017)
 (WT: U = V).
@@ -24,15 +24,15 @@ class Tied(nn.Module):
         self.bias = nn.Parameter(torch.zeros(words)) if bias else None
 
     def forward(self, hidden_NH: Tensor) -> Tensor:
-        """(N, H) to the query (N, E), here with E = H."""
+        """Map (N, H) to the query (N, E), here with E = H."""
         return hidden_NH
 
     def output_matrix(self, word_matrix_VE: Tensor) -> Tensor:
-        """The (V, E) matrix that scores the query: the one handed in."""
+        """Return the (V, E) matrix that scores the query: the one passed in."""
         return word_matrix_VE
 
     def penalty(self) -> Tensor | float:
-        """Nothing to add to the loss."""
+        """Return 0: there is nothing to add to the loss."""
         return 0.0
 
 
@@ -44,10 +44,10 @@ class TiedLinear(Tied):
         self.projection = projection
 
     def forward(self, hidden_NH: Tensor) -> Tensor:
-        """(N, H) to the query (N, E)."""
+        """Map (N, H) to the query (N, E)."""
         query_NE: Tensor = self.projection(hidden_NH)
         return query_NE
 
     def penalty(self) -> Tensor | float:
-        """The map's, in nats, to be added to the loss summed over a window's tokens."""
+        """Return the map's penalty in nats, to be added to the loss summed over a window's tokens."""
         return self.projection.penalty()

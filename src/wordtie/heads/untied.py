@@ -12,7 +12,7 @@ from wordtie.heads.projection import Projection
 
 
 class Untied(nn.Module):
-    """The query is the hidden state, or its projection, scored by a matrix of the head's own, a row a word."""
+    """The query is the hidden state, or its projection, scored by a matrix of the head's own, with a row per word."""
 
     def __init__(self, words: int, size: int, bias: bool, projection: Projection | None = None) -> None:
         super().__init__()
@@ -21,16 +21,16 @@ class Untied(nn.Module):
         self.projection = projection
 
     def forward(self, hidden_NH: Tensor) -> Tensor:
-        """(N, H) to the query: (N, H), or (N, E) with a projection."""
+        """Map (N, H) to the query: (N, H), or (N, E) with a projection."""
         if self.projection is None:
             return hidden_NH
         query_NE: Tensor = self.projection(hidden_NH)
         return query_NE
 
     def output_matrix(self, word_matrix_VE: Tensor) -> Tensor:
-        """The head's own matrix; the word matrix takes no part."""
+        """Return the head's own matrix; the word matrix is not used."""
         return self.weight
 
     def penalty(self) -> Tensor | float:
-        """The projection's, in nats, to be added to the loss summed over a window's tokens; 0 without one."""
+        """Return the projection's penalty in nats, added to the loss summed over a window's tokens; 0 without one."""
         return 0.0 if self.projection is None else self.projection.penalty()

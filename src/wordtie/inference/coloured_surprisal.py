@@ -18,18 +18,18 @@ STRONGEST = 0.6
 """Opacity of the background of a word of `FULL_BITS` or more."""
 FULL_BITS = 16.0
 MOST_WORDS = 2000
-"""That are shown: a browser becomes slow with more."""
+"""Largest number of words that are shown: a browser becomes slow with more."""
 
 
 class SurprisalList(list[WordSurprisal]):
-    """A list of words as any other, which notebooks show as coloured text."""
+    """A list of words that notebooks show as coloured text."""
 
     def _repr_html_(self) -> str:
         return as_html(self)
 
 
 def as_html(words: Sequence[WordSurprisal]) -> str:
-    """Lines of coloured words, with a legend, as HTML that needs no style sheet or script."""
+    """Return lines of coloured words, with a legend, as HTML that needs no style sheet or script."""
     shown = words[:MOST_WORDS]
     lines = [
         f'<div style="margin: 0.6em 0">{" ".join(map(_word, line))}</div>'

@@ -27,13 +27,13 @@ class Expectation:
     """(word, probability), likeliest first."""
     mass: WordMass
     frequent_words: str
-    """Which words `mass.frequent` is of."""
+    """Description of the words that `mass.frequent` sums up, such as `50 most frequent words`."""
     following: float | None = None
     """Probability of the word that really follows, if it is given; an unknown word has that of `<unk>`."""
     rank: int | None = None
-    """Its place, 1 for the likeliest."""
+    """Rank of that word by probability, 1 for the likeliest."""
     oov: bool | None = None
-    """Whether the model does not know it."""
+    """Whether that word is outside the vocabulary."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,13 @@ def compare_predictions(
     top: int = 10,
     frequent: int = FREQUENT,
 ) -> Comparison:
-    """After a phrase, given with the word that really follows or None. Raises `DataError` as `expectation`."""
+    """Compare what models expect after a phrase, given the word that really follows, or None. Raises `DataError`."""
     found = {name: expectation(loaded, phrase, following, top, frequent) for name, loaded in models.items()}
     return Comparison(phrase, following, found)
 
 
 def expectation(loaded: LoadedModel, phrase: str, following: str | None, top: int, frequent: int) -> Expectation:
-    """One model, one phrase, which starts from `<eos>`. Raises `DataError` where what follows is not one word."""
+    """Compute the expectation after a phrase, read from `<eos>`. Raises `DataError` if `following` is not one word."""
     model, tokenizer = loaded.model, loaded.tokenizer
     probability_V = np.exp(model.next(read(model, tokenizer, phrase))[0])
     ids = np.argsort(-probability_V, kind="stable")[:top]
@@ -80,13 +80,13 @@ def expectation(loaded: LoadedModel, phrase: str, following: str | None, top: in
 
 
 def name_of_frequent(order: Sequence[int] | None, frequent: int) -> str:
-    """What the words that are taken together are called, for an order of `by_frequency`."""
+    """Return the description of the words that are summed up, given an order of `by_frequency`."""
     return f"first {frequent} words of the vocabulary" if order is None else f"{frequent} most frequent words"
 
 
 def text_masses(loaded: LoadedModel, path: Path, frequent: int = FREQUENT) -> TextMass:
-    """What a model gives to `<unk>` and to the frequent words (`by_frequency`) before every token of a text file, on
-    average.
+    """Measure the probability that a model gives to `<unk>` and to the frequent words (`by_frequency`), averaged over
+    the tokens of a text file.
 
     Raises `DataError` if the text cannot be read.
     """
@@ -95,7 +95,7 @@ def text_masses(loaded: LoadedModel, path: Path, frequent: int = FREQUENT) -> Te
 
 
 def lines(comparisons: Sequence[Comparison]) -> Iterator[Line]:
-    """A table: for each phrase its ranks, then the word that follows, then the masses.
+    """Yield the rows of a table: for each phrase its ranks, then the word that follows, then the probability masses.
 
     Columns: phrase, rank, and for each model NAME and NAME:probability.
     """

@@ -1,4 +1,4 @@
-"""Models over one vocabulary on one text: the perplexity of each, and whether the differences are more than chance."""
+"""Compare models of one vocabulary on one text: their perplexities, and whether differences are more than chance."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ComparedRuns:
-    """Results by the name of the model, and for each but the first how it differs from the first."""
+    """Results by the name of the model, and for each model but the first its difference from the first."""
 
     results: Mapping[str, EvaluationResult]
     differences: Mapping[str, Difference]
     unit: str
-    """What the bootstrap resamples: lines, or stretches of running text; of a long text, blocks of them."""
+    """Unit that the bootstrap resamples: lines, or stretches of running text; for a long text, blocks of them."""
 
     def rows(self) -> list[dict[str, Any]]:
-        """A table, a row for each model.
+        """Return a table with a row for each model.
 
-        Columns: run, perplexity, tokens, oov, hits@K for each K, and of the difference from the first: bits, bits_low,
-        bits_high a token, and ratio, ratio_low, ratio_high of the perplexities. The bounds are None for a text of one
-        unit, and all of them for the first model.
+        Columns: run, perplexity, tokens, oov, hits@K for each K, and for the difference from the first model: bits,
+        bits_low, bits_high per token, and ratio, ratio_low, ratio_high of the perplexities. The bounds are None for a
+        text of one unit; all six are None for the first model.
         """
         return [self._row(name, result) for name, result in self.results.items()]
 
@@ -53,7 +53,7 @@ class ComparedRuns:
 
 
 def _with_bounds(name: str, value: float | None, interval: tuple[float, float] | None) -> dict[str, float | None]:
-    """A value and the bounds of its interval by the names of their columns."""
+    """Return a value and the bounds of its interval by the names of their columns."""
     low, high = interval or (None, None)
     return {name: value, f"{name}_low": low, f"{name}_high": high}
 
@@ -64,9 +64,9 @@ def compare_on_file(
     hits: Sequence[int] = (),
     progress: Progress | None = None,
 ) -> ComparedRuns:
-    """All models on a text file, which is read once.
+    """Compare all models on a text file, which is read once.
 
-    Raises `RunFolderError` for models of different words, `DataError` for a text that cannot be read.
+    Raises `RunFolderError` for models with different tokenizers, `DataError` for a text that cannot be read.
     """
     tokenizer = _one_tokenizer(models)
     text = open_text(source, tokenizer)
@@ -84,9 +84,9 @@ def compare_on_split(
     hits: Sequence[int] = (),
     progress: Progress | None = None,
 ) -> ComparedRuns:
-    """All models on a text of the corpus that the first was trained on; names are those of the run folders.
+    """Compare all models on a split of the corpus that the first was trained on; names are those of the run folders.
 
-    Raises `RunFolderError` as `compare_on_file`, and if the text has changed since.
+    Raises `RunFolderError` for models with different tokenizers, and if the text has changed since training.
     """
     tokenizer = _one_tokenizer(models)
     first, *_ = models
@@ -100,7 +100,7 @@ def compare_on_split(
 
 
 def _one_tokenizer(models: Mapping[str, LoadedModel]) -> Tokenizer:
-    """That of all models. Raises `RunFolderError` for several: over other tokens a perplexity is another measure."""
+    """Return the common tokenizer. Raises `RunFolderError` if tokenizers differ: perplexities could not be compared."""
     (first, model), *others = models.items()
     for name, other in others:
         if other.tokenizer != model.tokenizer:

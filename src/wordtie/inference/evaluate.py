@@ -24,34 +24,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EvaluationResult:
-    """A perplexity means nothing without what it was counted over."""
+    """A perplexity, with the counts and policies without which it means nothing."""
 
     perplexity: float
     nats: float
     tokens: int
-    """All of them, `<eos>` included; none is dropped."""
+    """Number of tokens, `<eos>` included; none is dropped."""
     oov: int
     """Words not in the vocabulary, scored as `<unk>`."""
     unk: int
-    """`<unk>` in the text itself."""
+    """Occurrences of `<unk>` in the text itself."""
     eos: int
     unk_policy: str
     eos_policy: str
     sha256: str
-    """Of the text."""
+    """SHA-256 of the text, after decompression."""
     hits: Mapping[int, float] | None = None
     """Share of tokens that are among the k likeliest words, by k; None if it was not asked for."""
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values; `hits` if there are any."""
+        """Return plain values, with `hits` only if they were measured."""
         values = asdict(self)
         return values if self.hits is not None else {name: values[name] for name in values if name != "hits"}
 
 
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""Called with what is done, how much of it, and of how much (0: not known)."""
+"""Callback that takes the name of the work, how much of it is done, and the total (0: not known)."""
 BLOCK = 1 << 14
-"""Tokens of a prepared text between two calls of it."""
+"""Tokens of a prepared text between two calls of the progress callback."""
 
 
 def evaluate_file(
@@ -61,11 +61,11 @@ def evaluate_file(
     hits: Sequence[int] = (),
     progress: Progress | None = None,
 ) -> EvaluationResult:
-    """One stream, state carried over, the first word predicted from `<eos>`. Raises `DataError`.
+    """Evaluate a text as one stream: the state is carried over, the first word predicted from `<eos>`.
 
-    The text is scored as it is read, so that one of any length needs the same memory. `hits`: numbers k for which it is
-    measured how often the next word is among the k likeliest (`wordtie.evaluation.hits`). Raises `SettingsError` for a
-    text in place of its file's name.
+    The text is scored as it is read, so that memory does not grow with its length. `hits`: numbers k for which to
+    measure how often the next word is among the k likeliest (`wordtie.evaluation.hits`). Raises `DataError` for a text
+    that cannot be read, and `SettingsError` for a text in place of the name of its file.
     """
     text = open_text(source, tokenizer)
     score, shares = _measured(model, with_progress(text, progress), hits)
@@ -79,7 +79,7 @@ def evaluate_split(
     hits: Sequence[int] = (),
     progress: Progress | None = None,
 ) -> EvaluationResult:
-    """A text of the corpus that the model in the folder `run` was trained on.
+    """Evaluate a split of the corpus that the model in the folder `run` was trained on.
 
     Raises `RunFolderError` if the text has changed since, `DataError` if it cannot be read.
     """
@@ -91,7 +91,7 @@ def evaluate_split(
 def _measured(
     model: NextWordModel[Any], blocks: Iterable[Ids], hits: Sequence[int]
 ) -> tuple[Score, Mapping[int, float] | None]:
-    """The score, and for each k of `hits` the share of tokens among the first k."""
+    """Return the score, and for each k of `hits` the share of tokens that are among the k likeliest."""
     if not hits:
         return evaluate_blocks(model, blocks), None
     found = score_units([model], blocks, eos_id=None, among=hits)
@@ -99,14 +99,14 @@ def _measured(
 
 
 def open_text(source: str | Path | IO[Any], tokenizer: Tokenizer) -> EncodedText:
-    """A text to be read once. Raises `SettingsError` for a text in place of its file's name."""
+    """Open a text, to be read once. Raises `SettingsError` for a text in place of the name of its file."""
     is_text = isinstance(source, str) and "\n" in source and not is_file(source)
     require(not is_text, "give the path of a file, or io.StringIO(text) for a text")
     return EncodedText(source, tokenizer)
 
 
 def is_file(name: str) -> bool:
-    """Whether there is one of this name, which may be no name at all."""
+    """Return whether the path exists; a string that cannot be a path does not."""
     try:
         return Path(name).exists()
     except (OSError, ValueError):
@@ -114,7 +114,7 @@ def is_file(name: str) -> bool:
 
 
 def with_progress(text: EncodedText, progress: Progress | None) -> Iterator[Ids]:
-    """The ids of a text; `progress` is called with the bytes that have been read, and of how many."""
+    """Yield the ids of a text, and call `progress` with the bytes that have been read and their total."""
     total = text.total_bytes  # now: the file may be removed while it is read
     for ids in text:
         yield ids
@@ -123,7 +123,7 @@ def with_progress(text: EncodedText, progress: Progress | None) -> Iterator[Ids]
 
 
 def split_blocks(data: PreparedData, split: Literal["valid", "test"], progress: Progress | None) -> Iterator[Ids]:
-    """The ids of a prepared text, in blocks; `progress` is called with the tokens that are done."""
+    """Yield the ids of a prepared text in blocks, and call `progress` with the tokens that are done and their total."""
     ids = data.test if split == "test" else data.valid
     for first in range(0, len(ids), BLOCK):
         yield ids[first : first + BLOCK]
@@ -134,14 +134,14 @@ def split_blocks(data: PreparedData, split: Literal["valid", "test"], progress: 
 def result_of_text(
     score: Score, text: EncodedText, tokenizer: Tokenizer, hits: Mapping[int, float] | None = None
 ) -> EvaluationResult:
-    """A score with the counts of the text, which has been read to its end."""
+    """Return a score with the counts of its text, which has been read to its end."""
     return _result(score, text.stats, UNK_POLICY, tokenizer.tokenisation.eos_policy, hits)
 
 
 def result_of_split(
     score: Score, data: PreparedData, split: str, hits: Mapping[int, float] | None = None
 ) -> EvaluationResult:
-    """A score with the counts of a prepared text."""
+    """Return a score with the counts of a prepared text."""
     return _result(score, data.info.splits[split], data.info.policy.unk, data.info.policy.eos, hits)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from wordtie.data.table import check_one_line, read_table
 from wordtie.errors import DataError
 from wordtie.inference.predict import spelt
-from wordtie.inference.training_corpus import training_corpus
+from wordtie.inference.training_corpus import training_corpus, with_extended
 from wordtie.models.mixture import Mixture
 from wordtie.ngrams.model import NgramModel
 from wordtie.storage.strict_json import MOST_DIGITS
@@ -40,10 +40,10 @@ class Frequencies:
 
     counts: Mapping[str, int]
     lower: bool = False
-    """Words that are not among the counts have those of their lower-case form."""
+    """Whether a word that has no count takes that of its lower-case form."""
 
     def of(self, word: str) -> float:
-        """log10 of occurrences per million; a word that is not counted has a count of 0."""
+        """Return log10 of a word's occurrences per million; a word that is not counted has a count of 0."""
         count = self.counts.get(word)
         if count is None:
             count = self.counts.get(word.lower(), 0) if self.lower else 0
@@ -55,11 +55,13 @@ class Frequencies:
 
 
 def training_frequencies(loaded: LoadedModel) -> Frequencies:
-    """Counts of the model's training text. A word outside the vocabulary has a count of 0.
+    """Counts of the model's training text, and of those of the models that it extends.
 
-    Raises `RunFolderError` or `DataError` if the text is no longer there, or has changed.
+    A word outside the vocabulary has a count of 0. Raises `RunFolderError` or `DataError` if a text is no longer there,
+    or has changed.
     """
-    data = training_corpus(loaded, loaded.folder or "the model", ["train"], hint="give counts with --frequencies")
+    hint = "give counts with --frequencies"
+    data = with_extended(loaded, training_corpus(loaded, loaded.folder or "the model", ["train"], hint), hint)
     vocabulary = loaded.tokenizer.vocabulary
     count_V = np.bincount(data.train, minlength=len(vocabulary))
     special = (vocabulary.unk_id, vocabulary.eos_id)
@@ -67,10 +69,10 @@ def training_frequencies(loaded: LoadedModel) -> Frequencies:
 
 
 def by_frequency(loaded: LoadedModel) -> Sequence[int] | None:
-    """The ids of a model's words, the most frequent first; None if it is not known which words are frequent.
+    """Return the ids of a model's words, the most frequent first; None if their frequencies are not known.
 
-    The vocabulary of a text is numbered by falling count. Those of other programs have other orders, and extended ones
-    have their new words last: then the unigrams of n-grams tell how frequent words are, if there are any.
+    A vocabulary built from a text is numbered by decreasing count. Those of other programs have other orders, and
+    extended ones have their new words last: then the unigrams of an n-gram model give the order, if there is one.
     """
     if loaded.texts and loaded.settings.data.extends is None:
         return range(len(loaded.tokenizer.vocabulary))
@@ -84,9 +86,9 @@ def by_frequency(loaded: LoadedModel) -> Sequence[int] | None:
 def read_frequencies(
     lines: Iterable[str], where: str, tokenizer: Tokenizer | None = None, lower: bool = False
 ) -> Frequencies:
-    """Counts from a table with columns `word` and `count`; words as the tokenizer writes them.
+    """Read counts from a table with columns `word` and `count`; words are spelt as the tokenizer writes them.
 
-    `lower`: a word that the table has in lower case alone is found in any case. Raises `DataError`.
+    `lower`: a word that the table has only in lower case is found in any case. Raises `DataError`.
     """
     table = read_table(lines, where)
     word, count = table.place("word"), table.place("count")

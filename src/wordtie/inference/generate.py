@@ -25,9 +25,9 @@ def generate(
     temperature: float = 1.0,
     seed: int | None = None,
 ) -> str:
-    """The prompt and `words` words more; `<eos>` becomes a line end, `<unk>` is never drawn.
+    """Return the prompt, continued by `words` sampled words; `<eos>` becomes a line end, `<unk>` is never drawn.
 
-    Raises `SettingsError` for a temperature that is not positive, fewer than no words, or a seed that is none.
+    Raises `SettingsError` for a temperature that is not positive, a negative number of words, or an invalid seed.
     """
     writing = Writing(tokenizer.vocabulary, words, temperature, seed)
     written = words_of(tokenizer, prompt)
@@ -43,7 +43,7 @@ class Writing:
     """Draws one word after another."""
 
     def __init__(self, vocabulary: Vocabulary, words: int, temperature: float, seed: int | None) -> None:
-        """Raises `SettingsError` as `generate`."""
+        """Check the settings and seed the generator. Raises `SettingsError` as `generate`."""
         whole = isinstance(words, Integral) and words >= 0
         require(whole, f"words must be a whole number of at least 0, got {words!r}")
         a_number = isinstance(temperature, Real) and not isinstance(temperature, bool)
@@ -61,7 +61,7 @@ class Writing:
             self.generator.manual_seed(int(seed))
 
     def draw(self, log_p_V: Floats) -> int:
-        """The id of the next word, which is not `<unk>`."""
+        """Sample the id of the next word, which is never `<unk>`."""
         import torch
 
         scores = torch.tensor(log_p_V, dtype=torch.float64)
@@ -71,7 +71,7 @@ class Writing:
 
 
 class Spaces:
-    """What stands between words as they are written: blanks and line ends, and neither at the ends of the text.
+    """White space between words as they are written: blanks and line ends, but neither at the ends of the text.
 
     >>> spaces = Spaces()
     >>> [spaces.before(word) for word in ["<eos>", "a", "cat", "<eos>", "<eos>", "sat", "<eos>"]]
@@ -82,7 +82,7 @@ class Spaces:
         self._started, self._ends = False, 0
 
     def before(self, word: str) -> str:
-        """The next word with what stands before it; of `<eos>` nothing yet."""
+        """Return the next word with the white space before it; for `<eos>`, nothing yet."""
         if word == EOS:
             self._ends += self._started
             return ""

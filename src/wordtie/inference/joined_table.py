@@ -1,7 +1,7 @@
 """Read what `wordtie surprisal` wrote, with reading times, as the data of `wordtie.inference.reading_times`.
 
-Words without a reading time, without all predictors (the first words of a sentence have no words before them) or out of
-the vocabulary, if these are left out, are counted and dropped, the same words for every model.
+Words without a reading time, with a missing predictor (the first words of a sentence have no words before them) or out
+of the vocabulary, if these are left out, are counted and dropped, the same words for every model.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CONTROLS = ("word_length", "log_frequency")
 
 @dataclass(frozen=True)
 class Choice:
-    """Which columns are analysed, and how."""
+    """The columns to analyse, and how to analyse them."""
 
     time: str
     """The column of reading times."""
@@ -35,14 +35,14 @@ class Choice:
     controls: Sequence[str] = ()
     """Further predictors of the baseline."""
     spillover: int | None = None
-    """Words before; None: as many as the first table has of word length and log frequency."""
+    """Number of preceding words to include; None: as many as the first table has word length and log frequency of."""
     oov: Oov = "keep"
-    """Words outside the vocabulary of a model, here or among the words before: `keep` them, `drop` them, or `flag` them
-    by a predictor in the baseline."""
+    """Treatment of words outside the vocabulary of a model, here or among the words before: `keep` them, `drop` them,
+    or `flag` them by a predictor in the baseline."""
     log: bool = False
-    """Take the logarithm of the times."""
+    """Whether to take the logarithm of the times."""
     prefix: str = ""
-    """Of the columns that `wordtie surprisal` added."""
+    """Prefix of the columns that `wordtie surprisal` added."""
 
 
 @dataclass
@@ -64,9 +64,9 @@ class _Columns:
 
 
 def read_joined(tables: Sequence[tuple[str, Iterable[str]]], choice: Choice) -> tuple[ReadingTimes, Dropped]:
-    """The words of one or several tables, given by name and lines; several must have the same rows, one per model.
+    """Read the words of one or more tables, given by name and lines; several, one per model, must have the same rows.
 
-    Raises `DataError` that names the file, the line and the column.
+    Raises a `DataError` that names the file, the line and the column.
     """
     names, read = [], []
     spillover = choice.spillover
@@ -83,7 +83,7 @@ def read_joined(tables: Sequence[tuple[str, Iterable[str]]], choice: Choice) -> 
 
 
 def _spillover(table: Table, choice: Choice) -> int:
-    """How many words before the table has the controls of."""
+    """Return the number of preceding words whose controls the table has."""
     count = 0
     while all(f"{choice.prefix}{name}_prev{count + 1}" in table.columns for name in CONTROLS):
         count += 1
@@ -91,7 +91,7 @@ def _spillover(table: Table, choice: Choice) -> int:
 
 
 def _check_lags(table: Table, choice: Choice, spillover: int) -> None:
-    """Raise `DataError` for a predictor without its values of so many words before."""
+    """Raise `DataError` for a predictor without a column for each of the `spillover` words before."""
     for name in _predictors(choice):
         table.place(name)
         for back, lag in enumerate(_lagged(name, spillover)):
@@ -103,7 +103,7 @@ def _check_lags(table: Table, choice: Choice, spillover: int) -> None:
 
 
 def _predictors(choice: Choice) -> list[str]:
-    """Columns of which the words before are predictors, too."""
+    """Return the columns whose values at the words before are predictors, too."""
     return [*choice.surprisal, *(choice.prefix + name for name in CONTROLS)]
 
 
@@ -112,7 +112,7 @@ def _lagged(name: str, spillover: int) -> list[str]:
 
 
 def _numbers(choice: Choice, spillover: int) -> list[str]:
-    """The columns that are read as numbers."""
+    """Return the columns that are read as numbers."""
     lagged = [each for name in _predictors(choice) for each in _lagged(name, spillover)]
     oov = [] if choice.oov == "keep" else _lagged(f"{choice.prefix}oov", spillover)
     return list(dict.fromkeys([choice.time, *lagged, *choice.controls, *oov]))
@@ -198,7 +198,7 @@ def _select(
 def _labels(
     values: Sequence[dict[str, Floats]], names: Sequence[str], choice: Choice
 ) -> Iterator[tuple[str, dict[str, Floats], str]]:
-    """(what it is called, table, column) for each surprisal of each table."""
+    """Yield (label, table, column) for each surprisal of each table."""
     for where, table in zip(names, values, strict=True):
         for name in choice.surprisal:
             parts = [where] * (len(values) > 1) + [name] * (len(choice.surprisal) > 1 or len(values) == 1)

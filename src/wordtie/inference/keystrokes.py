@@ -1,4 +1,4 @@
-"""How many keys a keyboard saves that suggests words: keystroke savings (Garay-Vitoria & Abascal 2006).
+"""Keystroke savings: the share of keys that a keyboard saves by suggesting words (Garay-Vitoria & Abascal 2006).
 
     saved = 1 - keys with suggestions / keys without
 
@@ -39,10 +39,10 @@ class Keystrokes:
     """Keys that a text takes."""
 
     keys: int
-    """With suggestions."""
+    """Number of keys with suggestions."""
     without: int
     words: int
-    """Of the text; `<eos>` and `<unk>` in it are none."""
+    """Number of words in the text, not counting `<eos>` and `<unk>`."""
     taken: int
     """Words that were taken from the suggestions."""
     oov: int
@@ -50,7 +50,7 @@ class Keystrokes:
 
     @property
     def saved(self) -> float:
-        """1 - keys / without."""
+        """Share of keys that is saved, 1 - keys / without."""
         return 1 - self.keys / self.without
 
 
@@ -66,7 +66,7 @@ class _Typed:
 def keystrokes(
     model: NextWordModel[Any], tokenizer: Tokenizer, lines: Iterable[str], suggestions: int = 3
 ) -> Keystrokes:
-    """Keys for a text, which is read as one stream, as `wordtie evaluate` does.
+    """Count the keys for a text, which is read as one stream, as in `wordtie evaluate`.
 
     Raises `SettingsError` for fewer than one suggestion, `DataError` for a text without words.
     """
@@ -96,14 +96,14 @@ def keystrokes(
 
 
 def with_parts(model: NextWordModel[Any]) -> list[tuple[str, NextWordModel[Any]]]:
-    """The model, and the parts of a mixture, each with what tells it from the whole: `: network`, `: 5-gram`."""
+    """Return the model and the parts of a mixture, each with a suffix for its name: none, `: network`, `: 5-gram`."""
     parts = model.parts if isinstance(model, Mixture) else ()
     names = [f": {part.trie.order}-gram" if isinstance(part, NgramModel) else ": network" for part in parts]
     return [("", model), *zip(names, parts, strict=True)]
 
 
 class _Finder:
-    """When a word is among the suggestions."""
+    """Finds after how many letters a word is among the suggestions."""
 
     def __init__(self, tokenizer: Tokenizer, suggestions: int) -> None:
         self.vocabulary = tokenizer.vocabulary
@@ -111,7 +111,7 @@ class _Finder:
         self._ids: dict[str, NDArray[np.int64]] = {}
 
     def letters_before(self, word: str, p_V: Floats) -> int | None:
-        """After how many letters it is one of the first; None if it never is before its last one."""
+        """Return after how many letters the word is suggested; None if it is unknown, or not before its last letter."""
         if word not in self.vocabulary:
             return None
         target = self.vocabulary.id(word)
@@ -126,7 +126,7 @@ class _Finder:
         return None
 
     def _with_prefix(self, prefix: str) -> NDArray[np.int64]:
-        """Ids (K,) of the words that begin so."""
+        """Return the ids (K,) of the words that begin with the prefix."""
         if prefix not in self._ids:
             self._ids[prefix] = self.vocabulary.prefixes.ids(prefix)
         return self._ids[prefix]

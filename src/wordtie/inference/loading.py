@@ -48,9 +48,9 @@ class LoadedModel:
     tokenizer: Tokenizer
     settings: Settings | NgramSettings
     texts: Mapping[str, str] = field(default_factory=dict)
-    """SHA-256 of the text of each split that it was trained and measured with, as far as the folder says."""
+    """SHA-256 of the text of each split that the model was trained and measured on, as far as the folder says."""
     folder: Path | None = None
-    """The run folder that it is from."""
+    """Run folder that the model was loaded from."""
 
     def __repr__(self) -> str:
         return f"LoadedModel({_about(self.model)}, {len(self.tokenizer.vocabulary):,} words)"
@@ -76,16 +76,16 @@ class LoadedModel:
         return networks[0].network
 
     def surprisal(self, text: str, reset: Reset = "line") -> SurprisalList:
-        """A list with one record a word: see `wordtie.inference.surprisal`. A notebook shows it as coloured text."""
+        """Return one record per word: see `wordtie.inference.surprisal`. A notebook shows the list as coloured text."""
         from wordtie.inference.coloured_surprisal import SurprisalList
         from wordtie.inference.surprisal import surprisal
 
         return SurprisalList(surprisal(self.model, self.tokenizer, predict.lines_of(text), reset))
 
     def regions(self, text: str, reset: Reset = "line", mark: str | None = None) -> list[Region]:
-        """One record a word as shown, or a stretch between marks: see `wordtie.inference.regions`.
+        """Return one record per word as shown, or per stretch between marks: see `wordtie.inference.regions`.
 
-        Without log frequencies; `wordtie.inference.regions.region_rows` takes them.
+        Log frequencies are not included; `wordtie.inference.regions.region_rows` includes them.
         """
         from wordtie.inference.regions import ShownLine, regions
 
@@ -93,7 +93,7 @@ class LoadedModel:
         return [region for line in regions(self, lines, reset) for region in line]
 
     def score(self, sentences: Sequence[str]) -> list[float]:
-        """Bits of each sentence: see `wordtie.inference.score`."""
+        """Return the surprisal of each sentence, in bits: see `wordtie.inference.score`."""
         from wordtie.inference.score import score
 
         return score(self.model, self.tokenizer, sentences)
@@ -101,25 +101,25 @@ class LoadedModel:
     def predict(
         self, text: str, top: int = 10, words_only: bool = False, blocked: Collection[str] = ()
     ) -> list[tuple[str, float]]:
-        """The `top` likeliest next words of a phrase, with probabilities; `words_only`: no `<unk>`, no `<eos>`.
+        """Return the `top` likeliest next words of a phrase, with probabilities; `words_only`: no `<unk>`, no `<eos>`.
 
-        Where the text ends in `|`, the word before it is being typed, and the words are those that it may become.
-        Words in `blocked`, in any case, are left out.
+        If the text ends in `|`, the word before it is still being typed, and its completions are returned. Words in
+        `blocked`, in any case, are left out.
         """
         return predict.predict(self.model, self.tokenizer, text, top, words_only, blocked)
 
     def start(self) -> Any:
-        """The state of a reader at the start of a text, for `step` and `next_words`."""
+        """Return the state at the start of a text, for `step` and `next_words`."""
         return self.model.initial_state(1)
 
     def step(self, word: str, state: Any) -> Any:
-        """The state after one more word, or several; the state that is handed in stays as it is."""
+        """Return the state after one more word, or several; the state that is passed in is not changed."""
         return predict.step(self.model, self.tokenizer, word, state)
 
     def next_words(
         self, state: Any, prefix: str = "", top: int = 10, words_only: bool = False, blocked: Collection[str] = ()
     ) -> list[tuple[str, float]]:
-        """The `top` likeliest next words in a state, with probabilities; with a prefix, of those that begin with it.
+        """Return the `top` likeliest next words in a state, with probabilities; with a prefix, those beginning with it.
 
         >>> model = load("en")
         >>> state = model.step("the president of the", model.start())
@@ -129,14 +129,14 @@ class LoadedModel:
         return predict.next_words(self.model, self.tokenizer, state, prefix, top, words_only, blocked)
 
     def generate(self, prompt: str = "", words: int = 50, temperature: float = 1.0, seed: int | None = None) -> str:
-        """Text that continues the prompt, sampled word by word."""
+        """Return the prompt, continued by words that are sampled one by one."""
         from wordtie.inference.generate import generate
 
         return generate(self.model, self.tokenizer, prompt, words, temperature, seed)
 
     def evaluate(self, file: str | Path | IO[Any], hits: Sequence[int] = ()) -> EvaluationResult:
-        """Perplexity of a text file, given by its path or open, every token predicted once; `hits`: for these k, how
-        often the next word is among the k likeliest."""
+        """Compute the perplexity of a text file, given by its path or open, every token predicted once; `hits`: numbers
+        k for which to measure how often the next word is among the k likeliest."""
         from wordtie.inference.evaluate import evaluate_file
 
         return evaluate_file(self.model, self.tokenizer, file, hits)
@@ -163,12 +163,12 @@ def _about(model: NextWordModel[Any]) -> str:
 
 
 Part: TypeAlias = Literal["network", "ngram", "without-recent"]
-"""What a run folder of a network and an n-gram model is opened as, instead of the mixture of both and recent words."""
+"""Part of a network mixed with n-grams and recent words that is opened instead of the whole mixture."""
 
 
 @dataclass(frozen=True)
 class _How:
-    """In which form a model is opened, as `load` says."""
+    """Form in which a model is opened; see `load`."""
 
     without_torch: bool
     copied: bool
@@ -185,11 +185,11 @@ def load(
     """Open a run folder, a model that comes with wordtie (`en`), or an ARPA file.
 
     A language model that was mixed with n-grams is opened as the mixture, or as one `part` of it: the `network`, the
-    `ngram` model, or the mixture `without-recent` words. `kinds`: of these kinds of models alone, of any if empty.
+    `ngram` model, or the mixture `without-recent` words. `kinds`: open only these kinds of models; any if empty.
     `without_torch`: a network computes in numpy, whose scores are the same to 1e-5 nats, and torch is not imported,
-    which takes longer than reading a few words. `copied`: n-grams are read into memory, not mapped, so that nobody who
-    writes into the file changes them. Raises `RunFolderError` if the folder is incomplete, damaged, from a newer version or of
-    another kind, and `DataError` for an ARPA file that cannot be read.
+    which takes longer than reading a few words. `copied`: n-grams are read into memory, not mapped, so that writing to
+    the file does not change them. Raises `RunFolderError` if the folder is incomplete, damaged, from a newer version
+    or of another kind, and `DataError` for an ARPA file that cannot be read.
     """
     require(part is None or part in get_args(Part), f"part is one of {', '.join(get_args(Part))}, got {part!r}")
     if is_arpa(run):
@@ -221,7 +221,7 @@ def load(
 
 
 def _tell_of_mixing(folder: Path) -> None:
-    """A note where a run was stopped before it was mixed with n-grams: what it predicts is not what it will."""
+    """Print a note if the run was stopped before n-grams were mixed in: its predictions will change."""
     if (folder / INVOCATIONS).exists():
         from wordtie.runs.provenance import UNMIXED, ngram_due
 
@@ -259,7 +259,7 @@ def _network(stored: StoredModel, how: _How) -> LoadedModel:
 
 
 def _ngrams(stored: StoredModel, how: _How) -> LoadedModel:
-    """Without torch in any case."""
+    """Open an n-gram model, which never needs torch."""
     from wordtie.ngrams.model import NgramModel
     from wordtie.runs.ngram_run import understand_ngrams
 
@@ -269,7 +269,7 @@ def _ngrams(stored: StoredModel, how: _How) -> LoadedModel:
 
 
 def _mixture(stored: StoredModel, how: _How) -> LoadedModel:
-    """With the settings and texts of its first part."""
+    """Open a mixture, with the settings and texts of its first part."""
     from wordtie.models.recent_words import mixture_of
     from wordtie.runs.mixture_run import understand_mixture
 
@@ -283,7 +283,7 @@ def _mixture(stored: StoredModel, how: _How) -> LoadedModel:
 
 
 def _arpa(path: Path, kinds: Sequence[str], part: Part | None) -> LoadedModel:
-    """An ARPA file says nothing of the text that it is of."""
+    """Open an ARPA file, which does not say what text it was estimated from."""
     if part or NGRAM not in (kinds or _LOADERS):
         what = "leave out --part" if part else "give the run folder of one"
         raise RunFolderError(f"{path}: an ARPA file has no network: {what}")
@@ -300,4 +300,4 @@ _LOADERS: dict[str, Callable[[StoredModel, _How], LoadedModel]] = {
     NGRAM: _ngrams,
     MIXTURE: _mixture,
 }
-"""Kind of model to what opens it."""
+"""Kind of model to the function that opens it."""

@@ -33,14 +33,14 @@ class MixtureResult(RunResult):
     parts: Sequence[str]
     """The run folders."""
     weights: Sequence[Sequence[float]]
-    """A row for each class of contexts, or one: the weight of each part."""
+    """Weight of each part: a row for each class of contexts, or a single row."""
     valid_tokens: int
     valid_perplexity: float
     part_perplexities: Sequence[float]
     without_recent_perplexity: float | None = None
-    """What the mixture would have without recent words, if it has any."""
+    """Perplexity of the mixture without recent words; None if it has none."""
     networks_alone: Sequence[str] = ()
-    """Those of the run folders that have n-grams mixed in, which are left out here."""
+    """Run folders that have n-grams mixed in, which are left out of this mixture."""
 
 
 def mix(
@@ -53,8 +53,8 @@ def mix(
     """Write a run folder that mixes the models of these; it holds copies of them.
 
     The weights are fitted on `text`, or else on the validation text of the first run's corpus. With `recent_words`, the
-    mixture also expects the last words again, if they return in that text. Of a run that has n-grams mixed in, the
-    network alone is taken. Raises `RunFolderError` for models of different words, for a mixture or an ARPA file among
+    mixture also expects the last words again, if words recur in that text. Of a run that has n-grams mixed in, only the
+    network is taken. Raises `RunFolderError` for models with different tokenizers, for a mixture or an ARPA file among
     them, for a run that is trained further meanwhile, and if a run is there already and `mode` is not `overwrite`;
     `DataError` for a text that cannot be used.
     """
@@ -96,7 +96,7 @@ def mix(
 
 
 def _of_one_vocabulary(folders: Sequence[Path]) -> list[LoadedModel]:
-    """The models. Raises `RunFolderError` for those of different words."""
+    """Load the models. Raises `RunFolderError` if their tokenizers differ."""
     models = [load(each, kinds=MIXED) for each in folders]
     for each, model in zip(folders, models, strict=True):
         if model.tokenizer != models[0].tokenizer:
@@ -105,7 +105,7 @@ def _of_one_vocabulary(folders: Sequence[Path]) -> list[LoadedModel]:
 
 
 def _folders(runs: Sequence[str | Path]) -> list[Path]:
-    """The run folders. Raises `RunFolderError` for an ARPA file."""
+    """Return the paths of the run folders. Raises `RunFolderError` for an ARPA file."""
     folders = [run_path(run) for run in runs]
     for each in filter(is_arpa, folders):
         raise RunFolderError(f"{each}: a mixture holds copies of run folders: give the one that the ARPA file is of")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wordtie.inference.loading import LoadedModel
 
 TIE = 1e-5
-"""Bits; less is float rounding."""
+"""Difference in bits below which two scores are a tie: less is float rounding."""
 GOOD, BAD = "sentence_good", "sentence_bad"
 """The columns of BLiMP."""
 
@@ -35,27 +35,27 @@ class Pair:
 
 @dataclass(frozen=True)
 class PairScore:
-    """What a model says of a pair."""
+    """A model's scores of a pair."""
 
     good_bits: float
     bad_bits: float
     oov: bool
-    """One of the sentences has a word outside the vocabulary."""
+    """Whether one of the sentences has a word outside the vocabulary."""
 
     @property
     def correct(self) -> float:
-        """1, 0, or 0.5 for a tie."""
+        """1 if the good sentence has fewer bits, 0 if it has more, 0.5 for a tie."""
         return 0.5 if self.tie else float(self.good_bits < self.bad_bits)
 
     @property
     def tie(self) -> bool:
         """Whether the sentences have the same score."""
-        return abs(self.good_bits - self.bad_bits) < TIE
+        return self.good_bits == self.bad_bits or abs(self.good_bits - self.bad_bits) < TIE  # both may be infinite
 
 
 @dataclass(frozen=True)
 class PairAccuracy:
-    """Of a set of pairs."""
+    """Accuracy on a set of pairs."""
 
     set: str
     pairs: int
@@ -64,11 +64,11 @@ class PairAccuracy:
     oov_pairs: int
     """Pairs with a word outside the vocabulary; `accuracy` includes them."""
     accuracy_without_oov: float | None
-    """None if every pair has such words."""
+    """Accuracy on the other pairs; None if every pair has a word outside the vocabulary."""
 
 
 def read_pairs(lines: Iterable[str], where: str, good: str = GOOD, bad: str = BAD) -> list[Pair]:
-    """The pairs of a table: CSV, with tabs, or JSON Lines. Raises `DataError` that names the line."""
+    """Read the pairs of a table: CSV, TSV or JSON Lines. Raises a `DataError` that names the line."""
     table = read_table(lines, where)
     places = {name: table.place(name) for name in (good, bad)}
     pairs = []
@@ -83,7 +83,7 @@ def read_pairs(lines: Iterable[str], where: str, good: str = GOOD, bad: str = BA
 
 
 def score_pairs(loaded: LoadedModel, pairs: Sequence[Pair]) -> list[PairScore]:
-    """Bits of both sentences of each pair."""
+    """Compute the bits of both sentences of each pair."""
     bits = loaded.score([sentence for pair in pairs for sentence in (pair.good, pair.bad)])
     return [
         PairScore(good_bits, bad_bits, _has_oov(loaded, pair))
@@ -97,7 +97,7 @@ def _has_oov(loaded: LoadedModel, pair: Pair) -> bool:
 
 
 def accuracy(name: str, scores: Sequence[PairScore]) -> PairAccuracy:
-    """Accuracy over pairs, with what it depends on.
+    """Compute the accuracy over pairs, with the counts that it depends on.
 
     >>> scores = [PairScore(20.0, 25.0, False), PairScore(20.0, 20.0, True)]
     >>> accuracy("agreement", scores)

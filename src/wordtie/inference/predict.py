@@ -1,7 +1,7 @@
 """The likeliest next words of a phrase, and what a word that is being typed may become.
 
-`next_words` is what `wordtie predict`, `LoadedModel` and the server call. Whoever predicts while someone types keeps
-the state between words:
+`next_words` is what `wordtie predict`, `LoadedModel` and the server call. To predict while someone types, keep the
+state between words:
 
     state = step(model, tokenizer, "the president of", model.initial_state(1))
     next_words(model, tokenizer, state, prefix="pe")
@@ -21,14 +21,14 @@ from wordtie.errors import require
 from wordtie.models.next_word import Floats, NextWordModel, S
 
 CURSOR = "|"
-"""At the end of a text: the word before it is not finished."""
+"""Mark at the end of a text whose last word is not finished."""
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text as files have them: ended by a line end, Unix or Windows, and by nothing else; a byte-order
-    mark before them is taken off.
+    """Split a text into lines as in a file: at Unix and Windows line ends and at nothing else; a byte-order mark at the
+    start is removed.
 
-    Raises `SettingsError` for what is not one string.
+    Raises `SettingsError` for anything but one string, and for a text with old Mac line ends.
     """
     require(isinstance(text, str), f"give one string, its lines parted by \\n, got a {type(text).__name__}")
     require("\r" not in text.rstrip() or "\n" in text, r"the text has old Mac line ends, \r: replace them by \n")
@@ -36,28 +36,28 @@ def lines_of(text: str) -> list[str]:
 
 
 def as_file(text: str) -> str:
-    """The text as a file would have it: whether or not a line end closes it, one does."""
+    """Return the text as a file would have it, with a line end at its end whether or not it had one."""
     return "\n".join(lines_of(text)) + "\n"
 
 
 def words_of(tokenizer: Tokenizer, text: str) -> list[str]:
-    """The words of a phrase: `<eos>` where a line ends within it, if lines are sentences."""
+    """Return the words of a phrase, with `<eos>` where a line ends within it, if lines are sentences."""
     text = "\n".join(lines_of(text))
     return tokenizer.tokenisation.tokens(text) if tokenizer.sentences else tokenizer.words(text)
 
 
 def read(model: NextWordModel[S], tokenizer: Tokenizer, text: str) -> S:
-    """The state after the phrase, which starts from `<eos>`."""
+    """Return the state after the phrase, which starts from `<eos>`."""
     return step(model, tokenizer, text, model.initial_state(1))
 
 
 def step(model: NextWordModel[S], tokenizer: Tokenizer, text: str, state: S) -> S:
-    """The state after more text, which begins and ends between words."""
+    """Return the state after more text, which begins and ends between words."""
     return after(model, tokenizer, words_of(tokenizer, text), state)
 
 
 def after(model: NextWordModel[S], tokenizer: Tokenizer, words: Sequence[str], state: S) -> S:
-    """The state after these words."""
+    """Return the state after these words."""
     return model.advance(tokenizer.vocabulary.encode(words)[:, None], state) if words else state
 
 
@@ -69,10 +69,10 @@ def predict(
     words_only: bool = False,
     blocked: Collection[str] = (),
 ) -> list[tuple[str, float]]:
-    """(word, probability), likeliest first: what may follow a phrase.
+    """Return (word, probability) of the words that may follow a phrase, likeliest first.
 
-    Where the text ends in `|`, the cursor, the word that it stands in is being typed (`at_cursor`). The options are
-    those of `next_words`.
+    If the text ends in `|`, the cursor, the word before it is still being typed (`at_cursor`). The options are those of
+    `next_words`.
     """
     words, prefix = at_cursor(tokenizer, text)
     state = after(model, tokenizer, words, model.initial_state(1))
@@ -80,11 +80,11 @@ def predict(
 
 
 def at_cursor(tokenizer: Tokenizer, text: str) -> tuple[list[str], str]:
-    """(The words before the cursor, the first letters of the one that is being typed).
+    """Return (the words before the cursor, the first letters of the word that is being typed).
 
     The cursor is a `|` at the end of the text. Without one, and after white space or punctuation, no word is being
-    typed. A prefix may reach over what would be several words, if a word of the vocabulary begins so: `don'` is that of
-    `don't`.
+    typed. A prefix may span what would be several words, if a word of the vocabulary begins with it: `don'` is a prefix
+    of `don't`.
     """
     lines_of(text)  # refuses what is no text
     before = text.removesuffix(CURSOR)
@@ -111,11 +111,11 @@ def next_words(
     words_only: bool = False,
     blocked: Collection[str] = (),
 ) -> list[tuple[str, float]]:
-    """(word, probability), likeliest first, of the words that begin with the prefix.
+    """Return (word, probability) of the words that begin with the prefix, likeliest first.
 
-    `words_only` leaves out `<unk>` and `<eos>`, `blocked` the words in it, in any case. The probabilities of the others
-    stay what they are: they are those of the word given what was read, not given the prefix. Raises `SettingsError` for
-    a `top` that is not a whole number of at least 1, and for a string in place of a list of words.
+    `words_only` leaves out `<unk>` and `<eos>`; `blocked` is a list of words to leave out, in any case. This does not
+    change the other probabilities: they are those of the word given what was read, not given the prefix. Raises
+    `SettingsError` for a `top` that is not a whole number of at least 1, and for a string in place of a list of words.
     """
     require(isinstance(top, Integral) and top >= 1, f"top must be a whole number of at least 1, got {top}")
     require(not isinstance(blocked, str), "blocked is a list of words, not one string")
@@ -130,7 +130,7 @@ def likeliest(
     words_only: bool = False,
     blocked: Collection[str] = (),
 ) -> list[tuple[str, float]]:
-    """As `next_words`, of a distribution that is known; words of the same probability by their ids."""
+    """Return what `next_words` returns, given log p of each word, (V,); words of equal probability are sorted by id."""
     vocabulary, top = tokenizer.vocabulary, min(top, len(log_p_V))
     spellings = (word if word.isascii() else spelt(tokenizer, word) for word in blocked)
     left_out = {number for word in spellings for number in vocabulary.prefixes.written(word).tolist()}
@@ -148,15 +148,15 @@ def likeliest(
 
 
 def folded(tokenizer: Tokenizer, prefix: str) -> str:
-    """The letters as the tokenizer writes those of a word: composed, and in lower case if it folds case."""
+    """Return the prefix as the tokenizer would write it: composed, and in lower case if it folds case."""
     return "".join(tokenizer.words(prefix))
 
 
 def spelt(tokenizer: Tokenizer, word: str) -> str:
-    """The word as the tokenizer writes it; as it is, if the tokenizer leaves nothing of it."""
+    """Return the word as the tokenizer writes it; unchanged, if the tokenizer leaves nothing of it."""
     return folded(tokenizer, word) or word
 
 
 def blocklist(lines: Iterable[str]) -> frozenset[str]:
-    """The words of a list, one a line; blank lines are none."""
+    """Return the words of a list with one word per line; blank lines are ignored."""
     return frozenset(filter(None, map(str.strip, lines)))

@@ -5,7 +5,7 @@ The model is opened once. If a text begins with the last one, only what follows 
     answer = NextWords(model, Options(top=3))
     answer("the president of"), answer("the president of the uni|")
 
-`answers` takes lines, plain or JSON, and gives a line or several for each, before it takes the next.
+`answers` takes lines, plain or JSON, and answers each one before it takes the next.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HINT = 'write {"text": "the peo|"}'
 
 @dataclass(frozen=True)
 class Options:
-    """Those of `wordtie.inference.predict.next_words`."""
+    """Options of `wordtie.inference.predict.next_words`."""
 
     top: int = 10
     words_only: bool = False
@@ -43,7 +43,7 @@ class _Optional(TypedDict, total=False):
 
 
 class Request(_Optional):
-    """A line of JSON: a text, and what is to be otherwise than the command line says. `id` comes back in the answer."""
+    """A line of JSON: a text, and options that override those of the command line. `id` is returned in the answer."""
 
     text: str
 
@@ -58,7 +58,7 @@ class NextWords:
         self._state = model.start()
 
     def __call__(self, text: str, options: Options | None = None) -> list[tuple[str, float]]:
-        """What `LoadedModel.predict` gives for the text."""
+        """Return what `LoadedModel.predict` returns for the text."""
         asked = self.options if options is None else options
         model, tokenizer = self.model.model, self.model.tokenizer
         words, prefix = at_cursor(tokenizer, text)
@@ -72,11 +72,11 @@ class NextWords:
 
 
 def answers(next_words_of: NextWords, lines: Iterable[bytes], name: str, as_json: bool) -> Iterator[str]:
-    """An answer for each line of UTF-8, whole, as soon as the line is there.
+    """Yield a whole answer for each line of UTF-8, as soon as the line is there.
 
-    Of a plain line, word and probability, with a tab between, a line each, and a blank line. Of JSON, an object:
+    For a plain line: a line with word, tab and probability for each word, and a blank line. For JSON: an object,
     `{"words": [{"word": ..., "probability": ...}, ...]}`, or `{"error": ...}`. A line that cannot be answered does not
-    keep the next from being answered; a plain one has an answer without words, after `error: ...`.
+    stop the next from being answered; if it is plain, its answer is `error: ...` without words.
     """
     for number, raw in enumerate(lines, 1):
         line = b""
@@ -102,7 +102,7 @@ def answers(next_words_of: NextWords, lines: Iterable[bytes], name: str, as_json
 
 
 def _parsed(text: str, where: str) -> Any:
-    """The values of a line of JSON. Raises `DataError`."""
+    """Parse a line of JSON. Raises `DataError`."""
     try:
         return parse(text)
     except JsonError as error:
@@ -110,7 +110,7 @@ def _parsed(text: str, where: str) -> Any:
 
 
 def _request(content: Any, where: str) -> Request:
-    """Raises `DataError`."""
+    """Check the content of a line of JSON. Raises `DataError` if it is no request."""
     try:
         request = conform(content, Request)
     except JsonError as error:
@@ -122,7 +122,7 @@ def _request(content: Any, where: str) -> Request:
 
 
 def _options(request: Request, options: Options) -> Options:
-    """Those of the request in place of the others; words that it blocks are blocked beside them."""
+    """Return the options of the request in place of the given ones; words that it blocks are blocked in addition."""
     blocked = [*options.blocked, *request.get("blocked", ())]
     top, words_only = request.get("top", options.top), request.get("words_only", options.words_only)
     return replace(options, top=top, words_only=words_only, blocked=blocked)

@@ -31,29 +31,29 @@ from wordtie.errors import require
 Floats = NDArray[np.float64]
 PERMUTATIONS = 9999
 LEAST_VARIANCE = 1e-12
-"""Of the errors, as a share of the variance of the times: less is rounding."""
+"""Least variance of the errors, as a share of the variance of the times: less is rounding."""
 AT_ONCE = 500
 """Permutations in memory at a time."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Of words that the regression was not fitted on, (N,) each."""
+    """Predictions for words that the regression was not fitted on, (N,) each."""
 
     log_likelihood_N: Floats
-    """Nats."""
+    """Log-likelihood of each word, in nats."""
     error_N: Floats
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A mean difference in log-likelihood per word, and how sure it is."""
+    """A mean difference in log-likelihood per word, and its uncertainty."""
 
     nats: float
     standard_error: float
-    """Over items."""
+    """Standard error over items, in nats."""
     p: float
-    """Two-sided, by a paired permutation test over items."""
+    """Two-sided p-value of a paired permutation test over items."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,10 @@ class SurprisalGain:
     name: str
     gain: Difference
     r2: float
-    """Of the full regression, on held-out items."""
+    """R^2 of the full regression, on held-out items."""
     delta_r2: float
     log_likelihood_N: Floats
-    """Of each word, under the full regression."""
+    """Log-likelihood of each word under the full regression, in nats."""
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,11 @@ class ReadingTimes:
     """The item of each word, numbered from 0."""
     baseline_NP: Floats
     surprisal: dict[str, Floats]
-    """(N, 1 + S) for each model: of the word and the words before it."""
+    """Surprisal of the word and of the S words before it, (N, 1 + S) for each model."""
 
     @property
     def items(self) -> int:
-        """How many items there are."""
+        """Number of items."""
         return int(self.item_N.max()) + 1 if len(self.item_N) else 0
 
 
@@ -96,7 +96,7 @@ class ReadingTimeResult:
     baseline: Prediction
     gains: Sequence[SurprisalGain]
     beyond_first: Sequence[Difference]
-    """For each gain but the first: its log-likelihood less that of the first."""
+    """Log-likelihood of each gain but the first, minus that of the first."""
 
 
 def analyse(data: ReadingTimes, folds: int = 10, seed: int = 1) -> ReadingTimeResult:
@@ -123,7 +123,7 @@ def analyse(data: ReadingTimes, folds: int = 10, seed: int = 1) -> ReadingTimeRe
 
 
 def assign_folds(items: int, folds: int, seed: int) -> NDArray[np.intp]:
-    """The fold of each item, (I,): folds of equal size, at random."""
+    """Assign items at random to folds of equal size; return the fold of each item, (I,)."""
     return np.random.default_rng(seed).permutation(np.arange(items) % folds)
 
 
@@ -152,12 +152,12 @@ def predict_held_out(predictors_NP: Floats, time_N: Floats, fold_N: NDArray[np.i
 
 
 def r_squared(prediction: Prediction, null: Prediction) -> float:
-    """1 - sum of squared errors over that of predicting the mean."""
+    """Compute R^2: 1 - sum of squared errors / sum of squared errors of predicting the mean."""
     return 1 - float((prediction.error_N**2).sum() / (null.error_N**2).sum())
 
 
 def compare(difference_N: Floats, item_N: NDArray[np.intp], seed: int = 1) -> Difference:
-    """The mean of a difference per word, its standard error over items, and a sign-flip permutation test over items."""
+    """Compute the mean of a difference per word, its standard error and a sign-flip permutation test over items."""
     sum_I, words_I = np.bincount(item_N, difference_N), np.bincount(item_N)
     mean = float(difference_N.mean())
     deviation_I = sum_I - words_I * mean

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from wordtie.inference.loading import LoadedModel
 
 Values = dict[str, Any]
-"""A row's values by column."""
+"""Values of a row, by column."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,13 @@ class ShownLine:
 
     text: str
     regions: Sequence[str]
-    """In order; joined by white space they are the text."""
+    """Regions in order; joined by white space they are the text."""
 
     @classmethod
     def of(cls, text: str, mark: str | None = None) -> ShownLine:
-        """Regions are what lies between white space, or between marks, which are taken out of the text.
+        """Split a text into regions at white space, or at marks, which are removed from the text.
 
-        Raises `SettingsError` for a mark without a character.
+        Raises `SettingsError` for an empty mark.
 
         >>> ShownLine.of("The old king | was asleep.", "|")
         ShownLine(text='The old king was asleep.', regions=['The old king', 'was asleep.'])
@@ -59,38 +59,38 @@ class Region:
     """One region of a line."""
 
     region: int
-    """In the line, from 1."""
+    """Number of the region in the line, from 1."""
     word: str
-    """As it was shown."""
+    """Text of the region as it was shown."""
     surprisal_bits: float | None
-    """Of all its parts. None, as the other values, if the tokenisation leaves nothing of the region."""
+    """Surprisal of its parts, in bits. Optional values are None if the tokenisation leaves nothing of the region."""
     word_surprisal_bits: float | None
-    """Without its punctuation; of a region that is punctuation alone, the same as `surprisal_bits`."""
+    """Surprisal without punctuation, in bits; the same as `surprisal_bits` for a region of punctuation alone."""
     oov: bool
-    """One of its parts is not in the vocabulary."""
+    """Whether one of its parts is outside the vocabulary."""
     word_length: int
-    """Characters, without punctuation at the edges."""
+    """Number of characters, without punctuation at the edges."""
     log_frequency: float | None
     """log10 of occurrences per million known words of training text (`wordtie.inference.frequencies`), of its rarest
     word."""
     entropy_bits: float | None
-    """Of the prediction, before the region was seen."""
+    """Entropy of the prediction in bits, before the region was seen."""
     entropy_reduction_bits: float | None
-    """None at the end of a line if the model has no `<eos>` there."""
+    """Entropy before minus after the region, in bits; None at the end of a line if the model has no `<eos>` there."""
 
 
 AVERAGED = ("surprisal_bits", "word_surprisal_bits", "entropy_bits", "entropy_reduction_bits")
-"""What models of several seeds differ in."""
+"""Values that differ between models of several seeds."""
 AVERAGED_OF_TOKENS = ("surprisal_bits", "entropy_bits")
 PREDICTORS = ("surprisal_bits", "word_surprisal_bits", "oov", "word_length", "log_frequency",
               "entropy_bits", "entropy_reduction_bits")  # fmt: skip
-"""What a region takes over from the regions before it."""
+"""Values that a region takes over from the regions before it."""
 
 
 def regions(
     loaded: LoadedModel, lines: Iterable[ShownLine], reset: Reset = "line", frequencies: Frequencies | None = None
 ) -> Iterator[list[Region]]:
-    """The regions of each line; lines that `reset="blank"` takes for blank have none."""
+    """Yield the regions of each line; lines that `reset="blank"` takes as blank have none."""
     lines, texts = tee(lines)
     records = surprisal(loaded.model, loaded.tokenizer, (line.text for line in texts), reset)
     groups = groupby(records, key=lambda record: record.line)
@@ -118,7 +118,7 @@ def _regions_of(
 
 
 def _ends_of_sentences(text: str) -> Counter[int]:
-    """After how many stretches of a passage sentences end, and how many: more than one where a line is empty."""
+    """Count the sentences that end after each number of stretches of a passage: several where a line is empty."""
     ends: Counter[int] = Counter()
     count = 0
     for sentence in text.split("\n"):
@@ -153,7 +153,7 @@ def _is_word(text: str) -> bool:
 
 
 def length_of(shown: str) -> int:
-    """Characters between the first and the last letter or digit; of a region that has none, all of them.
+    """Count the characters from the first to the last letter or digit; in a region that has none, all of them.
 
     >>> [length_of(word) for word in ('"Don\\'t,', "1,000.", "—")]
     [5, 5, 1]
@@ -163,7 +163,7 @@ def length_of(shown: str) -> int:
 
 
 def token_rows(models: Sequence[LoadedModel], lines: Iterable[str], reset: Reset = "line") -> Iterator[Values]:
-    """The records of `surprisal` as rows; of several models, which must have one tokenizer, their mean."""
+    """Yield the records of `surprisal` as rows, averaged over several models, which must have the same tokenizer."""
     same_tokenizer(models)
     copies = tee(lines, len(models))
     found = [surprisal(m.model, m.tokenizer, copy, reset) for m, copy in zip(models, copies, strict=True)]
@@ -178,10 +178,10 @@ def region_rows(
     frequencies: Frequencies | None = None,
     spillover: int = 0,
 ) -> Iterator[Values]:
-    """The regions of all lines as rows: the mean of several models, and the values of the regions before.
+    """Yield the regions of all lines as rows: the mean of several models, and the values of preceding regions.
 
-    `NAME_prev1` is the value of the region before in the line, `NAME_prev2` of the one before that; at the start of a
-    line they are None. Several models must have one tokenizer. Raises `SettingsError`.
+    `NAME_prev1` is the value of the preceding region in the line, `NAME_prev2` of the one before that; at the start of
+    a line they are None. Several models must have the same tokenizer. Raises `SettingsError`.
     """
     same_tokenizer(models)
     copies = tee(lines, len(models))
@@ -203,13 +203,13 @@ def _before(rows: Sequence[Values], spillover: int) -> Values:
 
 
 def token_columns(models: int) -> list[str]:
-    """The columns of `token_rows`, in order."""
+    """Return the columns of `token_rows`, in order."""
     names = [field.name for field in dataclasses.fields(WordSurprisal)]
     return names + [f"{name}_sd" for name in AVERAGED_OF_TOKENS if models > 1]
 
 
 def region_columns(models: int, spillover: int) -> list[str]:
-    """The columns of `region_rows`, in order."""
+    """Return the columns of `region_rows`, in order."""
     names = ["line", *(field.name for field in dataclasses.fields(Region))]
     return names + [f"{name}_sd" for name in AVERAGED if models > 1] + list(_before([], spillover))
 
@@ -221,7 +221,7 @@ def same_tokenizer(models: Sequence[LoadedModel]) -> None:
 
 
 def mean_of(rows: Sequence[Values], names: Sequence[str]) -> Values:
-    """One row for what several models say of the same word: the mean, and the standard deviation (n - 1) as NAME_sd."""
+    """Average the rows of several models for the same word; NAME_sd is the standard deviation (n - 1)."""
     if len(rows) == 1:
         return rows[0]
     from statistics import mean, stdev  # slow to load, and of use here alone

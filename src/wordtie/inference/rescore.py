@@ -1,4 +1,4 @@
-"""Rescore n-best lists: what a language model says of each hypothesis, and the order that follows from it.
+"""Rescore n-best lists: the score of each hypothesis under a language model, and the order that follows from it.
 
     total = score + L log p(hypothesis) + W words + U unknown words
 
@@ -36,19 +36,19 @@ Unknown: TypeAlias = Literal["score", "skip"]
 Context: TypeAlias = Literal["none", "best"]
 
 HYPOTHESES_AT_ONCE = 2000
-"""Of lists that are scored side by side; a list is never divided."""
+"""Hypotheses after which the lists read so far are scored, side by side; a list is never divided."""
 CHARACTERS_AT_ONCE = 2_000_000
-"""Of the same."""
+"""Characters of hypotheses after which the lists read so far are scored."""
 TEXTS_AFTER_A_CONTEXT = 128
-"""Hypotheses side by side after a context: a memory of recent words is held for each."""
+"""Hypotheses scored side by side after a context: each needs its own memory of recent words."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How the model reads a hypothesis. What is written stays as it was."""
+    """Settings of how the model reads a hypothesis. The hypothesis is written unchanged."""
 
     case: Case = "keep"
-    """Fold case before the model's own tokenizer, which folds it too if the training text was folded."""
+    """Case folding before the model's own tokenizer, which folds case, too, if the training text was folded."""
     punctuation: Punctuation = "keep"
     """`drop`: leave out words without a letter or a digit, for recognisers that write none."""
     unknown: Unknown = "score"
@@ -62,7 +62,7 @@ class Reading:
             require(getattr(self, name) in known, f"{name} must be {' or '.join(known)}, got {getattr(self, name)!r}")
 
     def ids(self, tokenizer: Tokenizer, text: str) -> Ids:
-        """Those of a hypothesis, with `<eos>` if the model has one at the end of a sentence."""
+        """Return the ids of a hypothesis, with `<eos>` if the model has one at the end of a sentence."""
         if self.case != "keep":
             text = text.lower() if self.case == "lower" else text.upper()
         found = [tokenizer.vocabulary.encode(self._kept(tokenizer.words(piece))) for piece in pieces(text)]
@@ -71,7 +71,7 @@ class Reading:
         return np.concatenate(found) if found else np.zeros(0, np.int32)
 
     def words(self, text: str) -> list[str]:
-        """What a text is compared with its reference by: the words between white space, case folded if it is here."""
+        """Return the words to compare with a reference: split at white space, in lower case unless `case` is `keep`."""
         return list(self._kept((text if self.case == "keep" else text.lower()).split()))
 
     def _kept(self, words: Sequence[str]) -> Iterable[str]:
@@ -82,23 +82,23 @@ class Reading:
 
 @dataclass(frozen=True)
 class Weights:
-    """Of a sum that hypotheses are ranked by; the weight of the score in the list is 1."""
+    """Weights of the sum that hypotheses are ranked by; the weight of the score in the list is 1."""
 
     lm: float = 0.5
-    """Of log p."""
+    """Weight of log p."""
     word: float = 0.0
-    """Of each word, as white space separates them: above 0 for longer hypotheses."""
+    """Weight of each word, split at white space: above 0 favours longer hypotheses."""
     unknown: float = 0.0
-    """Of each word outside the vocabulary: below 0 for fewer of them."""
+    """Weight of each word outside the vocabulary: below 0 favours fewer of them."""
 
     def of(self, scored: ScoredList) -> Nats:
-        """The total of each hypothesis."""
+        """Compute the total of each hypothesis, (H,)."""
         return scored.score_H + self.lm * scored.log_p_H + self.word * scored.words_H + self.unknown * scored.unknown_H
 
 
 @dataclass(frozen=True)
 class ScoredList:
-    """A list with what its hypotheses are ranked by, (H,) each."""
+    """A list with the values that its hypotheses are ranked by, (H,) each."""
 
     nbest: NBestList
     score_H: Nats
@@ -107,12 +107,12 @@ class ScoredList:
     unknown_H: Nats
 
     def unranked(self) -> RankedList:
-        """In the order of the list."""
+        """Return the hypotheses in the order of the list."""
         pairs = zip(self.nbest.hypotheses, self.log_p_H.tolist(), strict=True)
         return RankedList(self.nbest, [Ranked(hypothesis, log_p) for hypothesis, log_p in pairs])
 
     def ranked(self, weights: Weights) -> RankedList:
-        """Best first; equal hypotheses stay in the order of the list."""
+        """Return the hypotheses, best first; those with equal totals stay in the order of the list."""
         total_H, order = weights.of(self), self.unranked().order
         return RankedList(
             self.nbest,

@@ -1,9 +1,9 @@
-"""Weights for rescoring with which a development set has the fewest word errors, or the best BLEU.
+"""Fit the weights for rescoring to a development set, for the fewest word errors or the best BLEU.
 
 The total of a hypothesis is linear in the weights. Along a line of weights, the best hypothesis of each list changes
 only where two hypotheses have the same total: the measure is constant between these places, and all of them are tried
-(minimum error rate training, Och 2003). Lines are those of one weight after the other, from several starts, until no
-weight gains anything.
+(minimum error rate training, Och 2003). One weight is varied after the other, from several starts, until no weight
+gains anything.
 
 Shapes: L lists, H hypotheses of one list, K statistics whose sums give the measure, 4 features: score, log p, words,
 unknown words.
@@ -28,7 +28,7 @@ Metric: TypeAlias = Literal["wer", "bleu"]
 
 STARTS = (Weights(0.5), Weights(0.0), Weights(1.0, 1.0))
 BOUNDS = ((0.0, 50.0), (-50.0, 50.0), (-50.0, 50.0))
-"""Least and most of each weight: of log p, words and unknown words."""
+"""Lower and upper bounds of the weights of log p, words and unknown words."""
 SWEEPS = 20
 SMALLEST_GAIN = 1e-9
 SMALLEST_STEP = 1e-6
@@ -42,26 +42,26 @@ class Tuned:
     weights: Weights
     metric: Metric
     before: float
-    """Of the best hypotheses by the scores in the lists: percent of word errors, or BLEU."""
+    """Word error rate in percent, or BLEU, of the best hypotheses by the scores in the lists."""
     after: float
     lists: int
     signature: str | None = None
-    """How BLEU was computed, as sacrebleu writes it."""
+    """Signature of sacrebleu, which says how BLEU was computed."""
 
 
 @dataclass(frozen=True)
 class Development:
-    """Lists with what the measure needs to know of each hypothesis."""
+    """Lists with the features and statistics of each hypothesis."""
 
     features: Sequence[Nats]
-    """(H, 4) of each list."""
+    """Features of the hypotheses of each list, (H, 4)."""
     statistics: Sequence[Nats]
-    """(H, K) of each list."""
+    """Statistics of the hypotheses of each list, (H, K)."""
     measure: Callable[[Nats], float]
-    """From sums of statistics, (K,); larger is better."""
+    """Function from sums of statistics, (K,), to the measure; larger is better."""
 
     def at(self, weights: Weights) -> float:
-        """The measure if these weights rank."""
+        """Compute the measure of the hypotheses that are best under these weights."""
         row = _row(weights)
         chosen = [
             stats_HK[int((features_H4 @ row).argmax())]
@@ -88,7 +88,7 @@ def tune(lists: Sequence[ScoredList], references: Sequence[str], metric: Metric,
 
 
 def word_error_statistics(pairs: Sequence[tuple[ScoredList, str]], reading: Reading) -> Development:
-    """Word errors, and words of the reference."""
+    """Collect the statistics of each hypothesis: word errors, and words of the reference."""
     statistics = []
     for scored, reference in pairs:
         expected, known = reading.words(reference), dict[str, int]()
@@ -103,12 +103,12 @@ def word_error_statistics(pairs: Sequence[tuple[ScoredList, str]], reading: Read
 
 
 def sums_of(references: Sequence[str], reading: Reading) -> BleuSums:
-    """The BLEU for these references: of tokenised text as it is; case is folded if it is for the model."""
+    """Return the BLEU for these references: tokenised text is taken as it is; case is folded if it is for the model."""
     return BleuSums(tokenizer_of("", looks_like("\n".join(references)) == "space"), lowercase=reading.case != "keep")
 
 
 def bleu_statistics(pairs: Sequence[tuple[ScoredList, str]], reading: Reading) -> Development:
-    """What sacrebleu counts of each hypothesis."""
+    """Collect the statistics of each hypothesis that sacrebleu counts."""
     sums = sums_of([reference for _, reference in pairs], reading)
     statistics = [
         np.array(
@@ -123,7 +123,7 @@ def bleu_statistics(pairs: Sequence[tuple[ScoredList, str]], reading: Reading) -
 
 
 def _climb(development: Development, start: Weights) -> Weights:
-    """One weight after the other, until none gains."""
+    """Optimise one weight after the other, until none gains."""
     row, value = _row(start), development.at(start)
     for _ in range(SWEEPS):
         before = value
@@ -137,7 +137,7 @@ def _climb(development: Development, start: Weights) -> Weights:
 
 
 def _best_along(development: Development, row: Nats, place: int) -> tuple[float, float]:
-    """(Value of one weight under which the measure is best, the measure), the other weights as they are."""
+    """Return (the value of one weight under which the measure is best, the measure); the other weights are fixed."""
     low, high = BOUNDS[place - 1]
     changes: list[tuple[float, Any]] = []
     rest = row.copy()
@@ -161,9 +161,9 @@ def _best_along(development: Development, row: Nats, place: int) -> tuple[float,
 
 
 def _upper_envelope(slope_H: Nats, height_H: Nats, low: float, high: float) -> list[tuple[float, int]]:
-    """(Where it begins to be the highest, which) of the lines height + x slope, for x from low to high.
+    """Return (x where it becomes the highest, number) of the lines height + x slope, for x from low to high.
 
-    Of equal lines, the first.
+    Of equal lines, the first is taken.
 
     >>> _upper_envelope(np.array([0.0, 1.0, 0.5]), np.array([1.0, 0.0, 0.4]), 0.0, 10.0)
     [(0.0, 0), (1.0, 1)]

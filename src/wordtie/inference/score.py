@@ -27,9 +27,9 @@ Key = tuple[int, ...]
 def score(
     model: NextWordModel[Any], tokenizer: Tokenizer, sentences: Sequence[str], tokens_at_once: int = TOKENS_AT_ONCE
 ) -> list[float]:
-    """Surprisal of each sentence, in bits, from an empty context and with the `<eos>` at its end if the model has one.
+    """Compute the bits of each sentence, from an empty context and with the `<eos>` at its end if the model has one.
 
-    Sentences of the same ids have the same score, to the bit. Raises `SettingsError` for a string in place of a list.
+    Sentences of the same ids have bit-identical scores. Raises `SettingsError` for a string in place of a list.
     """
     require(not isinstance(sentences, str), "give a list of sentences, not one string")
     keys = [tuple(tokenizer.encode(as_file(sentence)).tolist()) for sentence in sentences]
@@ -40,7 +40,7 @@ def score(
 
 
 def _batches(texts: Sequence[Key], tokens_at_once: int) -> Iterator[list[Key]]:
-    """Texts of similar length, as many as the tokens allow."""
+    """Yield batches of texts of similar length, as large as `tokens_at_once` allows."""
     batch: list[Key] = []
     for text in texts:
         if batch and len(text) * (len(batch) + 1) > tokens_at_once:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Sentence = tuple[list[Row], ShownLine]
 LEAST_REPEATED = 3
-"""Words of a sentence that is taken for one that was read several times, if it comes several times over."""
+"""Fewest words of a sentence whose repetition is taken as several readings of it."""
 
 
 def check_new_columns(table: Table, names: Iterable[str]) -> None:
@@ -36,13 +36,13 @@ def check_new_columns(table: Table, names: Iterable[str]) -> None:
 
 
 def sentence_per_row(table: Table, column: str) -> Iterator[tuple[Row, str]]:
-    """Each row of a table, and its cell in the column as text."""
+    """Return each row of a table, and its cell in the column as text."""
     place = table.place(column)
     return ((row, text_of(row.cells[place])) for row in table.rows)
 
 
 def join(rows: Iterable[Row], values: Iterable[Values]) -> Iterator[tuple[Row, Values]]:
-    """What was found for a table with a sentence per row, each with its row: `line` is the number of the row."""
+    """Yield the values found for a table with a sentence per row, each with its row; `line` is the row's number."""
     numbered = enumerate(rows, 1)
     number, row = 0, Row(0, ())
     for each in values:
@@ -60,14 +60,14 @@ def word_per_row(
     frequencies: Frequencies | None = None,
     spillover: int = 0,
 ) -> Iterator[tuple[Row, Values]]:
-    """Each row of a table with a word per row, in order, and what is added to it.
+    """Yield each row of a table with a word per row, in order, and the values that are added to it.
 
-    Rows one after another that agree in the columns `by` are a sentence. With `reset="blank"`, sentences one after
-    another that agree in all of these columns but the last are a passage, within which context is kept. A sentence that
-    comes again, for another reader say, is scored once; `line` is the number of different sentences or passages.
+    Consecutive rows that agree in the columns `by` are a sentence. With `reset="blank"`, consecutive sentences that
+    agree in all of these columns but the last are a passage, within which context is kept. A sentence that occurs
+    again, say for another reader, is scored once; `line` numbers the different sentences or passages.
 
-    Raises `DataError` that names the first row which does not match: a row without a word, one whose sentence comes
-    again with other words, and a sentence or passage whose words come several times over.
+    Raises a `DataError` that names the first row that does not match: a row without a word, one whose sentence occurs
+    again with other words, or a sentence or passage whose words are repeated.
     """
     require(len(by) > 0, "name the columns that tell sentences apart")
     places = [table.place(name) for name in by]
@@ -112,7 +112,7 @@ def _sentences(table: Table, word: int, places: Sequence[int], by: Sequence[str]
 
 
 def _check_same(where: str, rows: Sequence[Row], shown: list[str], before: list[str], name: str) -> None:
-    """A sentence that comes again has the words that it had before."""
+    """Raise `DataError` if a sentence that occurs again has other words than before."""
     if shown == before:
         return
     shorter = min(len(shown), len(before))
@@ -127,7 +127,7 @@ def _check_same(where: str, rows: Sequence[Row], shown: list[str], before: list[
 
 
 def _check_once(where: str, rows: Sequence[Row], shown: list[str], name: str) -> None:
-    """A sentence read by several people must be told apart by reader, or its words run together."""
+    """Raise `DataError` for repeated words: those of several readers must be told apart by reader."""
     for size in range(LEAST_REPEATED, len(shown) // 2 + 1):
         times = len(shown) // size
         if len(shown) == size * times and (
@@ -141,7 +141,7 @@ def _check_once(where: str, rows: Sequence[Row], shown: list[str], name: str) ->
 
 
 def _passages(sentences: Sequence[Sentence], places: Sequence[int], where: str, last: str) -> Iterator[Sentence]:
-    """Sentences with the same cells joined to passages. Raises `DataError` for one that several people have read."""
+    """Join sentences with the same cells into passages. Raises `DataError` for one that several people have read."""
     for _, of_it in groupby(sentences, key=lambda sentence: [sentence[0][0].cells[place] for place in places]):
         rows, lines = zip(*of_it, strict=True)
         texts = [line.text for line in lines]

@@ -23,7 +23,7 @@ from wordtie.models.next_word import NextWordModel
 
 Reset: TypeAlias = Literal["line", "blank", "never"]
 Place: TypeAlias = tuple[int, int, int, str]
-"""Line, position and region in it, word."""
+"""Line, position in it, region in it, and word."""
 
 
 @dataclass(frozen=True)
@@ -31,33 +31,33 @@ class WordSurprisal:
     """One word of a text."""
 
     line: int
-    """From 1."""
+    """Number of the line, from 1."""
     position: int
-    """In the line, from 1."""
+    """Number of the word in the line, from 1."""
     region: int
-    """Which stretch between white space of the line the word is, or is a part of, from 1: punctuation that is a word of
-    its own shares the region of the word that it touches. `<eos>` is one by itself at
-    the end of a line; within one it has the number of the word after it."""
+    """Number of the stretch between white space that the word is, or is a part of, from 1: punctuation that is a word
+    of its own shares the region of the word that it touches. `<eos>` is a region by itself at the end of a line; within
+    a line it has the number of the word after it."""
     word: str
-    """As the tokenisation makes it (in lower case, where the model folds case), or `<eos>` at the end of a sentence."""
+    """The word after tokenisation (in lower case, if the model folds case), or `<eos>` at the end of a sentence."""
     id: int
     oov: bool
-    """Not in the vocabulary: scored as `<unk>`."""
+    """Whether the word is outside the vocabulary, and scored as `<unk>`."""
     surprisal_bits: float
     entropy_bits: float
-    """Of the prediction, before the word was seen."""
+    """Entropy of the prediction in bits, before the word was seen."""
 
 
 def surprisal(
     model: NextWordModel[Any], tokenizer: Tokenizer, lines: Iterable[str], reset: Reset = "line"
 ) -> Iterator[WordSurprisal]:
-    """One record a word, and one for `<eos>` after each line where the model was trained on sentences; where it was
-    trained on running text, one at the end of a text that is not `reset`. Blank lines that part passages have none.
+    """Yield one record per word, and one for `<eos>` after each line if the model was trained on sentences; if it was
+    trained on running text, one at the end of the text with reset `never`. Blank lines between passages have none.
 
-    A line end within a line, as a cell of a table may have, ends a sentence and no line.
+    A line end within a line, as in the cell of a table, ends a sentence but not the line.
 
-    The lines are read as the records are taken, a window of words at a time, so that a text of any length needs the
-    same memory.
+    The lines are read as the records are taken, a window of words at a time, so that memory does not grow with the
+    length of the text.
     """
     reader = Reader(model)
     numbered = enumerate(lines, 1)
@@ -75,7 +75,7 @@ def surprisal(
 
 
 def texts_of(tokenizer: Tokenizer, lines: Iterable[str], reset: Reset = "line") -> list[list[Place]]:
-    """What `surprisal` scores, all at once: the stretches of words before each of which it starts afresh."""
+    """Return all texts that `surprisal` scores: lists of words, each scored from an empty context."""
     numbered = enumerate(lines, 1)
     require(reset in get_args(Reset), f"reset must be line, blank or never, got {reset!r}")
     if reset == "never":
@@ -89,14 +89,14 @@ def texts_of(tokenizer: Tokenizer, lines: Iterable[str], reset: Reset = "line") 
 
 
 def _passages(numbered: Iterable[tuple[int, str]]) -> Iterator[Iterable[tuple[int, str]]]:
-    """The lines between blank ones."""
+    """Yield the passages: the lines between blank ones."""
     for has_words, lines in groupby(numbered, key=lambda each: bool(each[1].strip())):
         if has_words:
             yield lines
 
 
 def _text(tokenizer: Tokenizer, numbered: Iterable[tuple[int, str]]) -> Iterator[Place]:
-    """All lines, and of running text the `<eos>` at its end, as `evaluate` counts them."""
+    """Yield the words of all lines, and for running text the `<eos>` at its end, as `evaluate` counts them."""
     number, position, region = 1, 0, 0
     for number, line in numbered:
         position, region = 0, 0
@@ -108,7 +108,7 @@ def _text(tokenizer: Tokenizer, numbered: Iterable[tuple[int, str]]) -> Iterator
 
 
 def places_of(tokenizer: Tokenizer, number: int, line: str) -> Iterator[Place]:
-    """The words of a line, each with its place, and `<eos>` where a sentence ends."""
+    """Yield the words of a line, each with its place, and `<eos>` where a sentence ends."""
     position = region = 0
     for sentence in line.split("\n"):
         for stretch in chain.from_iterable(map(str.split, pieces(sentence))):
@@ -122,7 +122,7 @@ def places_of(tokenizer: Tokenizer, number: int, line: str) -> Iterator[Place]:
 
 
 def _side_by_side(reader: Reader, tokenizer: Tokenizer, numbered: Iterable[tuple[int, str]]) -> Iterator[WordSurprisal]:
-    """Each line from nothing: as many at once as fit a window, one that does not fit by itself."""
+    """Score each line from an empty context: as many at once as fit a window, and one that does not fit by itself."""
     together: list[list[Place]] = []
     longest = 0
     for number, line in numbered:
@@ -151,7 +151,7 @@ def _apart(reader: Reader, tokenizer: Tokenizer, lines: list[list[Place]]) -> It
 
 
 def _scored(reader: Reader, tokenizer: Tokenizer, words: Iterator[Place]) -> Iterator[WordSurprisal]:
-    """The words, read on from where the reader is."""
+    """Score the words, continuing from the state of the reader."""
     while places := list(islice(words, TOKENS_AT_ONCE)):
         ids = tokenizer.vocabulary.encode(word for *_, word in places)
         rows = (pair for piece in reader(ids) for pair in zip(*piece, strict=True))
@@ -161,7 +161,7 @@ def _scored(reader: Reader, tokenizer: Tokenizer, words: Iterator[Place]) -> Ite
 def records_of(
     tokenizer: Tokenizer, places: list[Place], ids: Ids, rows: Iterable[tuple[float, float]]
 ) -> Iterator[WordSurprisal]:
-    """The words with their ids, surprisal and entropy in bits."""
+    """Yield a record for each word, from its place, its id, and its surprisal and entropy in bits."""
     for (line, position, region, word), word_id, (bits, entropy) in zip(places, ids, rows, strict=True):
         oov = word not in tokenizer.vocabulary
         yield WordSurprisal(line, position, region, word, int(word_id), oov, float(bits), float(entropy))

@@ -1,7 +1,7 @@
 """The text that a model was trained with, as ids: the very same, or an error.
 
-A run folder keeps the SHA-256 of its texts and no text: what lies where they lay may have changed since. Ids of another
-vocabulary, or counts of another text, give numbers that look like any others.
+A run folder keeps the SHA-256 of its texts, but not the texts: the files may have changed since. Ids of another
+vocabulary, or counts of another text, would give wrong numbers that look plausible.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def training_corpus(
     splits: Sequence[str] = SPLITS,
     hint: str = "restore the text from a copy, or train again",
 ) -> PreparedData:
-    """The text of the model in the folder `run`; `splits` are those that are going to be read.
+    """Return the corpus that the model in the folder `run` was trained on; `splits` are those that will be read.
 
-    Raises `RunFolderError` where its words or one of these splits are no longer what they were, `DataError` where it
-    cannot be read. `hint` tells the user what to do about either.
+    Raises `RunFolderError` if its vocabulary or one of these splits has changed, or for an ARPA file; `DataError` if it
+    cannot be read. `hint` tells the user what to do in either case.
     """
     if is_arpa(run):
         raise RunFolderError(f"{run}: an ARPA file does not say what text it is of: {hint}")
@@ -43,10 +43,26 @@ def training_corpus(
     return data
 
 
-def is_of(model: LoadedModel, data: PreparedData, splits: Sequence[str] = SPLITS) -> bool:
-    """Whether the model was trained with these words and these texts, as far as its folder says.
+def with_extended(model: LoadedModel, data: PreparedData, hint: str) -> PreparedData:
+    """The text of a model, whose training text also has those of the models that it extends.
 
-    Another version may cut the same text into others.
+    Raises `DataError` if one of these cannot be read, or has changed. `hint` tells the user what to do about it.
+    """
+    if model.settings.data.extends is None:
+        return data
+
+    from wordtie.training.rehearsal import read_texts
+
+    texts = read_texts(model.settings.data)
+    if texts.missing:
+        raise DataError(f"{texts.missing[0]}; {model.folder} extends it: {hint}")
+    return texts.for_counting()
+
+
+def is_of(model: LoadedModel, data: PreparedData, splits: Sequence[str] = SPLITS) -> bool:
+    """Return whether the model was trained with these words and these texts, as far as its folder says.
+
+    Another version may split the same text into other words.
     """
     same = (model.texts.get(split, data.texts[split]) == data.texts[split] for split in splits)
     return model.tokenizer == data.tokenizer and all(same)

@@ -25,9 +25,9 @@ from wordtie.models.seq2seq import Seq2Seq
 from wordtie.runs.translation_run import build, read_translation
 
 LONGEST_LINE = 1000
-"""Units of a line that are read: ten times what a training sentence has at most, by default."""
+"""Most units of a line that are read: ten times the longest training sentence, by default."""
 LINES_AT_ONCE = 512
-"""Lines that are read before the first of them is translated, where they are all there."""
+"""Lines that are read before the first of them is translated, if all of them are available."""
 
 
 @dataclass(frozen=True)
@@ -36,20 +36,20 @@ class Translated:
 
     text: str
     log_p: float
-    """Of its units and `<eos>`, in nats."""
+    """Log probability of its units and `<eos>`, in nats."""
     score: float
-    """What translations of a line are ranked by: log p over a power of the length."""
+    """Score that translations of a line are ranked by: log p divided by a power of the length."""
     units: tuple[str, ...]
     """Subwords or words of the translation, `<eos>` last."""
     source_units: tuple[str, ...]
-    """Of the line, `<eos>` last."""
+    """Subwords or words of the line, `<eos>` last."""
     attention: tuple[tuple[float, ...], ...] | None = None
-    """For each unit of the translation, how much it came from each unit of the line."""
+    """Attention of each unit of the translation to each unit of the line."""
     not_read: int = 0
     """Units at the end of the line that were left out, because it has more than `LONGEST_LINE`."""
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values; None for a log p or a score that is not finite, since JSON has no such number."""
+        """Return plain values, with None for a log p or a score that is not finite, since JSON has no such number."""
         found = {name: value for name, value in vars(self).items() if value is not None}
         return found | {name: None for name in ("log_p", "score") if not math.isfinite(found[name])}
 
@@ -71,19 +71,19 @@ class TranslationModel:
     def translate(
         self, lines: Iterable[str], beam: int = 5, power: float = 1.0, replace_unknown: bool = False
     ) -> list[str]:
-        """The best translation of each line; see `n_best`."""
+        """Return the best translation of each line; see `n_best`."""
         found = self.n_best(lines, 1, Search(beam, power, attention=replace_unknown), replace_unknown)
         return [best[0].text for best in found]
 
     def n_best(
         self, lines: Iterable[str], n: int, search: Search | None = None, replace_unknown: bool = False
     ) -> list[list[Translated]]:
-        """Up to `n` translations of each line, best first. A blank line has an empty one. Of a line that is longer than
-        `LONGEST_LINE` units only the beginning is read.
+        """Return up to `n` translations of each line, best first. A blank line has an empty one. Only the first
+        `LONGEST_LINE` units of a line are read.
 
-        `search` is a beam of `n`, at least 5, unless given. `replace_unknown` puts the source word that had most of the
-        attention in the place of `<unk>` (Jean et al. 2015), for models of whole words. Raises `SettingsError` if `n`
-        is larger than the beam, or `lines` is a string.
+        `search` is a beam of `n`, at least 5, unless given. `replace_unknown` replaces `<unk>` by the source word that
+        has most of the attention (Jean et al. 2015), for models of whole words. Raises `SettingsError` if `n` is larger
+        than the beam, `lines` is a string, or unknown words are to be replaced by a model of subwords.
         """
         require(not isinstance(lines, str), "give a list of lines, not one string")
         search = search or Search(max(n, 5), attention=replace_unknown)
@@ -121,13 +121,13 @@ class TranslationModel:
     def stream(
         self, batches: Iterable[Sequence[str]], n: int, search: Search, replace_unknown: bool = False
     ) -> Iterator[list[Translated]]:
-        """Translations line by line, a batch at a time, in the memory of one batch."""
+        """Yield translations line by line, a batch at a time, in the memory of one batch."""
         for lines in batches:
             yield from self.n_best(lines, n, search, replace_unknown)
 
 
 def words_as_written(tokenizer: Subwords, line: str) -> list[str]:
-    """What the units of a line stand for in the line itself, one each: their case is kept."""
+    """Return the text of each unit as it is written in the line, with its case."""
     encoded = tokenizer.tokenizer.encode(line, add_special_tokens=False)
     return [line[begin:end] for begin, end in encoded.offsets]
 
@@ -139,16 +139,16 @@ def load_translation(run: str | Path) -> TranslationModel:
 
 
 def in_batches(lines: Iterable[str], size: int = LINES_AT_ONCE) -> Iterator[list[str]]:
-    """So many lines at a time."""
+    """Yield lists of `size` lines; the last may be shorter."""
     rest = iter(lines)
     while batch := list(islice(rest, size)):
         yield batch
 
 
 def arriving(read: Callable[[], bytes]) -> Iterator[bytes]:
-    """Blocks of whole lines as they come: what a pipe has ready is not kept waiting for more.
+    """Yield blocks of whole lines as they arrive, without waiting for more than a pipe has ready.
 
-    `read` gives what is there, and nothing at the end; the last line may lack its end.
+    `read` returns what is available, and nothing at the end; the last line may lack its line end.
 
     >>> chunks = iter([b"a\\nb", b"c\\n", b"d", b""])
     >>> list(arriving(lambda: next(chunks)))
@@ -167,7 +167,7 @@ def arriving(read: Callable[[], bytes]) -> Iterator[bytes]:
 
 
 def moses_line(number: int, found: Translated) -> str:
-    """A line of an n-best list as Moses writes it: number, translation, features, score.
+    """Format a line of an n-best list as Moses writes it: number, translation, features, score.
 
     >>> moses_line(0, Translated("ein hund", -1.5, -0.5, ("ein", "hund", "<eos>"), ("a", "dog", "<eos>")))
     '0 ||| ein hund ||| LogP= -1.500000 Length= 3 ||| -0.500000'

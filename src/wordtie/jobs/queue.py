@@ -35,11 +35,11 @@ SMALLEST_TURN = 10.0
 
 @dataclass
 class Job:
-    """A command, the folders it trains in, and how to tell where it is."""
+    """A command, the folders it trains in, and how to read its progress."""
 
     name: str
     command: Callable[[float], Sequence[str]]
-    """The command line of a process that has so many seconds (inf: no limit)."""
+    """Returns the command line of a process that has this many seconds (inf: no limit)."""
     folders: Sequence[Path]
     """The run folders that the command trains in, one after the other. Its output goes to a log beside the first."""
     progress: Callable[[bool], RunProgress]
@@ -48,17 +48,17 @@ class Job:
     """Whether a process that exited with 0 has more to do, by the lines it printed."""
     state: State = "waiting"
     message: str = ""
-    """Why it failed."""
+    """Why the job failed."""
     asked: bool = False
-    """To save and leave."""
+    """Whether the process has been asked to save and leave."""
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     log: IO[bytes] | None = field(default=None, repr=False)
     log_begins: int = 0
-    """Where the lines of this process begin in the log; earlier processes may have written before it."""
+    """Byte of the log at which the lines of this process begin; earlier processes may have written before it."""
 
     @property
     def log_path(self) -> Path:
-        """What the job printed, beside its first folder."""
+        """Path of the job's output, beside its first folder."""
         folder = self.folders[0]
         return folder.with_name(f"{folder.name}.log")
 
@@ -73,7 +73,7 @@ class Job:
         return any(is_locked(folder) for folder in self.folders)
 
     def start(self, threads: int, seconds: float) -> None:
-        """Start the process, for so long at most, unless another queue or process runs the same."""
+        """Start the process, for `seconds` at most, unless another queue or process runs the same."""
         try:
             self.log_path.parent.mkdir(parents=True, exist_ok=True)
             self.log = open(self.log_path, "a+b", opener=own_file)  # noqa: SIM115
@@ -87,7 +87,7 @@ class Job:
         self.log_begins = self.log.tell()
         count = str(threads)
         environment = {**os.environ, "OMP_NUM_THREADS": count, "MKL_NUM_THREADS": count, "NUMBA_NUM_THREADS": count}
-        environment["PYTHONUNBUFFERED"] = "1"  # the log's last line is the last that was said, on stdout or stderr
+        environment["PYTHONUNBUFFERED"] = "1"  # the log's last line is the last one printed, on stdout or stderr
         self.process = subprocess.Popen(
             self.command(seconds),
             stdin=subprocess.DEVNULL,
@@ -126,7 +126,7 @@ class Job:
 
 
 def _reason(code: int, lines: Sequence[str]) -> str:
-    """Why a process failed: its last line, unless a signal ended it before it could say anything."""
+    """Return why a process failed: its last line, unless a signal ended it before it could print a reason."""
     if code < 0:
         name = {each.value: each.name for each in signal.Signals}.get(-code, f"signal {-code}")
         return f"killed by {name}{' (out of memory?)' if name == 'SIGKILL' else ''}"
@@ -134,7 +134,7 @@ def _reason(code: int, lines: Sequence[str]) -> str:
 
 
 def run_jobs(jobs: Sequence[Job], side_by_side: int, threads: int, max_seconds: float) -> None:
-    """Run all jobs, so many at a time, for so long at most; each job's `state` says what came of it."""
+    """Run all jobs, `side_by_side` at a time, for `max_seconds` at most; each job's `state` is its outcome."""
     deadline = time.monotonic() + max_seconds
     terminals = [each for each in (1, 2) if os.isatty(each)]
     with show() as table, _passed_on(jobs) as interrupted:
@@ -161,7 +161,7 @@ def run_jobs(jobs: Sequence[Job], side_by_side: int, threads: int, max_seconds: 
 
 
 def _silence_lost(terminals: list[int]) -> None:
-    """Let what is written to a terminal that is no longer there go nowhere: the jobs have still to be waited for."""
+    """Discard output to a terminal that is no longer there: the jobs still have to be waited for."""
     for lost in [each for each in terminals if not os.isatty(each)]:
         terminals.remove(lost)
         with Path(os.devnull).open("wb") as nowhere:
@@ -170,7 +170,7 @@ def _silence_lost(terminals: list[int]) -> None:
 
 @contextlib.contextmanager
 def _passed_on(jobs: Sequence[Job]) -> Iterator[list[int]]:
-    """Pass the signals that stop the queue on to the jobs; gives those that came."""
+    """Pass the signals that stop the queue on to the jobs; yield the list of those received."""
     heard: list[int] = []
 
     def hear(number: int, frame: object) -> None:

@@ -21,7 +21,7 @@ from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.runs.run_progress import RunProgress, hundredths
 
 Table: TypeAlias = Callable[[Sequence["JobProgress"], float], None]
-"""Shows the progress of all jobs, and the seconds that the queue has left (inf: no limit)."""
+"""Function that shows the progress of all jobs, and the seconds that the queue has left (inf: no limit)."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ class JobProgress:
     state: str
     run: RunProgress
     message: str = ""
-    """Why it failed."""
+    """Why the job failed."""
 
     def cells(self) -> tuple[str, ...]:
-        """What the table shows, by `COLUMNS`."""
+        """Return what the table shows, in the order of `COLUMNS`."""
         run = self.run
         epoch = f"{hundredths(run.epoch + run.share)}/{run.epochs}" if run.epochs else ""
         if run.of_tokens:
@@ -53,7 +53,7 @@ COLUMNS = ("run", "state", "epoch", "validation", "best", "time left")
 
 @contextlib.contextmanager
 def show() -> Iterator[Table]:
-    """A table on stderr: live on a terminal, else lines."""
+    """Show a table on stderr: live on a terminal, else lines."""
     if not sys.stderr.isatty():
         yield _lines()
         return
@@ -72,9 +72,9 @@ def show() -> Iterator[Table]:
 
 
 def screen(rows: Sequence[JobProgress], left: float, width: int, height: int) -> list[str]:
-    """What is shown on a terminal of this size: it fits, with how many runs there are and the time left at its end.
+    """Return the lines that fit a terminal of this size, with the number of runs and the time left at the end.
 
-    Names are without what all of them begin with, which stands above them.
+    Names are shown without the folder that all of them begin with, which is the heading above them.
     """
     summary = textwrap.wrap(_summary(rows, left), width)
     running, failed = ([row for row in rows if row.state == state] for state in ("running", "failed"))
@@ -92,7 +92,7 @@ def screen(rows: Sequence[JobProgress], left: float, width: int, height: int) ->
 
 
 def _summary(rows: Sequence[JobProgress], left: float) -> str:
-    """How many runs are in which state, and the time left."""
+    """Return the number of runs in each state, and the time left."""
     counts = Counter(row.state for row in rows)
     order = dict.fromkeys(("running", "waiting", "ended", *counts))
     states = ", ".join(f"{counts[state]} {state}" for state in order if counts[state])
@@ -100,13 +100,13 @@ def _summary(rows: Sequence[JobProgress], left: float) -> str:
 
 
 def _first(lines: list[str], most: int, what: str) -> list[str]:
-    """So many lines, or one; the last one says how many more there are."""
+    """Return at most `most` lines, but at least one; if some are left out, the last one gives their number."""
     most = max(1, most)
     return lines if len(lines) <= most else [*lines[: most - 1], f"… and {len(lines) - most + 1} more {what}"]
 
 
 def _aligned(table: Sequence[Sequence[str]], width: int) -> list[str]:
-    """The cells as lines of so many letters; of a name that is too long the end is shown, where names differ."""
+    """Return the cells as lines of `width` letters; of a name that is too long the end is shown, where names differ."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     widths[0] = max(1, min(widths[0], width - sum(widths[1:]) - 2 * len(widths[1:])))
     lines = []

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 def alias_table(share_V: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Vose's construction: V cells of equal weight, each shared by at most two words; the shares' mean is one.
 
-    Returns how much of each cell its own word has, (V,), and which word has the rest, (V,).
+    Returns the share of each cell that its own word has, (V,), and the word that has the rest, (V,).
     """
     words = len(share_V)
     left = share_V.tolist()

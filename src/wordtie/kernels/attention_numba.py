@@ -1,6 +1,6 @@
-"""Additive attention's work on (B, S, A) numbers, compiled by numba: one pass, which holds no (B, S, A) of its own.
+"""Additive attention's work on (B, S, A) numbers, compiled by numba: one pass, without a (B, S, A) array of its own.
 
-Sentences are shared out over threads. What a sentence adds to the gradient of `score` is summed in the order of the
+Sentences are distributed over threads. What a sentence adds to the gradient of `score` is summed in the order of the
 sentences, so that the result is the same for any number of threads.
 
 Shapes: B sentences, S source positions, A units of attention.
@@ -57,7 +57,7 @@ def _backward(
 
 
 def scores(keys_BSA: Tensor, query_BA: Tensor, score_A: Tensor) -> Tensor:
-    """tanh(keys + query) . score, (B, S). Of fewer keys, each serves as many queries, which follow each other."""
+    """Return tanh(keys + query) . score, (B, S). With fewer keys, each serves equally many consecutive queries."""
     out = keys_BSA.new_empty(len(query_BA), keys_BSA.shape[1])
     arrays = [each.detach().numpy() for each in (keys_BSA, query_BA, score_A, out)]
     in_parts(lambda begin, end: _scores(*arrays, begin, end), len(out))
@@ -67,7 +67,7 @@ def scores(keys_BSA: Tensor, query_BA: Tensor, score_A: Tensor) -> Tensor:
 def backward(
     keys_BSA: Tensor, query_BA: Tensor, score_A: Tensor, d_scores_BS: Tensor, d_keys_BSA: Tensor, d_score_A: Tensor
 ) -> Tensor:
-    """d query (B, A); adds to `d_keys_BSA` and `d_score_A`."""
+    """Return d query (B, A); add to `d_keys_BSA` and `d_score_A`."""
     d_query, d_score = (query_BA.new_zeros(query_BA.shape) for _ in range(2))
     operands = (keys_BSA, query_BA, score_A, d_scores_BS, d_keys_BSA, d_score, d_query)
     arrays = [each.detach().numpy() for each in operands]

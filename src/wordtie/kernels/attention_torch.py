@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 def scores(keys_BSA: Tensor, query_BA: Tensor, score_A: Tensor) -> Tensor:
-    """tanh(keys + query) . score, (B, S). Of fewer keys, each serves as many queries, which follow each other."""
+    """Return tanh(keys + query) . score, (B, S). With fewer keys, each serves equally many consecutive queries."""
     query_BkA = query_BA.view(len(keys_BSA), -1, len(score_A))
     return ((keys_BSA[:, None] + query_BkA[:, :, None]).tanh_() @ score_A).flatten(0, 1)
 
@@ -17,7 +17,7 @@ def scores(keys_BSA: Tensor, query_BA: Tensor, score_A: Tensor) -> Tensor:
 def backward(
     keys_BSA: Tensor, query_BA: Tensor, score_A: Tensor, d_scores_BS: Tensor, d_keys_BSA: Tensor, d_score_A: Tensor
 ) -> Tensor:
-    """d query (B, A); adds to `d_keys_BSA` and `d_score_A`."""
+    """Return d query (B, A); add to `d_keys_BSA` and `d_score_A`."""
     activation = (keys_BSA + query_BA[:, None]).tanh_()
     d_score_A += d_scores_BS.flatten() @ activation.flatten(0, 1)
     d_inner = (1 - activation.square_()).mul_(score_A).mul_(d_scores_BS[:, :, None])

@@ -1,4 +1,4 @@
-"""Which form of the row and cell work serves: numba's on the CPU in float32, else plain torch in the same chunks.
+"""Which form of the row and cell work is used: numba's on the CPU in float32, else plain torch in the same chunks.
 
 numba is optional (the extra `fast`) and takes most of a second to import, so it is looked for when such work is first
 done, for a gradient or in a beam search, not before.
@@ -33,7 +33,7 @@ def numba_serves(operand: Tensor) -> bool:
 
 
 def refuse_second_derivatives() -> None:
-    """For a backward pass that is written out by hand, which would silently leave out terms of the next.
+    """Refuse to differentiate a hand-written backward pass, which would silently leave out terms.
 
     Raises `RuntimeError` under `create_graph=True`.
     """
@@ -43,14 +43,14 @@ def refuse_second_derivatives() -> None:
 
 @cache
 def _pool(process: int, threads: int) -> ThreadPoolExecutor:
-    """Kept between calls; a forked child makes its own, as its parent's threads are not in it."""
+    """Return a pool that is kept between calls; a forked child makes its own, as it lacks its parent's threads."""
     return ThreadPoolExecutor(threads, thread_name_prefix="wordtie-rows")
 
 
 def in_parts(work: Callable[[int, int], None], count: int) -> None:
-    """`work(begin, end)` over parts of `range(count)`, on as many threads as torch uses.
+    """Run `work(begin, end)` over parts of `range(count)`, on as many threads as torch uses.
 
-    For work that lets go of Python's lock; what item n computes must not depend on the other items, so that the
+    `work` should release the GIL; what item n computes must not depend on the other items, so that the
     result is the same for any number of threads.
     """
     parts = min(torch.get_num_threads(), count)

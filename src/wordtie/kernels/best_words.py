@@ -1,4 +1,4 @@
-"""The likeliest words of each row of scores, and their log probabilities, for beam search.
+"""The most likely words of each row of scores, and their log probabilities, for beam search.
 
 Of V words a beam of k wants 2k, so nothing is sorted: a row is read once for its highest score in each block of words
 and once for the sum of its softmax, and only blocks that hold a word for the list are looked into. Of equal scores the
@@ -16,10 +16,10 @@ from wordtie.kernels.backend import in_parts, numba_serves
 
 
 def best_words(logits_BV: Tensor, bias_V: Tensor | None, count: int) -> tuple[Tensor, Tensor, Tensor]:
-    """(log p (B, K), ids (B, K), log of the softmax's denominator (B, 1)) of the K = `count` likeliest words, best
-    first, or of all words if there are fewer.
+    """Return (log p (B, K), ids (B, K), log of the softmax's denominator (B, 1)) of the K = `count` most likely words,
+    best first, or of all words if there are fewer.
 
-    `logits_BV` lack the bias; they may be changed, and serve no more.
+    `logits_BV` lack the bias; they may be overwritten.
 
     >>> log_p, ids, _ = best_words(torch.tensor([[0.0, 2.0, 1.0]]), torch.tensor([0.5, 0.0, 2.0]), 2)
     >>> ids.tolist(), [round(each, 3) for each in log_p[0].tolist()]

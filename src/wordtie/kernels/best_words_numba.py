@@ -12,13 +12,13 @@ import numpy as np
 from wordtie.kernels.numba_math import compiled, exp, larger, rank, value_of_rank
 
 _BLOCK = 128
-"""Words of a block: more are looked into at once, fewer are more blocks to ask."""
+"""Words per block: larger blocks take longer to search, smaller ones are more to check."""
 _LOWEST = np.int32(-(2**31))
 
 
 @compiled
 def find(logits: Any, bias: Any, log_p: Any, ids: Any, normaliser: Any, begin: Any, end: Any) -> None:
-    """Rows from `begin` to `end`. The scores are only read: adding the bias twice is cheaper than writing them."""
+    """Search rows `begin` to `end`. The scores are only read: adding the bias twice is cheaper than writing them."""
     words, count = logits.shape[1], ids.shape[1]
     blocks = (words + _BLOCK - 1) // _BLOCK
     highest, best = np.empty(blocks, np.int32), np.empty(count, np.int32)

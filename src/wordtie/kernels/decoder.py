@@ -1,9 +1,9 @@
 """The fast twins of the conditional GRU (`wordtie.nn.conditional_gru.ConditionalGRU`): `forward` as one autograd node,
-and `step`, of which there is no gradient.
+and `step`, which has no gradient.
 
 The words of the target are known while training, so only what depends on the decoder's state is inside the loop over
 time: the recurrent products, attention, and the second update's product with the context. Every weight's gradient is
-one product after the loop. Attention's tanh, (B, S, A) numbers a step, is computed again on the way back, so that
+one product after the loop. Attention's tanh, (B, S, A) numbers per step, is recomputed in the backward pass, so that
 memory does not grow with T times S.
 
 Shapes: T steps, B sentences, S source positions, E word vector, H units, D annotation, A units of attention.
@@ -23,7 +23,7 @@ from wordtie.nn.conditional_gru import ConditionalGRU, Source
 
 
 def _attention_for(operand: Tensor) -> Any:
-    """The module of attention's work on (B, S, A) numbers."""
+    """Return the module for attention's work on (B, S, A) numbers."""
     if numba_serves(operand):
         from wordtie.kernels import attention_numba
 
@@ -40,7 +40,7 @@ class DecoderFunction(torch.autograd.Function):
         first_bias: Tensor, query: Tensor, score: Tensor, context: Tensor, context_bias: Tensor, second: Tensor,
         second_bias: Tensor,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        """`rows` (T, B, 3H): the first update's input products. Gives h (T, B, H) and c (T, B, D)."""
+        """`rows` (T, B, 3H): the first update's input products. Returns h (T, B, H) and c (T, B, D)."""
         steps, streams, units = len(rows), len(initial), initial.shape[1]
         attention, rows = _attention_for(rows), rows.clone()
         hidden, searching = rows.new_empty(steps + 1, streams, units), rows.new_empty(steps, streams, units)
@@ -67,7 +67,7 @@ class DecoderFunction(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, d_hidden: Tensor, d_contexts: Tensor) -> Any:
-        """Gradients in the order of `forward`'s arguments."""
+        """Return gradients in the order of `forward`'s arguments."""
         refuse_second_derivatives()
         (keys, annotations, first, query, score, context, second, rows, rows_2, hidden, searching, inner, inner_2,
          contexts, weights, queries) = ctx.saved_tensors  # fmt: skip
@@ -99,7 +99,7 @@ class DecoderFunction(torch.autograd.Function):
 
 
 def run_decoder(decoder: ConditionalGRU, vectors_TBE: Tensor, source: Source) -> tuple[Tensor, Tensor]:
-    """State (T, B, H) and context (T, B, D) of every step, of words that are known."""
+    """Return state (T, B, H) and context (T, B, D) of every step, with words that are known."""
     first, second, attention = decoder.first, decoder.second, decoder.attention
     rows = torch.nn.functional.linear(vectors_TBE, first.input_weight, first.bias)
     hidden_TBH, contexts_TBD = DecoderFunction.apply(  # type: ignore[no-untyped-call]
@@ -113,8 +113,8 @@ def run_decoder(decoder: ConditionalGRU, vectors_TBE: Tensor, source: Source) ->
 def decoder_step(
     decoder: ConditionalGRU, vectors_BE: Tensor, hidden_BH: Tensor, source: Source
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """One word: (state (B, H), context (B, D), weights (B, S)). Of a source with fewer sentences, each has as many
-    states, which follow each other. Only without gradients."""
+    """Decode one word: return (state (B, H), context (B, D), weights (B, S)). If the source has fewer sentences, each
+    has equally many consecutive states. Only without gradients."""
     first, second, attention = decoder.first, decoder.second, decoder.attention
     linear = torch.nn.functional.linear
     inner_BH, searching_BH, after_BH = (torch.empty_like(hidden_BH) for _ in range(3))

@@ -21,7 +21,7 @@ from wordtie.nn.gru import GRULayer
 
 
 def step_forward(rows: Tensor, recurrent: Tensor, bias: Tensor, inner: Tensor, before: Tensor, after: Tensor) -> None:
-    """One update: `rows` (B, 3H) of the input become r, z, n, `inner` m, and `after` h_t; all in place."""
+    """Compute one update: `rows` (B, 3H) of the input become r, z, n, `inner` m, and `after` h_t; all in place."""
     units = before.shape[1]
     gates, candidate = rows[:, : 2 * units], rows[:, 2 * units :]
     torch.add(recurrent[:, 2 * units :], bias, out=inner)
@@ -33,7 +33,7 @@ def step_forward(rows: Tensor, recurrent: Tensor, bias: Tensor, inner: Tensor, b
 def step_backward(
     d_hidden: Tensor, rows: Tensor, inner: Tensor, before: Tensor, d_rows: Tensor, d_recurrent: Tensor
 ) -> Tensor:
-    """From dh_t: fills both gradients of rows (B, 3H), and gives what of dh_{t-1} does not pass through them."""
+    """Fill both gradients of rows (B, 3H) from dh_t; return the part of dh_{t-1} that does not pass through them."""
     r, z, n = rows.chunk(3, dim=1)
     units = before.shape[1]
     dr, dz, dn = d_rows.chunk(3, dim=1)
@@ -53,7 +53,7 @@ class GRUFunction(torch.autograd.Function):
     def forward(
         ctx: Any, inputs_TBE: Tensor, input_weight: Tensor, recurrent_weight: Tensor, bias: Tensor, inner_bias: Tensor
     ) -> Tensor:
-        """h of every step, (T, B, H)."""
+        """Return h of every step, (T, B, H)."""
         steps, streams, size = inputs_TBE.shape
         units = recurrent_weight.shape[1]
         rows = torch.addmm(bias, inputs_TBE.reshape(-1, size), input_weight.T).view(steps, streams, 3 * units)
@@ -67,7 +67,7 @@ class GRUFunction(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, d_hidden: Tensor) -> Any:
-        """Gradients in the order of `forward`'s arguments."""
+        """Return gradients in the order of `forward`'s arguments."""
         refuse_second_derivatives()
         inputs, input_weight, recurrent_weight, rows, inner, hidden = ctx.saved_tensors
         d_rows, d_recurrent = torch.empty_like(rows), torch.empty_like(rows)
@@ -83,7 +83,7 @@ class GRUFunction(torch.autograd.Function):
 
 
 def run_gru(layer: GRULayer, inputs_TBE: Tensor) -> Tensor:
-    """h of every step, (T, B, H), from a state of zeros."""
+    """Return h of every step, (T, B, H), from a state of zeros."""
     weights = layer.input_weight, layer.recurrent_weight, layer.bias, layer.recurrent_bias
     hidden_TBH: Tensor = GRUFunction.apply(inputs_TBE, *weights)  # type: ignore[no-untyped-call]
     return hidden_TBH

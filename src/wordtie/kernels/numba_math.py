@@ -29,20 +29,20 @@ from wordtie.config.paths import cache_folder
 Compiled: TypeAlias = Callable[..., Any]
 
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
-"""What lets sums vectorise; neither `nnan` nor `ninf`, which would let the compiler lose a NaN."""
+"""Flags that let sums vectorise; neither `nnan` nor `ninf`, which would let the compiler lose a NaN."""
 
 
 _SETTINGS: dict[str, Any] = {"fastmath": FASTMATH, "error_model": "numpy", "nogil": True}
 _SETTING = Lock()
-"""Held while numba's setting, which is the whole process's, is another."""
+"""Held while numba's setting, which applies to the whole process, is changed."""
 
 
 def compiled(function: Compiled) -> Compiled:
-    """Compile on first use, outside Python's lock, and keep the machine code on disk where a place can be written:
-    in the cache, or where the variable NUMBA_CACHE_DIR says.
+    """Compile on first use, to run without the GIL, and keep the machine code on disk if a folder is writable:
+    in the cache, or in that of the variable NUMBA_CACHE_DIR.
 
     What it calls must be `inlined`: a call to another compiled function goes to whichever copy of it the process
-    holds, and that of the process which compiles rounds otherwise than the one kept on disk.
+    holds, and that of the process which compiles rounds differently from the one kept on disk.
     """
     try:
         with _folder_of_these_kernels():
@@ -54,7 +54,7 @@ def compiled(function: Compiled) -> Compiled:
 
 @contextmanager
 def _folder_of_these_kernels() -> Iterator[None]:
-    """Where numba keeps machine code, while a function is being declared. Raises `OSError` where it cannot be written.
+    """Set where numba keeps machine code, while a function is declared. Raises `OSError` if it cannot be written.
 
     numba would then take the folder of the source, which no digest names.
     """
@@ -71,7 +71,7 @@ def _folder_of_these_kernels() -> Iterator[None]:
 
 @cache
 def _made(folder: Path) -> Path:
-    """The folder, once it is there and can be written; tried once, not for each kernel. Raises `OSError`."""
+    """Create the folder and check that it can be written, once, not for each kernel. Raises `OSError`."""
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryFile(dir=folder):
         for index in folder.rglob("*.nbi"):  # numba would not get over one that a crash of the machine left empty
@@ -82,19 +82,19 @@ def _made(folder: Path) -> Path:
 
 @cache
 def digest() -> str:
-    """Of the source of all kernels."""
+    """Return a digest of the source of all kernels."""
     files = sorted(Path(__file__).parent.rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
 def inlined(function: Compiled) -> Compiled:
-    """A part of a `compiled` function: machine code inside its caller's, never a call."""
+    """Make a function part of `compiled` ones: its machine code is inside its caller's, never a call."""
     made: Compiled = njit(forceinline=True, **_SETTINGS)(function)
     return made
 
 
 def instructions(typing: Compiled) -> Compiled:
-    """A function that the compiler is told in its own instructions."""
+    """Make a function that is given in the compiler's own instructions."""
     made: Compiled = intrinsic(typing)
     return made
 
@@ -116,7 +116,7 @@ _float_of_bits = _bitcast(types.int32, types.float32, ir.FloatType())
 
 @instructions
 def load(typing_context: Any, value: Any) -> Any:
-    """A score, bfloat16 in a uint16 or float32, as float32."""
+    """Return a score, bfloat16 in a uint16 or float32, as float32."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         if value == types.float32:
@@ -129,7 +129,7 @@ def load(typing_context: Any, value: Any) -> Any:
 
 @instructions
 def store(typing_context: Any, value: Any, row: Any) -> Any:
-    """A finite float32 as `row` holds it: as it is, or rounded to the nearest bfloat16, ties to even."""
+    """Return a finite float32 as `row` holds it: as it is, or rounded to the nearest bfloat16, ties to even."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         if row.dtype == types.float32:
@@ -144,7 +144,7 @@ def store(typing_context: Any, value: Any, row: Any) -> Any:
 
 @instructions
 def rank(typing_context: Any, value: Any) -> Any:
-    """A float32 (or a bfloat16 in a uint16) as a signed integer with the same order; `value_of_rank` undoes it."""
+    """Return a float32 (or bfloat16 in a uint16) as a signed integer of the same order; `value_of_rank` undoes it."""
     wide = value == types.float32
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -158,7 +158,7 @@ def rank(typing_context: Any, value: Any) -> Any:
 
 @instructions
 def value_of_rank(typing_context: Any, order: Any) -> Any:
-    """The float32 whose `rank` is `order`."""
+    """Return the float32 whose `rank` is `order`."""
     wide = order == types.int32
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -184,7 +184,7 @@ def _choose(comparison: str) -> Any:
 
 
 larger, smaller = _choose(">"), _choose("<")
-"""Of two integers of one type, in that type (numba itself would widen them)."""
+"""The larger or smaller of two integers of one type, in that type (numba itself would widen them)."""
 
 _LOG2E = np.float32(1.44269504088896341)
 _LN2_HIGH = np.float32(0.693359375)
@@ -197,7 +197,7 @@ _LOWEST = np.float32(-87)
 
 @njit(inline="always", error_model="numpy")
 def exp(x: Any) -> Any:
-    """e^x in float32 for x <= 88; below -87 the result is e^-87. A NaN stays one: `max` keeps its first."""
+    """Return e^x in float32 for x <= 88; below -87 the result is e^-87. A NaN stays one: `max` keeps its first."""
     x = max(x, _LOWEST)
     k = np.floor(x * _LOG2E + _HALF)
     r = x - k * _LN2_HIGH - k * _LN2_LOW

@@ -1,4 +1,4 @@
-"""From settings to a loss: the readable form, or its fast twin."""
+"""Build a loss from settings: the readable form, or its fast twin."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FusedLoss(Loss):
     precision: torch.dtype
 
     def forward(self, scoring: Scoring) -> LossSum:
-        """Sum over the N tokens, in nats."""
+        """Return the sum over the N tokens, in nats."""
         total, nats = softmax_loss(
             scoring.query_NE, scoring.output_VE, scoring.bias_V, scoring.targets_N, scoring.input_VE, self.pull,
             self.precision, scoring.drawn_NE,
@@ -40,10 +40,10 @@ def build_loss(
     count_V: Tensor | None = None,
     sparse: bool = False,
 ) -> Loss:
-    """The loss that the settings ask for.
+    """Build the loss that the settings ask for.
 
-    A sampled softmax needs how often the training text has each word, `count_V`, on the device of the model; with
-    `sparse` its gradients of word matrices are sparse tensors of rows. Raises `ValueError` if the counts are missing.
+    A sampled softmax needs the words' counts in the training text, `count_V`, on the device of the model; with
+    `sparse`, its gradients of word matrices are sparse tensors of rows. Raises `ValueError` if the counts are missing.
     """
     full = _full(settings, fused, precision)
     if settings.label_smoothing:
@@ -85,4 +85,4 @@ FUSED: dict[str, Callable[[LossSettings], Pull | None]] = {
     "augmented": _pull,
     "augmented_2016": _pull,
 }
-"""What the fast twin of a form is given; a form that is not here has none."""
+"""Argument of a form's fast twin, by `loss.kind`; a form that is not here has no fast twin."""

@@ -2,8 +2,8 @@
 
     J = beta * J_aug * tau^2 * V + (1 - beta) * J_ce,        J_aug = KL(softmax(L u / tau) || softmax(W h / tau))
 
-tau^2 V brings the gradients of both to about the same size (equation 4.3). With beta at 1 only the divergence is
-learnt from; the paper holds the rows of the input matrix at norm 1 for that (`model.unit_rows`).
+tau^2 V brings the gradients of both to about the same size (equation 4.3). With beta = 1, only the divergence is
+learnt from; the paper then keeps the rows of the input matrix at norm 1 (`model.unit_rows`).
 
 Shapes: N tokens, V words, E embedding size.
 """
@@ -26,7 +26,7 @@ class Interpolated(Loss):
     gradient_through_target: bool | Literal["entropy"] = True
 
     def forward(self, scoring: Scoring) -> LossSum:
-        """Sum over the N tokens, in nats."""
+        """Return the sum over the N tokens, in nats."""
         augmented = AugmentedLoss(self.temperature, 1.0, self.gradient_through_target)
         cross_entropy, divergence = augmented.terms(scoring)
         scale = self.temperature**2 * len(scoring.output_VE)

@@ -18,27 +18,27 @@ from wordtie.losses.loss import Loss, LossSum, Scoring
 
 @dataclass(frozen=True)
 class LabelSmoothing(Loss):
-    """Another loss, smoothed. The cross-entropy that is reported stays that of the target.
+    """Another loss, with label smoothing. The reported cross-entropy stays that of the target.
 
     Raises `ValueError` for a share that is not in [0, 1).
     """
 
     loss: Loss
     share: float
-    """eps"""
+    """The share of the probability that is spread, eps."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.share < 1:
             raise ValueError(f"the share must be in [0, 1), got {self.share}")
 
     def forward(self, scoring: Scoring) -> LossSum:
-        """Sum over the N tokens, in nats."""
+        """Return the sum over the N tokens, in nats."""
         found = self.loss.forward(scoring)
         return LossSum(found.cross_entropy, found.total + self.share * self.distance(scoring), found.tokens)
 
     @staticmethod
     def distance(scoring: Scoring) -> Tensor:
-        """sum over tokens of (z_target - mean_v z_v); a vector drawn for the target is its row in the mean, too."""
+        """Return the sum over tokens of z_target - mean_v z_v; a vector drawn for the target is in the mean, too."""
         query_NE, targets_N = scoring.query_NE, scoring.targets_N
         target_NE = scoring.output_VE[targets_N]
         mean_E = scoring.output_VE.mean(0)

@@ -1,4 +1,4 @@
-"""What every loss is given, and gives back.
+"""The interface of every loss: what it is given, and what it returns.
 
 Every loss returns a `LossSum`, so that whoever reports perplexity sums nats, counts tokens and divides once, whatever
 else was trained on.
@@ -17,20 +17,20 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Scoring:
-    """What the scores of N tokens are made of; query and matrix, not logits, so that a fast loss need not hold them."""
+    """What the scores of N tokens are computed from: query and matrix, not logits, which a fast loss need not hold."""
 
     query_NE: Tensor
     output_VE: Tensor
     bias_V: Tensor | None
     targets_N: Tensor
     input_VE: Tensor
-    """Where similar words are looked for; `output_VE` itself when tied."""
+    """Matrix in which similar words are looked for; `output_VE` itself when tied."""
     drawn_NE: Tensor | None = None
     """Output vectors that replace the targets' own rows, for variational smoothing."""
 
 
 def scores(scoring: Scoring) -> Tensor:
-    """W q without the bias, (N, V), each target's replaced by query . drawn where something is drawn.
+    """Return W q without the bias, (N, V), with each target's score replaced by query . drawn if vectors are drawn.
 
     Variational smoothing draws only the target's row of the output matrix (Kong et al. 2019, section 4.2); every other
     word keeps its row, and so its score, in the normaliser too.
@@ -46,9 +46,9 @@ class LossSum:
     """Sums over tokens, in nats."""
 
     cross_entropy: Tensor
-    """What perplexity is made of. Not to be differentiated where a fast twin made it."""
+    """What perplexity is computed from. Not differentiable if a fast twin computed it."""
     total: Tensor
-    """What is trained on: cross-entropy plus whatever the loss adds to it."""
+    """What training minimises: cross-entropy plus whatever the loss adds to it."""
     tokens: int
 
 
@@ -57,7 +57,7 @@ class Loss(ABC):
 
     @abstractmethod
     def forward(self, scoring: Scoring) -> LossSum:
-        """Sum over the N tokens."""
+        """Return the sums over the N tokens, in nats."""
 
     def __call__(
         self,
@@ -68,7 +68,7 @@ class Loss(ABC):
         input_VE: Tensor,
         drawn_NE: Tensor | None = None,
     ) -> LossSum:
-        """The same, of tensors by their order in `Scoring`."""
+        """Call `forward` with tensors in their order in `Scoring`."""
         return self.forward(Scoring(query_NE, output_VE, bias_V, targets_N, input_VE, drawn_NE))
 
 
@@ -76,7 +76,7 @@ class CrossEntropy(Loss):
     """-sum log softmax(W q + b)[target]: the readable form; `wordtie.kernels` has the fast ones."""
 
     def forward(self, scoring: Scoring) -> LossSum:
-        """Sum over the N tokens, in nats."""
+        """Return the sum over the N tokens, in nats."""
         scores_NV, bias_V = scores(scoring), scoring.bias_V
         logits_NV = scores_NV if bias_V is None else scores_NV + bias_V
         nats = F.cross_entropy(logits_NV, scoring.targets_N, reduction="sum")

@@ -2,7 +2,7 @@
 
 The normaliser of a token, Z = sum over all words v of exp(z_v), is estimated from candidates that all tokens of the
 window share: the window's target words T, and a sample S of the vocabulary. A word that was drawn c_v times, and is
-drawn pi_v times in expectation, stands for c_v / pi_v words (Horvitz & Thompson 1952):
+drawn pi_v times in expectation, counts as c_v / pi_v words (Horvitz & Thompson 1952):
 
     Z' = sum over v in T of exp(z_v) + sum over v in S but not in T of c_v / pi_v * exp(z_v),        E[Z'] = Z
 
@@ -32,9 +32,9 @@ class CandidateSampler:
     """Draws words without regard to the text. Random numbers are PyTorch's."""
 
     def __init__(self, count_V: Tensor, samples: int, power: float) -> None:
-        """`samples`: how many words a draw has in expectation; all of them where there are no more.
+        """`samples`: expected number of words in a draw; all words if there are no more.
 
-        A word that the training text lacks counts as one that it has once.
+        A word that the training text lacks counts as if it occurred once.
         """
         self.expected_V = inclusion(count_V.clamp(min=1).double() ** power, samples)
         always_V = self.expected_V >= 1
@@ -44,7 +44,7 @@ class CandidateSampler:
         self.draws = round(float(self.cumulated[-1])) if len(self.others) else 0
 
     def draw(self) -> tuple[Tensor, Tensor]:
-        """(distinct words (K,), log(times drawn / times expected) (K,) float32)."""
+        """Return (distinct words (K,), log(times drawn / times expected) (K,) float32)."""
         always, device = self.always, self.always.device
         if not self.draws:
             return always, torch.zeros(len(always), device=device)
@@ -58,7 +58,7 @@ class CandidateSampler:
 
 
 def inclusion(weight_V: Tensor, samples: int) -> Tensor:
-    """How often each word is expected in a draw: min(1, rate * weight), summing to `samples`; all 1 for V or more.
+    """Return each word's expected count in a draw: min(1, rate * weight), summing to `samples`; all 1 for V or more.
 
     >>> inclusion(torch.tensor([6.0, 1.0, 1.0]), 2).tolist()
     [1.0, 0.5, 0.5]
@@ -90,7 +90,7 @@ class SampledLoss(Loss):
     """Whether the gradient of a word matrix is a sparse tensor of the candidates' rows."""
 
     def forward(self, scoring: Scoring) -> LossSum:
-        """Sum over the N tokens, in nats; the candidates are drawn for each call."""
+        """Return the sum over the N tokens, in nats; the candidates are drawn for each call."""
         targets_M, place_N = scoring.targets_N.unique(return_inverse=True)
         drawn_K, log_weight_K = self.sampler.draw()
         other_K = ~torch.isin(drawn_K, targets_M, assume_unique=True)
@@ -99,7 +99,7 @@ class SampledLoss(Loss):
         return self.full.forward(self.restricted(scoring, words_C, log_weight_C, place_N))
 
     def restricted(self, scoring: Scoring, words_C: Tensor, log_weight_C: Tensor, place_N: Tensor) -> Scoring:
-        """The same tokens with the candidates for a vocabulary; `place_N`: which of them each token aims at."""
+        """Return the same tokens with the candidates as the vocabulary; `place_N`: each token's target among them."""
         log_weight_C = log_weight_C.to(scoring.query_NE.dtype)
         output_CE = self.rows(scoring.output_VE, words_C)
         tied = scoring.input_VE is scoring.output_VE
@@ -112,5 +112,5 @@ class SampledLoss(Loss):
         )
 
     def rows(self, matrix_VE: Tensor, words_C: Tensor) -> Tensor:
-        """The candidates' rows, (C, E); of a matrix that was made from another one the gradient is dense."""
+        """Return the candidates' rows, (C, E); the gradient is dense for a matrix that was made from another one."""
         return F.embedding(words_C, matrix_VE, sparse=self.sparse and matrix_VE.is_leaf)

@@ -30,7 +30,7 @@ from wordtie.nn.conditional_gru import Source
 ROWS = 320
 """Translations that are extended in one step: sentences times beam."""
 POSITIONS = 256 * ROWS
-"""Of the sources that these attend to, which bounds the memory that long lines take."""
+"""Source positions that these attend to in one step, which bounds the memory that long lines take."""
 GROWTH = 16
 """Words by which the room for translations grows."""
 LARGEST_POWER = 10.0
@@ -38,15 +38,15 @@ LARGEST_POWER = 10.0
 
 @dataclass(frozen=True)
 class Search:
-    """How translations are searched for."""
+    """Settings of the search for translations."""
 
     beam: int = 5
     power: float = 1.0
-    """Of the length that log p is divided by."""
+    """Exponent of the length by which log p is divided."""
     max_length: int | None = None
-    """Words of a translation with its `<eos>`; None: twice the source's and 10 more."""
+    """Maximum words of a translation, with its `<eos>`; None: twice the source's words plus 10."""
     attention: bool = False
-    """Whether each translation has its attention weights."""
+    """Whether each translation includes its attention weights."""
 
     def __post_init__(self) -> None:
         require(self.beam >= 1, f"the beam must be at least 1, got {self.beam}")
@@ -57,7 +57,7 @@ class Search:
         require(self.max_length is None or self.max_length >= 1, f"max_length must be >= 1, got {self.max_length}")
 
     def longest(self, source: int) -> int:
-        """Words of a translation at most, of a source of so many."""
+        """Return the maximum words of a translation of a source with this number of words."""
         return self.max_length or 2 * source + 10
 
 
@@ -66,25 +66,25 @@ class Hypothesis:
     """A finished translation."""
 
     ids: list[int]
-    """Without `<eos>`."""
+    """Ids of its words, without `<eos>`."""
     log_p: float
-    """Of its words and `<eos>`, in nats."""
+    """Log-probability of its words and `<eos>`, in nats."""
     score: float
-    """What translations of a sentence are compared by."""
+    """Score by which translations of a sentence are compared: log p / length^power."""
     attention_TS: NDArray[np.float32] | None = None
-    """How much each word, `<eos>` last, came from each source position, `<eos>` last."""
+    """Attention of each word, `<eos>` last, to each source position, `<eos>` last."""
 
 
 NONE = Hypothesis([], -math.inf, -math.inf)
-"""Of a model that has diverged: no word of its has a finite score."""
+"""Translation by a model that has diverged: none of its words has a finite score."""
 
 
 def translate_ids(
     model: Seq2Seq, sentences: Sequence[Sequence[int]], source_eos: int, target_eos: int, search: Search
 ) -> list[list[Hypothesis]]:
-    """The finished translations of each sentence, best first; in the order of the sentences.
+    """Return the finished translations of each sentence, best first; in the order of the sentences.
 
-    A sentence without words has the empty translation. What is beside a sentence in its batch changes nothing but
+    A sentence without words has the empty translation. The other sentences in a batch change nothing but
     rounding.
     """
     found: list[list[Hypothesis]] = [[Hypothesis([], 0.0, 0.0)] for _ in sentences]
@@ -107,9 +107,9 @@ class _Unfinished:
     """The unfinished translations of n sentences, k of each."""
 
     numbers: list[int]
-    """Which sentences these are."""
+    """Indices of the sentences."""
     longest: list[int]
-    """Words of a translation at most, with `<eos>`."""
+    """Maximum words of each translation, with `<eos>`."""
     written: list[int]
     """Words so far."""
     source: Source
@@ -118,12 +118,12 @@ class _Unfinished:
     log_p: Tensor
     """(n, k)"""
     words: Tensor
-    """(n, k, T); what is behind the words so far means nothing."""
+    """(n, k, T); values beyond the words so far are undefined."""
     weights: Tensor | None = None
     """Attention of each word, (n, k, T, S), if it was asked for."""
 
     def select(self, groups: Sequence[int]) -> _Unfinished:
-        """Those of these sentences."""
+        """Return the translations of these sentences."""
         chosen = torch.tensor(groups, dtype=torch.int64, device=self.words.device)
         numbers, longest, written = ([each[n] for n in groups] for each in (self.numbers, self.longest, self.written))
         hidden, source = self.hidden.view(*self.log_p.shape, -1)[chosen].flatten(0, 1), self.source.select(chosen)
@@ -131,7 +131,7 @@ class _Unfinished:
         return _Unfinished(numbers, longest, written, source, hidden, self.log_p[chosen], self.words[chosen], weights)
 
     def beside(self, other: _Unfinished) -> _Unfinished:
-        """Those of both, which have the same k."""
+        """Return the translations of both, which have the same k."""
         steps = max(self.words.shape[2], other.words.shape[2])
         source = self.source.beside(other.source)
         words, weights = [], []
@@ -159,8 +159,8 @@ class _Beams:
         self.scores = torch.empty(0, model.words)
 
     def run(self) -> list[list[Hypothesis]]:
-        """The finished translations of each sentence. Half of the sentences that fit begin at a time: whenever so many
-        are done, the next take their place, so that a step has many rows although translations differ in length."""
+        """Return the finished translations of each sentence. Half of the sentences that fit start at a time: once as
+        many are done, the next take their place, so that a step has many rows although lengths differ."""
         beam = self.search.beam
         most, positions = max(1, ROWS // beam), POSITIONS // beam
         going: _Unfinished | None = None
@@ -174,13 +174,13 @@ class _Beams:
         return self.finished
 
     def has_room(self, going: _Unfinished, batch: Sequence[int], most: int, positions: int) -> bool:
-        """Whether these sentences fit beside those that are going on."""
+        """Whether these sentences fit beside the unfinished ones."""
         together = len(going.numbers) + len(batch)
         longest = max(going.source.positions, len(self.sentences[batch[0]]))
         return together <= most and together * longest <= positions
 
     def begun(self, batch: Sequence[int]) -> _Unfinished | None:
-        """The translations after their first word, for which a sentence has one row."""
+        """Return the translations after their first word, for which each sentence has one row."""
         device, count = self.model.device, len(batch)
         ids_SB, lengths_B = pad([self.sentences[number] for number in batch], self.source_eos)
         source = self.model.encode(*(torch.from_numpy(each).to(device) for each in (ids_SB, lengths_B)))
@@ -193,7 +193,7 @@ class _Beams:
         )
 
     def extended(self, going: _Unfinished, last: Tensor | None = None) -> _Unfinished | None:
-        """One more word for each translation, of the sentences that are not done; None if all are.
+        """Extend each translation by one word; return those of sentences that are not done, None if all are.
 
         `last` is the word before, (n, k, 1), if nothing is written yet.
         """
@@ -227,10 +227,10 @@ class _Beams:
         return self.left(after)
 
     def extensions(self, query_BE: Tensor, ends_B: Tensor) -> tuple[Tensor, Tensor]:
-        """(log p, words) of the best next words of each translation, (B, 2 k): no more of them are among the 2 k best
-        of its sentence. Where `ends_B`, nothing but the end may come.
+        """Return (log p, words) of each translation's best next words, (B, 2 k): no more of them can be among the 2 k
+        best of its sentence. Where `ends_B`, only `<eos>` may follow.
 
-        The memory of the scores is used again at each step.
+        The memory of the scores is reused at each step.
         """
         if len(query_BE) > len(self.scores):
             self.scores = query_BE.new_empty(len(query_BE), self.model.words)
@@ -259,7 +259,7 @@ class _Beams:
                 self.finished[number].append(Hypothesis(ids, log_p, score, weights))
 
     def left(self, going: _Unfinished) -> _Unfinished | None:
-        """What goes on: the sentences that are not done."""
+        """Return the sentences that are not done; None if all are."""
         alive = going.log_p.isfinite().any(1).tolist()
         groups = [
             group for group, number in enumerate(going.numbers)
@@ -271,7 +271,7 @@ class _Beams:
 
 
 def _written(before: Tensor, parents: Tensor, place: Tensor, new: Tensor) -> Tensor:
-    """What was written of each parent, (n, k, T) or (n, k, T, S), with `new` (n, k, 1, ...) at the sentence's place."""
+    """Return the words of each parent, (n, k, T) or (n, k, T, S), with `new` (n, k, 1, ...) at the sentence's place."""
     if int(place.max()) >= before.shape[2]:
         before = fill_up(before, (0, 0) * (before.dim() - 3) + (0, GROWTH))
     kept = before.take_along_dim(parents.view(*parents.shape, *[1] * (before.dim() - 2)), 1)

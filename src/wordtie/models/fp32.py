@@ -1,4 +1,4 @@
-"""Products in full precision, whatever the process that we are part of has asked of torch."""
+"""Matrix products in full precision, whatever precision the process has set in torch."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ FULL = "highest"
 
 @contextmanager
 def in_fp32(device: torch.device) -> Iterator[None]:
-    """No autocast, no TF32 on a GPU and no bf16 on a CPU; afterwards as it was.
+    """Disable autocast, TF32 on a GPU and bf16 on a CPU; restore the settings afterwards.
 
     torch has one switch for all products (`torch.set_float32_matmul_precision`) and, since 2.9, one for each kind of
-    device, which the first one sets and which it cannot tell of where they differ.
+    device; setting the first one sets these, but reading it fails if they differ.
     """
     of_each: list[Any] = [torch.backends.cuda.matmul, getattr(torch.backends.mkldnn, "matmul", None)]
     apart = [(each, each.fp32_precision) for each in of_each if hasattr(each, "fp32_precision")]

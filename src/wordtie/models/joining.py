@@ -1,4 +1,4 @@
-"""Streams of several states of one model, put side by side: the opposite of `NextWordModel.select`."""
+"""Join the streams of several states of one model: the opposite of `NextWordModel.select`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from wordtie.nn.core import State
 
 
 def join(states: Sequence[Any]) -> Any | None:
-    """One state of all their streams, in order; None if they cannot be put together.
+    """Return one state with all their streams, in order; None if they cannot be joined.
 
-    They cannot if they are of a kind that is not known here, and if they remember different numbers of recent words.
+    They cannot be joined if they are of an unknown type, or if they remember different numbers of recent words.
     """
     first = states[0]
     if len(states) == 1:
@@ -38,7 +38,7 @@ def join(states: Sequence[Any]) -> Any | None:
 
 
 def _network(states: Sequence[NetworkState]) -> NetworkState:
-    """What comes after their last words is kept if all of them know it."""
+    """Join the states of networks; the queries after their last words are kept if all of them are known."""
     after = [state.after for state in states if state.after is not None]
     whole = len(after) == len(states)
     known = (torch.cat([query for query, _ in after]), _core([core for _, core in after])) if whole else None

@@ -24,10 +24,10 @@ from wordtie.nn.embedding import WordMatrix
 from wordtie.nn.lstm import LSTM
 
 WORD_MATRICES = ("embedding.weight", "head.weight")
-"""Parameters with a row a word; the second where the head is untied."""
+"""Parameters with one row per word; the second exists if the head is untied."""
 UNTRAINED_BIAS = -1000.0
-"""Of an `<unk>` that an imported model lacks: its probability is 0 in fp64, and those of the other words are what they
-were."""
+"""Output bias of an `<unk>` that an imported model lacks: its probability is 0 in fp64, and those of the other words
+are unchanged."""
 
 
 class LanguageModel(TrainableModel):
@@ -40,11 +40,11 @@ class LanguageModel(TrainableModel):
         self.embedding = WordMatrix(words, settings.embedding_size)
         self.core = build_core(settings)
         self.head = build_head(settings, words)
-        if not self.embedding.weight.is_meta:  # a shape to load weights into; drawing none takes old torch long
+        if not self.embedding.weight.is_meta:  # shapes to load weights into; initialising those takes old torch long
             self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Uniform in (-init, init), biases of the gates included; the output bias starts at zero."""
+        """Draw parameters uniformly from (-init, init), gate biases included; the output bias starts at zero."""
         settings = self.settings
         core_init = settings.init if settings.core_init is None else settings.core_init
         with torch.no_grad():
@@ -65,7 +65,7 @@ class LanguageModel(TrainableModel):
 
     @torch.no_grad()
     def constrain(self) -> None:
-        """Bring the parameters back to where they are held, after a step of the optimiser."""
+        """Project the parameters onto their constraints, after a step of the optimiser."""
         if self.settings.unit_rows:
             self.embedding.weight.div_(self.embedding.weight.norm(dim=1, keepdim=True))
 
@@ -75,19 +75,19 @@ class LanguageModel(TrainableModel):
         return self.head.output_matrix(self.embedding.weight)
 
     def penalty(self) -> Tensor | float:
-        """What the model adds to the loss summed over a window's tokens, in nats."""
+        """Return what the model adds to the loss summed over a window's tokens, in nats."""
         return self.head.penalty()
 
     def initial_state(self, streams: int) -> State:
-        """What a stream starts from."""
+        """Return the state that streams start from."""
         return self.core.initial_state(streams)
 
     def forward(self, ids_TB: Tensor, state: State) -> tuple[Tensor, State]:
-        """Queries (N, E), row t * B + b for step t of stream b, and the state to carry on."""
+        """Return queries (N, E), row t * B + b for step t of stream b, and the state to carry over."""
         return self.forward_vectors(self.embedding(ids_TB), state, ids_TB)
 
     def forward_vectors(self, vectors_TBE: Tensor, state: State, ids_TB: Tensor) -> tuple[Tensor, State]:
-        """`forward` from given word vectors on; word dropout needs the words' ids."""
+        """Run `forward` from the given word vectors on; word dropout needs the words' ids."""
         if self.training:
             mask_TB1 = word_mask(ids_TB, self.words, self.settings.word_dropout, vectors_TBE)
             vectors_TBE = vectors_TBE if mask_TB1 is None else vectors_TBE * mask_TB1
@@ -95,12 +95,12 @@ class LanguageModel(TrainableModel):
         return self.head(outputs_TBH.flatten(0, 1)), state
 
     def logits(self, query_NE: Tensor) -> Tensor:
-        """Scores of every word, (N, V). For use on few tokens; losses never call it."""
+        """Return the scores of every word, (N, V). For use on few tokens; losses never call it."""
         return nn.functional.linear(query_NE, self.output_matrix, self.head.bias)
 
     def use(self, fused: bool, precision: torch.dtype = torch.float32, sparse: bool = False) -> LanguageModel:
-        """Choose the fast twins, the precision of their large products, and whether looking words up has a sparse
-        gradient; returns itself."""
+        """Choose the fast kernels, the precision of their large products, and whether looking up words has a sparse
+        gradient; return the model itself."""
         self.embedding.sparse = sparse
         if isinstance(self.core, LSTM):
             self.core.run_layer = FastLayer(precision) if fused else None

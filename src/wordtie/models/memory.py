@@ -1,6 +1,6 @@
-"""Whether the parameters of a model fit into the machine's memory: asked before they are made.
+"""Check that the parameters of a model fit into the machine's memory, before they are allocated.
 
-Linux hands out memory that it does not have and ends the process when it is used, so that no error is raised.
+Linux hands out memory that it does not have and kills the process when it is used, so that no error is raised.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from wordtie.errors import SettingsError
 from wordtie.models.language_model import LanguageModel
 
 BYTES = 4
-"""A float32."""
+"""Size of a float32, in bytes."""
 
 
 def check_fits(parameters: int, copies: int, hint: str) -> None:
-    """Raise a `SettingsError` if so many float32 parameters, each kept `copies` times, do not fit into memory."""
+    """Raise a `SettingsError` if the float32 parameters, each kept `copies` times, do not fit into memory."""
     needed, available = parameters * copies * BYTES, machine_memory()
     if needed > available:
         raise SettingsError(
@@ -27,7 +27,7 @@ def check_fits(parameters: int, copies: int, hint: str) -> None:
 
 
 def parameters_of(settings: Settings, words: int) -> int:
-    """How many a model with these settings has over so many words."""
+    """Return the number of parameters of a model with these settings and this number of words."""
     with torch.device("meta"):  # shapes without memory
         return LanguageModel(settings.model, words).parameter_count()
 

@@ -1,9 +1,9 @@
-"""A mixture of models over one vocabulary: what each of them knows, weighted.
+"""A mixture of models over one vocabulary: the weighted sum of their probabilities.
 
     p(w | h) = sum over parts i of weight_i(h) p_i(w | h)
 
 The weights are those under which a validation text is most likely, found by expectation maximisation (Jelinek &
-Mercer 1980). They are one number a part, or depend on how familiar the context h is to a part that can tell (an n-gram
+Mercer 1980). There is one per part, or they depend on how familiar the context h is to a part that can tell (an n-gram
 model: how many of the last words it has seen together). Which of the two is chosen on the validation text, by
 cross-validation.
 
@@ -31,12 +31,12 @@ FOLDS = 5
 """Parts of the validation text; each is predicted with weights from the others, to choose between weightings."""
 MOST_STEPS = 1000
 SMALLEST_GAIN = 1e-9
-"""Nats a token; below it, expectation maximisation has converged."""
+"""Gain in nats per token below which expectation maximisation has converged."""
 PRIOR_TOKENS = 20.0
-"""Tokens that each class of contexts is given with the weights of the whole text."""
+"""Tokens that are added to each class of contexts, with the weights of the whole text."""
 TOKENS_AT_ONCE = 1024
 TINY = float(np.finfo(np.float64).tiny)
-"""Changes no p, and makes 0 log 0 a 0."""
+"""Added to p in a logarithm: changes no p, and makes 0 log 0 equal to 0."""
 VALUES_AT_ONCE = 500_000
 """Numbers of a distribution (tokens x words) in memory at a time."""
 
@@ -47,10 +47,10 @@ class KnowsContexts(Protocol):
 
     @property
     def context_classes(self) -> int:
-        """R: how many classes there are."""
+        """Number of classes, R."""
 
     def context_class(self, ids_TB: Ids, state: Any) -> Classes:
-        """The class, 0 to R - 1, of the context before each id is read, (T, B)."""
+        """Return the class, 0 to R - 1, of the context before each id is read, (T, B)."""
 
 
 class Mixture:
@@ -59,7 +59,7 @@ class Mixture:
     def __init__(self, parts: Sequence[NextWordModel[Any]], weights_RP: Nats) -> None:
         """Mix the parts; with R rows of weights, R > 1, by the classes of the first part that has any.
 
-        Raises `SettingsError` for vocabularies that differ and for weights that are not one row of P shares or R.
+        Raises `SettingsError` for vocabularies that differ and for weights that are not one or R rows of P shares.
         """
         require(len(parts) >= 1, "a mixture needs at least one part")
         require(all(part.vocabulary == parts[0].vocabulary for part in parts), "the parts have different vocabularies")
@@ -70,29 +70,31 @@ class Mixture:
         require(self.weights_RP.shape == expected, f"expected weights {expected}, got {self.weights_RP.shape}")
         sums_to_one = np.allclose(self.weights_RP.sum(1), 1.0, atol=1e-6) and self.weights_RP.min() >= 0
         require(bool(sums_to_one), "the weights of a mixture are not negative and sum to one")
+        with np.errstate(divide="ignore"):  # a weight of 0 leaves its part out
+            self._log_weights_RP = np.log(self.weights_RP)
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Of all parts."""
+        """Vocabulary of all parts."""
         return self.parts[0].vocabulary
 
     def initial_state(self, streams: int) -> States:
-        """Streams that have read `<eos>`."""
+        """Return the state of streams that have read `<eos>`."""
         return tuple(part.initial_state(streams) for part in self.parts)
 
     def score(self, ids_TB: Ids, state: States, entropy: bool = False) -> tuple[Nats, Nats | None, States]:
-        """(log p of each id, entropies if asked, the state after them); 0 where the id is `PADDING`."""
+        """Return (log p of each id, entropies if asked, the state after them); 0 where the id is `PADDING`."""
         if entropy:
             return self._score_with_entropy(ids_TB, state)
-        weights_TBP = self._weights(ids_TB, state)
+        log_weights_TBP = self._log_weights_RP[self._judge(ids_TB, state)]
         log_p_PTB, _, after = zip(
             *(part.score(ids_TB, of_part) for part, of_part in zip(self.parts, state, strict=True)), strict=True
         )
-        p_TB = (weights_TBP * np.exp(np.stack(log_p_PTB, -1))).sum(-1)
-        return np.log(p_TB), None, after
+        log_p_TB = np.logaddexp.reduce(np.stack(log_p_PTB, -1) + log_weights_TBP, -1)  # p may be below the least float
+        return np.where(ids_TB == PADDING, 0.0, log_p_TB), None, after
 
     def distributions(self, ids_TB: Ids, state: States) -> tuple[Floats, States]:
-        """(p of every word before each id is read, (T, B, V); the state after them)."""
+        """Return (p of every word before each id is read, (T, B, V); the state after them)."""
         weights_TBP = self._weights(ids_TB, state)
         p_TBV, after = np.zeros((*ids_TB.shape, len(self.vocabulary))), []
         for number, (part, of_part) in enumerate(zip(self.parts, state, strict=True)):
@@ -102,7 +104,7 @@ class Mixture:
         return p_TBV, tuple(after)
 
     def next(self, state: States) -> Floats:
-        """log p of every word, (B, V)."""
+        """Return log p of every word, (B, V)."""
         log_p_PBV = [part.next(of_part) for part, of_part in zip(self.parts, state, strict=True)]
         weights_BP = self._weights(np.zeros((1, len(log_p_PBV[0])), np.int64), state)[0]
         p_BV = np.zeros(log_p_PBV[0].shape)
@@ -111,61 +113,62 @@ class Mixture:
         return np.log(p_BV, out=p_BV)
 
     def advance(self, ids_TB: Ids, state: States) -> States:
-        """The state after these words."""
+        """Return the state after these words."""
         return tuple(part.advance(ids_TB, of_part) for part, of_part in zip(self.parts, state, strict=True))
 
     def select(self, state: States, streams: Sequence[int] | NDArray[np.intp]) -> States:
-        """The state of these streams."""
+        """Return the state of these streams."""
         return tuple(part.select(of_part, streams) for part, of_part in zip(self.parts, state, strict=True))
 
     def _score_with_entropy(self, ids_TB: Ids, state: States) -> tuple[Nats, Nats, States]:
         log_p_TB, entropy_TB = np.zeros(ids_TB.shape), np.zeros(ids_TB.shape)
         steps = max(1, VALUES_AT_ONCE // (ids_TB.shape[1] * len(self.vocabulary)))
         for first in range(0, len(ids_TB), steps):
-            ids, here = ids_TB[first : first + steps], slice(first, first + steps)
-            p_TBV, state = self.distributions(ids, state)
+            ids, here, before = ids_TB[first : first + steps], slice(first, first + steps), state
+            p_TBV, state = self.distributions(ids, before)
             there = ids != PADDING
             p_NV = p_TBV[there]
-            log_p_TB[here][there] = np.log(p_NV[np.arange(len(p_NV)), ids[there]])
+            p_N = p_NV[np.arange(len(p_NV)), ids[there]]
+            log_p_TB[here][there] = np.log(p_N) if p_N.all() else self.score(ids, before)[0][there]
             entropy_TB[here][there] = -np.einsum("nv,nv->n", p_NV, np.log(p_NV + TINY))
         return log_p_TB, entropy_TB, state
 
     def _weights(self, ids_TB: Ids, state: States) -> Nats:
-        """(T, B, P)."""
+        """Return the weights before each id is read, (T, B, P)."""
         return self.weights_RP[self._judge(ids_TB, state)]
 
 
 @dataclass(frozen=True)
 class Judge:
-    """Tells the classes of contexts by one of the parts; without one, all contexts are of one class."""
+    """Classifies contexts by one of the parts; without one, all contexts are in one class."""
 
     part: KnowsContexts | None = None
     number: int = 0
-    """Of the part."""
+    """Index of the part."""
 
     @classmethod
     def of(cls, parts: Sequence[NextWordModel[Any]]) -> Judge:
-        """By the first part that knows contexts."""
+        """Return a judge by the first part that knows contexts."""
         return next((cls(part, n) for n, part in enumerate(parts) if isinstance(part, KnowsContexts)), cls())
 
     @property
     def classes(self) -> int:
-        """R."""
+        """Number of classes, R."""
         return 1 if self.part is None else self.part.context_classes
 
     def __call__(self, ids_TB: Ids, state: Sequence[Any]) -> Classes:
-        """The class of the context before each id is read, (T, B)."""
+        """Return the class of the context before each id is read, (T, B)."""
         if self.part is None:
             return np.zeros(ids_TB.shape, np.intp)
         return self.part.context_class(ids_TB, state[self.number])
 
 
 def best_mixture(parts: Sequence[NextWordModel[Any]], log_p_NP: Nats, class_N: Classes) -> Mixture:
-    """The mixture under which a validation text is most likely.
+    """Return the mixture under which a validation text is most likely.
 
-    log_p_NP: of each token under each part; class_N: of its context (`log_probabilities`). The weights depend on the
-    class if this predicts parts of the text better that the weights were not fitted on. The text is never less likely
-    than under the best part. Raises `SettingsError` for a text without words.
+    log_p_NP: log p of each token under each part; class_N: the class of its context (`log_probabilities`). The weights
+    depend on the class if this predicts held-out parts of the text better. The text is never less likely than under
+    the best part. Raises `SettingsError` for a text without words.
     """
     require(len(log_p_NP) > 0, "the text to fit weights on has no words")
     one_class_N = np.zeros_like(class_N)
@@ -178,7 +181,7 @@ def best_mixture(parts: Sequence[NextWordModel[Any]], log_p_NP: Nats, class_N: C
 
 
 def log_probabilities(parts: Sequence[NextWordModel[Any]], blocks: Iterable[Ids]) -> tuple[Nats, Classes]:
-    """(log p of each token under each part, (N, P); the class of its context, (N,)), the text being one stream."""
+    """Return (log p of each token under each part, (N, P); the class of its context, (N,)) of a text, as one stream."""
     states: list[Any] = [part.initial_state(1) for part in parts]
     judge = Judge.of(parts)
     found, classes = [np.zeros((0, len(parts)))], [np.zeros(0, np.intp)]
@@ -195,7 +198,7 @@ def log_probabilities(parts: Sequence[NextWordModel[Any]], blocks: Iterable[Ids]
 
 
 def _held_out(log_p_NP: Nats, class_N: Classes) -> float:
-    """Log p of the text, each fold of it under weights that were fitted on the others."""
+    """Return log p of the text, each fold of it under weights that were fitted on the others."""
     fold_N = np.arange(len(log_p_NP)) * FOLDS // len(log_p_NP)
     total = 0.0
     for fold in range(FOLDS):
@@ -206,19 +209,19 @@ def _held_out(log_p_NP: Nats, class_N: Classes) -> float:
 
 
 def log_p_of_text(log_p_NP: Nats, class_N: Classes, weights_RP: Nats) -> float:
-    """Log p of all tokens under a mixture with these weights."""
+    """Return log p of all tokens under a mixture with these weights."""
     return float(log_p_of_tokens(log_p_NP, class_N, weights_RP).sum())
 
 
 def log_p_of_tokens(log_p_NP: Nats, class_N: Classes, weights_RP: Nats) -> Nats:
-    """Log p of each token, (N,), under a mixture with these weights; one row of them is of all classes."""
+    """Return log p of each token, (N,), under a mixture with these weights; a single row applies to all classes."""
     class_N = class_N if len(weights_RP) > 1 else np.zeros_like(class_N)
     with np.errstate(divide="ignore"):
         return np.logaddexp.reduce(log_p_NP + np.log(weights_RP)[class_N], 1)  # type: ignore[no-any-return]
 
 
 def fit_weights(log_p_NP: Nats, class_N: Classes, classes: int) -> Nats:
-    """Weights of each class, (R, P); with several classes, the weights of all tokens are the prior of each."""
+    """Fit the weights of each class, (R, P); with several classes, the weights of all tokens are the prior of each."""
     weight_P = expectation_maximisation(log_p_NP)
     if classes == 1:
         return weight_P[None]
@@ -226,7 +229,7 @@ def fit_weights(log_p_NP: Nats, class_N: Classes, classes: int) -> Nats:
 
 
 def expectation_maximisation(log_p_NP: Nats, prior_P: Nats | None = None) -> Nats:
-    """The weights (P,) under which the tokens are most likely, given log p of each under each part.
+    """Return the weights (P,) under which the tokens are most likely, given log p of each under each part.
 
     One step is
 

@@ -26,11 +26,11 @@ from wordtie.nn.core import State
 SCORES_AT_ONCE = 5_500_000
 """Scores (tokens x vocabulary) of a matrix product, so that memory does not grow with the text."""
 FEWEST_ROWS = 64
-"""Tokens of a product at least: with fewer, a vocabulary that is large would be read too often."""
+"""Minimum tokens of a product: with fewer, a large output matrix would be read too often."""
 SMALLEST_LOG_P = -87.0
-"""Below it, float32 has no normal number for p."""
+"""Log p below which float32 has no normal number for p."""
 SCORES_IN_CACHE = 250_000
-"""Of these, how many the softmax passes over at a time: 1 MB."""
+"""Scores that the softmax passes over at a time: 1 MB."""
 
 
 @dataclass
@@ -48,7 +48,7 @@ class NetworkState:
 
 
 class Network:
-    """A language model and the words that it is over."""
+    """A language model and its vocabulary."""
 
     def __init__(self, network: LanguageModel, vocabulary: Vocabulary) -> None:
         self.network = network
@@ -56,13 +56,13 @@ class Network:
         self._log_probabilities = LogProbabilities(network)
 
     def initial_state(self, streams: int) -> NetworkState:
-        """Streams whose last word is `<eos>`, and which have read nothing before."""
+        """Return the state of streams whose last word is `<eos>`, and which have read nothing before."""
         core = self.network.initial_state(streams)
         device = self.network.embedding.weight.device
         return NetworkState(core, torch.full((streams,), self.vocabulary.eos_id, dtype=torch.int64, device=device))
 
     def score(self, ids_TB: Ids, state: NetworkState, entropy: bool = False) -> tuple[Nats, Nats | None, NetworkState]:
-        """(log p of each id, entropies if asked, the state after them); 0 where the id is `PADDING`."""
+        """Return (log p of each id, entropies if asked, the state after them); 0 where the id is `PADDING`."""
         there_TB = ids_TB != PADDING
         log_p_TB, entropy_TB = np.zeros(ids_TB.shape), np.zeros(ids_TB.shape) if entropy else None
         with evaluating(self.network) as device:
@@ -79,7 +79,7 @@ class Network:
         return log_p_TB, entropy_TB, state
 
     def distributions(self, ids_TB: Ids, state: NetworkState) -> tuple[Floats, NetworkState]:
-        """(p of every word before each id is read, (T, B, V); the state after them)."""
+        """Return (p of every word before each id is read, (T, B, V); the state after them)."""
         with evaluating(self.network) as device:
             query_NE, state = self._read(ids_TB, state, device)
             log_p_NV = self.network.logits(query_NE).log_softmax(1)
@@ -89,7 +89,7 @@ class Network:
         return p_NV.reshape(*ids_TB.shape, self.network.words), state
 
     def next(self, state: NetworkState) -> Floats:
-        """log p of every word, (B, V)."""
+        """Return log p of every word, (B, V)."""
         with evaluating(self.network):
             if state.after is None:
                 state.after = self.network(state.last_B[None], state.core)
@@ -97,26 +97,26 @@ class Network:
         return log_p_BV
 
     def after(self, texts: Sequence[Ids]) -> Floats:
-        """log p of every word after each text, (texts, V), as `next` gives it; texts are read side by side, and short.
+        """Return log p of every word after each text, (texts, V), as `next` does, for short texts read side by side.
 
-        Those who need no state need not step through texts that end at different places.
+        A caller that needs no state need not step through texts that end at different places.
         """
         ids_TB = side_by_side(texts)
         streams, ends = range(len(texts)), [len(text) for text in texts]
         with evaluating(self.network) as device:
-            ids_TB = np.pad(ids_TB, [(0, 1), (0, 0)], constant_values=PADDING)  # what comes after the longest
+            ids_TB = np.pad(ids_TB, [(0, 1), (0, 0)], constant_values=PADDING)  # for the word after the longest
             query_NE, _ = self._read(ids_TB, self.initial_state(ids_TB.shape[1]), device)
             query_BE = query_NE.view(*ids_TB.shape, -1)[ends, streams]
             log_p_BV: Floats = self.network.logits(query_BE).log_softmax(1).cpu().numpy()
         return log_p_BV
 
     def advance(self, ids_TB: Ids, state: NetworkState) -> NetworkState:
-        """The state after these words."""
+        """Return the state after these words."""
         with evaluating(self.network) as device:
             return self._read(ids_TB, state, device)[1]
 
     def select(self, state: NetworkState, streams: Sequence[int] | NDArray[np.intp]) -> NetworkState:
-        """The state of these streams."""
+        """Return the state of these streams."""
         index = torch.as_tensor(np.asarray(streams, np.int64), device=state.last_B.device)
 
         def selected(core: State) -> State:
@@ -126,13 +126,13 @@ class Network:
         return NetworkState(selected(state.core), state.last_B[index], after)
 
     def queries(self, ids_TB: Ids, state: NetworkState) -> tuple[NDArray[np.float32], NetworkState]:
-        """(The vector from which each id is predicted, (T, B, E); the state after them)."""
+        """Return (the vector from which each id is predicted, (T, B, E); the state after them)."""
         with evaluating(self.network) as device:
             query_NE, state = self._read(ids_TB, state, device)
         return query_NE.cpu().numpy().reshape(*ids_TB.shape, query_NE.shape[1]), state
 
     def _read(self, ids_TB: Ids, state: NetworkState, device: torch.device) -> tuple[Tensor, NetworkState]:
-        """(queries (N, E) that predict each id, the state after them). The last id is not read yet."""
+        """Return (queries (N, E) that predict each id, the state after them). The last id is not read yet."""
         if not len(ids_TB):
             return self.network.output_matrix[:0], state
         words_TB = torch.from_numpy(np.where(ids_TB == PADDING, self.vocabulary.eos_id, ids_TB).astype(np.int64))
@@ -152,8 +152,8 @@ class Network:
 class LogProbabilities:
     """Log p of every word, some tokens at a time, in memory that the next ones overwrite; without gradients.
 
-    One for a whole text: the memory is taken once. Allocated for each window, a block of this size sometimes stood
-    beside the hole of one before, whenever something small had been put into that.
+    Use one object for a whole text, so that memory is allocated once. If allocated for each window, such a block may
+    not fit into the hole that the last one left, since something small may have been placed there.
     """
 
     def __init__(self, model: LanguageModel) -> None:
@@ -164,15 +164,15 @@ class LogProbabilities:
         self._scores_NV, self._log_p_NV = (like.new_empty(count, model.words) for count in (rows, few))
 
     def __call__(self, query_NE: Tensor, targets_N: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-        """For each query in turn, (rows, V), and its target, (rows,); to be used before the next are asked for."""
+        """Yield log p, (rows, V), and targets, (rows,), of some queries at a time; the next ones overwrite them."""
         for scores, here in self._scores(query_NE, targets_N):
             yield torch.log_softmax(scores, 1, out=self._log_p_NV[: len(scores)]), here
 
     def of_targets(self, query_NE: Tensor, targets_N: Tensor, entropy: bool) -> Iterator[Tensor]:
-        """Log p of the targets alone and, with `entropy`, that of each prediction: (1 or 2, rows), piece by piece.
+        """Yield log p of the targets alone and, with `entropy`, each prediction's entropy: (1 or 2, rows), in pieces.
 
         With x = z - max z and Z = sum exp x, log p of a target is x - log Z, and the entropy log Z - sum x exp x / Z:
-        one exponential a word, and no log p of the others.
+        one exponential per word, and no log p of the others.
         """
         for scores, here in self._scores(query_NE, targets_N):
             x_NV = scores.sub_(scores.amax(1, keepdim=True))
@@ -185,7 +185,7 @@ class LogProbabilities:
             yield torch.stack(found)
 
     def _scores(self, query_NE: Tensor, targets_N: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-        """z of every word, (rows, V), and the targets, (rows,)."""
+        """Yield z of every word, (rows, V), and the targets, (rows,)."""
         model, (many, few) = self.model, (len(self._scores_NV), len(self._log_p_NV))
         for piece, targets in zip(query_NE.split(many), targets_N.split(many), strict=True):
             scores_NV = self._scores_NV[: len(piece)]
@@ -198,7 +198,7 @@ class LogProbabilities:
 
 @contextmanager
 def evaluating(model: LanguageModel) -> Iterator[torch.device]:
-    """Evaluation mode without gradients, and back; gives the model's device."""
+    """Switch to evaluation mode without gradients, and back; yield the model's device."""
     was_training = model.training
     model.eval()
     try:

@@ -8,7 +8,7 @@ holds whatever it needs to know of what they have read; it is never changed, so 
     log_p_BV = model.next(state)                              # what may follow
     state = model.advance(word_TB, model.select(state, [0]))  # and then this
 
-Arrays at this border are numpy's, on the CPU, so that neither users nor an n-gram model need torch. Log-probabilities
+Arrays at this interface are numpy's, on the CPU, so neither users nor an n-gram model need torch. Log-probabilities
 and entropies are natural, in nats. Streams of unequal length are padded at their end with `PADDING`: what a padded
 stream holds afterwards is not defined.
 
@@ -41,33 +41,33 @@ class NextWordModel(Protocol[S]):
         """The words, by their ids."""
 
     def initial_state(self, streams: int) -> S:
-        """Streams that have read `<eos>` and nothing else."""
+        """Return the state of streams that have read `<eos>` and nothing else."""
 
     def score(self, ids_TB: Ids, state: S, entropy: bool = False) -> tuple[Nats, Nats | None, S]:
-        """(log p of each id, (T, B); with `entropy` that of each prediction, (T, B), else None; the state after them).
+        """Return (log p of each id, (T, B); entropy of each prediction, (T, B), or None; the state after them).
 
-        Both are 0 where the id is `PADDING`.
+        Entropies are computed with `entropy` only. Both are 0 where the id is `PADDING`.
         """
 
     def distributions(self, ids_TB: Ids, state: S) -> tuple[Floats, S]:
-        """(p of every word before each id is read, (T, B, V); the state after them).
+        """Return (p of every word before each id is read, (T, B, V); the state after them).
 
-        This is large: hand in a few ids at a time. Where the id is `PADDING`, the values are not defined.
+        This is large: pass a few ids at a time. Where the id is `PADDING`, the values are not defined.
         """
 
     def next(self, state: S) -> Floats:
-        """log p of every word, (B, V)."""
+        """Return log p of every word, (B, V)."""
 
     def advance(self, ids_TB: Ids, state: S) -> S:
-        """The state after these words, without the cost of their scores."""
+        """Return the state after these words, without the cost of their scores."""
 
     def select(self, state: S, streams: Sequence[int] | NDArray[np.intp]) -> S:
-        """The state of these streams, in this order; a stream may be taken several times, or not at all."""
+        """Return the state of these streams, in this order; a stream may be taken several times, or not at all."""
 
 
 @runtime_checkable
 class ReadsApart(Protocol):
-    """A model that reads texts that end at different places in one go, where no state is wanted."""
+    """A model that reads texts that end at different places in one go, if no state is needed."""
 
     def after(self, texts: Sequence[Ids]) -> Floats:
-        """log p of every word after each text, (texts, V): what `next` gives after `advance`."""
+        """Return log p of every word after each text, (texts, V): what `next` returns after `advance`."""

@@ -24,25 +24,25 @@ Array: TypeAlias = NDArray[np.float32]
 LayerState: TypeAlias = tuple[Array, ...]
 """(h,), or (h, c) of an LSTM, each (B, H)."""
 CoreState: TypeAlias = tuple[LayerState, ...]
-"""One a layer."""
+"""One state per layer."""
 Parameters: TypeAlias = Mapping[str, Array]
 Cell: TypeAlias = Callable[[Parameters, Array, LayerState], LayerState]
-"""One step of a layer: its parameters, the projected input (B, G), and its state, to its next state."""
+"""One step of a layer: (its parameters, the projected input (B, G), its state) -> its next state."""
 
 SCORES_AT_ONCE = 2_000_000
 """Scores (tokens x vocabulary) in memory at a time."""
 SMALLEST_LOG_P = -87.0
-"""Below it, float32 has no normal number for p."""
+"""Log p below which float32 has no normal number for p."""
 
 
 def sigmoid(x: Array) -> Array:
-    """1 / (1 + e^-x), by the tangent, which does not overflow."""
+    """Return 1 / (1 + e^-x), by the hyperbolic tangent, which does not overflow."""
     half: Array = 0.5 * np.tanh(0.5 * x) + np.float32(0.5)
     return half
 
 
 def lstm(layer: Parameters, projected_BG: Array, state: LayerState) -> LayerState:
-    """`wordtie.nn.lstm`."""
+    """One step of `wordtie.nn.lstm`."""
     hidden, cell = state
     i, f, g, o = np.split(projected_BG + hidden @ layer["recurrent_weight"].T, 4, axis=1)
     cell = sigmoid(f) * cell + sigmoid(i) * np.tanh(g)
@@ -50,7 +50,7 @@ def lstm(layer: Parameters, projected_BG: Array, state: LayerState) -> LayerStat
 
 
 def gru(layer: Parameters, projected_BG: Array, state: LayerState) -> LayerState:
-    """`wordtie.nn.gru`."""
+    """One step of `wordtie.nn.gru`."""
     (hidden,) = state
     r, z, n = np.split(projected_BG, 3, axis=1)
     from_r, from_z, from_n = np.split(hidden @ layer["recurrent_weight"].T, 3, axis=1)
@@ -60,12 +60,12 @@ def gru(layer: Parameters, projected_BG: Array, state: LayerState) -> LayerState
 
 
 def rnn(layer: Parameters, projected_BG: Array, state: LayerState) -> LayerState:
-    """`wordtie.nn.rnn`."""
+    """One step of `wordtie.nn.rnn`."""
     return (np.tanh(projected_BG + state[0] @ layer["recurrent_weight"].T),)
 
 
 def rhn(layer: Parameters, projected_BG: Array, state: LayerState) -> LayerState:
-    """`wordtie.nn.rhn`, coupled if there are two gates' rows."""
+    """One step of `wordtie.nn.rhn`, with coupled gates if there are the rows of two."""
     (s,) = state
     gates = projected_BG.shape[1] // s.shape[1]
     for level, (weight, bias) in enumerate(zip(layer["recurrent_weight"], layer["bias"], strict=True)):
@@ -79,13 +79,13 @@ def rhn(layer: Parameters, projected_BG: Array, state: LayerState) -> LayerState
 
 
 CELLS: dict[str, Cell] = {"gru": gru, "lstm": lstm, "rhn": rhn, "rnn": rnn}
-"""By `model.core`."""
+"""Cells by `model.core`."""
 GATES = {"gru": 3, "lstm": 4, "rnn": 1}
 STATE_PARTS = {"lstm": 2}
 
 
 def parameter_shapes(settings: ModelSettings, words: int) -> dict[str, tuple[int, ...]]:
-    """Name and sizes of each parameter of a `LanguageModel`."""
+    """Return the name and shape of each parameter of a `LanguageModel`."""
     hidden, size = settings.hidden, settings.embedding_size
     shapes: dict[str, tuple[int, ...]] = {"embedding.weight": (words, size)}
     for number in range(settings.layers):
@@ -118,7 +118,7 @@ class NumpyState:
 
 
 class NumpyNetwork:
-    """A language model and the words that it is over."""
+    """A language model and its vocabulary."""
 
     def __init__(self, settings: ModelSettings, parameters: Parameters, vocabulary: Vocabulary) -> None:
         """Take parameters that have `parameter_shapes`."""
@@ -135,18 +135,18 @@ class NumpyNetwork:
         self._last: tuple[NumpyState, tuple[Array, CoreState]] | None = None
 
     def parameter_count(self) -> int:
-        """Numbers that were trained."""
+        """Return the number of trained parameters."""
         return sum(array.size for array in self.parameters.values())
 
     def initial_state(self, streams: int) -> NumpyState:
-        """Streams whose last word is `<eos>`, and which have read nothing before."""
+        """Return the state of streams whose last word is `<eos>`, and which have read nothing before."""
         zeros = np.zeros((streams, self.settings.hidden), np.float32)
         parts = STATE_PARTS.get(self.settings.core, 1)
         core = ((zeros,) * parts,) * self.settings.layers
         return NumpyState(core, np.full(streams, self.vocabulary.eos_id, np.int64))
 
     def score(self, ids_TB: Ids, state: NumpyState, entropy: bool = False) -> tuple[Nats, Nats | None, NumpyState]:
-        """(log p of each id, entropies if asked, the state after them); 0 where the id is `PADDING`."""
+        """Return (log p of each id, entropies if asked, the state after them); 0 where the id is `PADDING`."""
         there_TB = ids_TB != PADDING
         log_p_TB, entropy_TB = np.zeros(ids_TB.shape), np.zeros(ids_TB.shape) if entropy else None
         query_NE, state = self._read(ids_TB, state)
@@ -165,7 +165,7 @@ class NumpyNetwork:
         return log_p_TB, entropy_TB, state
 
     def distributions(self, ids_TB: Ids, state: NumpyState) -> tuple[Floats, NumpyState]:
-        """(p of every word before each id is read, (T, B, V); the state after them)."""
+        """Return (p of every word before each id is read, (T, B, V); the state after them)."""
         query_NE, state = self._read(ids_TB, state)
         log_p_NV: Floats = self._log_p(query_NE)
         if len(log_p_NV) and log_p_NV.min() < SMALLEST_LOG_P:
@@ -174,25 +174,25 @@ class NumpyNetwork:
         return p_NV.reshape(*ids_TB.shape, len(self.vocabulary)), state
 
     def next(self, state: NumpyState) -> Array:
-        """log p of every word, (B, V)."""
+        """Return log p of every word, (B, V)."""
         return self._log_p(self._after_last(state)[0])
 
     def advance(self, ids_TB: Ids, state: NumpyState) -> NumpyState:
-        """The state after these words."""
+        """Return the state after these words."""
         return self._read(ids_TB, state)[1]
 
     def select(self, state: NumpyState, streams: Sequence[int] | NDArray[np.intp]) -> NumpyState:
-        """The state of these streams."""
+        """Return the state of these streams."""
         index = np.asarray(streams, np.intp)
         return NumpyState(tuple(tuple(part[index] for part in layer) for layer in state.core), state.last_B[index])
 
     def queries(self, ids_TB: Ids, state: NumpyState) -> tuple[Array, NumpyState]:
-        """(The vector from which each id is predicted, (T, B, E); the state after them)."""
+        """Return (the vector from which each id is predicted, (T, B, E); the state after them)."""
         query_NE, state = self._read(ids_TB, state)
         return query_NE.reshape(*ids_TB.shape, query_NE.shape[1]), state
 
     def _read(self, ids_TB: Ids, state: NumpyState) -> tuple[Array, NumpyState]:
-        """(queries (N, E) that predict each id, the state after them). The last id is not read yet."""
+        """Return (queries (N, E) that predict each id, the state after them). The last id is not read yet."""
         if not len(ids_TB):
             return self.output_matrix_VE[:0], state
         words_TB = np.where(ids_TB == PADDING, self.vocabulary.eos_id, ids_TB).astype(np.int64)
@@ -203,15 +203,15 @@ class NumpyNetwork:
         return query_NE, NumpyState(core, words_TB[-1])
 
     def _after_last(self, state: NumpyState) -> tuple[Array, CoreState]:
-        """Query (B, E) and the core's state after the last word, which are kept: `next` is often followed by another
-        call from the same state."""
+        """Return the query (B, E) and the core's state after the last word. They are kept, because `next` is often
+        followed by another call from the same state."""
         last = self._last  # taken once: several threads may ask
         if last is None or last[0] is not state:
             self._last = last = state, self._forward(state.last_B[None], state.core)
         return last[1]
 
     def _forward(self, ids_TB: NDArray[np.int64], core: CoreState) -> tuple[Array, CoreState]:
-        """Queries (N, E) after each word, and the core's state after the last."""
+        """Return queries (N, E) after each word, and the core's state after the last."""
         outputs_TBH, new_core = self.word_matrix_VE[ids_TB], []
         cell = CELLS[self.settings.core]
         for layer, layer_state in zip(self._layers, core, strict=True):
@@ -232,7 +232,7 @@ class NumpyNetwork:
         return query_NE, tuple(new_core)
 
     def _log_p(self, query_NE: Array) -> Array:
-        """log p of every word, (N, V)."""
+        """Return log p of every word, (N, V)."""
         scores_NV: Array = query_NE @ self.output_matrix_VE.T
         if "head.bias" in self.parameters:
             scores_NV += self.parameters["head.bias"]

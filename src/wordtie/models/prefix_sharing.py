@@ -28,10 +28,10 @@ S = TypeVar("S")
 TEXTS_AT_ONCE = 1024
 """Different texts that are read side by side."""
 TOKENS_AT_ONCE = 1024
-"""Tokens of a window, if the streams are fewer."""
+"""Tokens of a window, unless there are more streams."""
 STREAMS = 64
-"""Numbers of streams are rounded up to a multiple of it, or to a power of two below: oneDNN keeps code for every number
-that it has seen."""
+"""Numbers of streams are rounded up to a multiple of this or, below it, to a power of two: oneDNN keeps code for every
+number that it has seen."""
 
 
 def log_p_of_texts(
@@ -41,7 +41,7 @@ def log_p_of_texts(
     uncounted: int | None = None,
     texts_at_once: int = TEXTS_AT_ONCE,
 ) -> Nats:
-    """Log p of each text, in nats: a sum over its ids, (N,) each; 0 for a text without any.
+    """Return log p of each text, in nats: a sum over its ids, (N,) each; 0 for an empty text.
 
     `state` is one stream, which all texts continue; None: one that has read nothing. The probability of the id
     `uncounted` is left out of the sums, but texts are read with it. Equal texts have the same log p, to the bit.
@@ -58,7 +58,7 @@ def log_p_of_texts(
 
 
 def _sorted_texts(model: NextWordModel[S], texts: Sequence[Ids], state: S, uncounted: int | None) -> Nats:
-    """Log p, (H,), of different texts in sorted order, which continue the one stream of a state."""
+    """Return log p, (H,), of different texts in sorted order, which continue the one stream of a state."""
     length_H = np.array([len(text) for text in texts], np.intp)
     shared_H = np.array([0, *(_shared(*pair) for pair in pairwise(texts))], np.intp)
     log_p_H, stream_H = np.zeros(len(texts)), np.zeros(len(texts), np.intp)
@@ -75,7 +75,7 @@ def _sorted_texts(model: NextWordModel[S], texts: Sequence[Ids], state: S, uncou
 
 
 def _shared(one: Ids, other: Ids) -> int:
-    """How many ids two different texts begin with alike."""
+    """Return the number of ids in the common prefix of two different texts."""
     size = min(len(one), len(other))
     differ = one[:size] != other[:size]
     return int(differ.argmax()) if differ.any() else size
@@ -84,7 +84,7 @@ def _shared(one: Ids, other: Ids) -> int:
 def _read(
     model: NextWordModel[S], ids_TB: Ids, state: S, stream_B: NDArray[np.intp], uncounted: int | None
 ) -> tuple[Nats, S]:
-    """(Sum of log p, (B,), of words that follow these streams of the state; the state after them)."""
+    """Return (the sum of log p, (B,), of words that follow these streams of the state; the state after them)."""
     steps, prefixes = ids_TB.shape
     streams = 1 << (prefixes - 1).bit_length() if prefixes < STREAMS else -(-prefixes // STREAMS) * STREAMS
     padded_TB = np.full((steps, streams), PADDING, np.int64)

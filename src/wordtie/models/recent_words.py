@@ -40,23 +40,23 @@ Queries: TypeAlias = NDArray[np.float32]
 FIRST_HALF_LIFE = 100
 HALF_LIVES = (50, 100, 200, 400)
 SHARPNESSES = (5.0, 10.0, 20.0)
-"""Over the mean square of a query's norm. First of these and none, then of the half-lives, the one is taken under which
-a stretch of the validation text is most likely."""
+"""Candidates, to be divided by the mean square of a query's norm. First among these and 0, then among the half-lives,
+the one is chosen under which a stretch of the validation text is most likely."""
 STRETCH = 5_000
-"""Tokens of it."""
+"""Tokens of that stretch."""
 REMEMBERED = 5
-"""Half-lives after which a word is forgotten: it counts a thirty-second part by then."""
+"""Half-lives after which a word is forgotten: by then, it counts for a thirty-second."""
 LONGEST, SHARPEST = 10_000, 1e6
-"""The most that a run folder may ask for: what is remembered takes memory."""
+"""Largest half-life and sharpness that a run folder may ask for: remembered words take memory."""
 DOUBT = 10.0
-"""Words after which half of the weight is in force."""
+"""Words after which half of the weight is in effect."""
 PRIOR = 0.05
-"""The weight that counts as much as a few tokens of the validation text, so that a short one decides little."""
+"""Prior of the weight, which counts as much as a few tokens of the validation text, so a short one decides little."""
 SMALLEST_GAIN = 0.001
-"""Nats a token of the validation text; for less, the words are not remembered."""
+"""Gain in nats per token of the validation text below which recent words are not used."""
 ALMOST_ALL = 1 - 1e-9
 MOST_KEPT = 50_000_000
-"""Numbers in the queries of a text that are kept. The network reads a longer text again for each pass over it."""
+"""Maximum numbers in the stored queries of a text. The network reads a longer text again for each pass over it."""
 
 
 @runtime_checkable
@@ -64,40 +64,40 @@ class HasQueries(Protocol):
     """A part that predicts from a vector."""
 
     def initial_state(self, streams: int) -> Any:
-        """As of a `NextWordModel`."""
+        """Return the initial state, like a `NextWordModel`."""
 
     def queries(self, ids_TB: Ids, state: Any) -> tuple[Queries, Any]:
-        """(The vector from which each id is predicted, (T, B, E); the state after them)."""
+        """Return (the vector from which each id is predicted, (T, B, E); the state after them)."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """What streams have read last, the latest last: M words, or as many as they have read."""
+    """The last words that streams have read, the latest last: M words, or fewer if they have read fewer."""
 
     ids_BM: NDArray[np.int64]
     query_BME: Queries
-    """From which each was predicted; E is 0 where they do not matter."""
+    """Queries from which the words were predicted; E is 0 if they do not matter."""
 
     def after(self, ids_TB: Ids, query_TBE: Queries, words: int) -> Memory:
-        """With these words, and without the first if there are more than so many."""
+        """Return the memory after these words, limited to the last `words` words."""
         ids_BX, query_BXE = self.followed_by(ids_TB, query_TBE)
         return Memory(ids_BX[:, -words:], query_BXE[:, -words:])
 
     def followed_by(self, ids_TB: Ids, query_TBE: Queries) -> tuple[NDArray[np.int64], Queries]:
-        """(Ids of these words after those before them, (B, X); the queries, (B, X, E))."""
+        """Return (ids of the remembered words, then of these, (B, X); their queries, (B, X, E))."""
         ids_BT, query_BTE = ids_TB.T.astype(np.int64), query_TBE.swapaxes(0, 1)
         if not self.ids_BM.shape[1]:
             return ids_BT, query_BTE
         return np.concatenate([self.ids_BM, ids_BT], 1), np.concatenate([self.query_BME, query_BTE], 1)
 
     def select(self, streams: NDArray[np.intp]) -> Memory:
-        """That of these streams."""
+        """Return the memory of these streams."""
         return Memory(self.ids_BM[streams], self.query_BME[streams])
 
 
 @dataclass(frozen=True)
 class RecentWords:
-    """How much recent words count, for how long, and how much more of them those in like contexts."""
+    """Weight and half-life of recent words, and how much more those in similar contexts count (sharpness)."""
 
     weight: float
     half_life: int
@@ -112,15 +112,15 @@ class RecentWords:
 
     @property
     def words(self) -> int:
-        """M."""
+        """Number of words that are remembered, M."""
         return REMEMBERED * self.half_life
 
     def start(self, streams: int) -> Memory:
-        """That of streams that have read nothing."""
+        """Return the memory of streams that have read nothing."""
         return Memory(np.zeros((streams, 0), np.int64), np.zeros((streams, 0, 0), np.float32))
 
     def shares(self, ids_TB: Ids, query_TBE: Queries, memory: Memory) -> tuple[Nats, Nats, Memory]:
-        """(s(h) before each id is read, (T, B); s(h) r(id | h), (T, B); the memory after them)."""
+        """Return (s(h) before each id is read, (T, B); s(h) r(id | h), (T, B); the memory after them)."""
         share_TB, of_ids_TB = np.zeros(ids_TB.shape), np.zeros(ids_TB.shape)
         steps = max(1, VALUES_AT_ONCE // (ids_TB.shape[1] * self.words or 1))
         for first in range(0, len(ids_TB), steps):
@@ -140,9 +140,9 @@ class RecentWords:
         np.add.at(p_TBV, (*there[:2], contexts_TBM[there]), added_K)
 
     def _contexts(self, ids_TB: Ids, query_TBE: Queries, memory: Memory) -> tuple[NDArray[np.int64], Nats, Nats]:
-        """(The M words before each id, (T, B, M); s(h), (T, B); what each of them adds to r, (T, B, M)).
+        """Return (the M words before each id, (T, B, M); s(h), (T, B); what each of them adds to r, (T, B, M)).
 
-        Where streams are shorter, M is as many as the last id has before it, and `PADDING` comes before the first.
+        If streams are shorter, M is the number of words before the last id, and `PADDING` comes before the first.
         """
         steps, known = len(ids_TB), memory.ids_BM.shape[1]
         words = max(1, min(self.words, known + steps - 1))
@@ -175,11 +175,11 @@ class AdaptiveMixture(Mixture):
         self._queries = _QueriesOf.the_first(parts, recent)
 
     def initial_state(self, streams: int) -> States:
-        """Streams that have read `<eos>`, which is not remembered."""
+        """Return the state of streams that have read `<eos>`, which is not remembered."""
         return (*super().initial_state(streams), self.recent.start(streams))
 
     def score(self, ids_TB: Ids, state: States, entropy: bool = False) -> tuple[Nats, Nats | None, States]:
-        """(log p of each id, entropies if asked, the state after them); 0 where the id is `PADDING`."""
+        """Return (log p of each id, entropies if asked, the state after them); 0 where the id is `PADDING`."""
         if entropy:
             return self._score_with_entropy(ids_TB, state)
         log_m_TB, _, after = super().score(ids_TB, state[:-1])
@@ -188,26 +188,26 @@ class AdaptiveMixture(Mixture):
         return log_p_TB, None, (*after, memory)
 
     def distributions(self, ids_TB: Ids, state: States) -> tuple[Floats, States]:
-        """(p of every word before each id is read, (T, B, V); the state after them)."""
+        """Return (p of every word before each id is read, (T, B, V); the state after them)."""
         p_TBV, after = super().distributions(ids_TB, state[:-1])
         query_TBE = self._queries(ids_TB, state)
         self.recent.add_to(p_TBV, ids_TB, query_TBE, state[-1])
         return p_TBV, (*after, state[-1].after(ids_TB, query_TBE, self.recent.words))
 
     def next(self, state: States) -> Floats:
-        """log p of every word, (B, V)."""
+        """Return log p of every word, (B, V)."""
         p_BV = np.exp(super().next(state[:-1]))
         any_1B = np.zeros((1, len(p_BV)), np.int64)
         self.recent.add_to(p_BV[None], any_1B, self._queries(any_1B, state), state[-1])
         return np.log(p_BV, out=p_BV)
 
     def advance(self, ids_TB: Ids, state: States) -> States:
-        """The state after these words."""
+        """Return the state after these words."""
         memory = state[-1].after(ids_TB, self._queries(ids_TB, state), self.recent.words)
         return (*super().advance(ids_TB, state[:-1]), memory)
 
     def select(self, state: States, streams: Sequence[int] | NDArray[np.intp]) -> States:
-        """The state of these streams."""
+        """Return the state of these streams."""
         return (*super().select(state[:-1], streams), state[-1].select(np.asarray(streams, np.intp)))
 
 
@@ -220,25 +220,25 @@ class _QueriesOf:
 
     @classmethod
     def the_first(cls, parts: Sequence[NextWordModel[Any]], recent: RecentWords) -> _QueriesOf:
-        """Of the first part that has any, if they matter."""
+        """Return the queries of the first part that has any, if they matter."""
         if not recent.sharpness:
             return cls()
         return next((cls(part, n) for n, part in enumerate(parts) if isinstance(part, HasQueries)), cls())
 
     def __call__(self, ids_TB: Ids, state: States) -> Queries:
-        """(T, B, E)."""
+        """Return the queries before each id is read, (T, B, E)."""
         if self.part is None:
             return np.zeros((*ids_TB.shape, 0), np.float32)
         return self.part.queries(ids_TB, state[self.number])[0]
 
 
 def mixture_of(parts: Sequence[NextWordModel[Any]], weights_RP: Nats, recent: RecentWords | None) -> Mixture:
-    """The mixture, with recent words if there are any."""
+    """Return the mixture, with recent words if they are given."""
     return Mixture(parts, weights_RP) if recent is None else AdaptiveMixture(parts, weights_RP, recent)
 
 
 def recent_words_of(mixture: Mixture) -> RecentWords | None:
-    """Those of a mixture that has them."""
+    """Return the recent words of a mixture; None if it has none."""
     return mixture.recent if isinstance(mixture, AdaptiveMixture) else None
 
 
@@ -249,7 +249,7 @@ def best_adaptive_mixture(
     class_N: Classes,
     query_NE: Queries | None = None,
 ) -> tuple[Mixture, Nats]:
-    """(`best_mixture` for a text, with recent words if many return in it; log p of each of its tokens).
+    """Return (`best_mixture` for a text, with recent words if many recur in it; log p of each of its tokens).
 
     `query_NE`: `text_queries` of the text, if they are known.
     """
@@ -260,14 +260,14 @@ def best_adaptive_mixture(
 
 
 def tokens_to_choose(valid: int) -> int:
-    """How many tokens are read to choose sharpness and half-life, for a validation text of so many."""
+    """Return the number of tokens read to choose sharpness and half-life, for `valid` tokens of validation text."""
     return (1 + len(SHARPNESSES) + len(HALF_LIVES)) * min(STRETCH, valid)
 
 
 def fit_recent_words(
     parts: Sequence[NextWordModel[Any]], ids_N: Ids, log_m_N: Nats, query_NE: Queries | None = None
 ) -> tuple[RecentWords | None, Nats]:
-    """(The recent words with which a validation text is most likely, or None if few return; log p of each token).
+    """Return (recent words under which a validation text is most likely, or None if few recur; log p of each token).
 
     `log_m_N`: log p of each token without them. `query_NE`: `text_queries` of the text, if they are known.
     """
@@ -294,7 +294,7 @@ def fit_recent_words(
 def _weighted(
     parts: Sequence[NextWordModel[Any]], recent: RecentWords, ids_N: Ids, log_m_N: Nats, query_NE: Queries | None
 ) -> tuple[RecentWords, Nats]:
-    """(With the likeliest weight; log p of each token with it).
+    """Return (`recent` with the most likely weight; log p of each token with it).
 
     s r + (1 - s) m, with s = weight f, is weight (f r + (1 - f) m) + (1 - weight) m: a mixture of two models of which
     one has a weight to fit.
@@ -307,20 +307,20 @@ def _weighted(
 
 
 def log_with_recent(log_m: Nats, share: Nats, of_ids: Nats) -> Nats:
-    """log p of ids from their log m, s(h) and s(h) r(id | h)."""
+    """Return log p of ids from their log m, s(h) and s(h) r(id | h)."""
     with np.errstate(divide="ignore"):
         return np.logaddexp(log_m + np.log1p(-share), np.log(of_ids))
 
 
 def with_recent_words(mixture: Mixture, ids_N: Ids, log_m_N: Nats, query_NE: Queries | None = None) -> Nats:
-    """log p of the tokens of a text, which is one stream, from log m of each."""
+    """Return log p of the tokens of a text, which is one stream, from log m of each."""
     recent = recent_words_of(mixture)
     return log_m_N if recent is None else log_with_recent(log_m_N, *text_shares(mixture.parts, recent, ids_N, query_NE))
 
 
 def text_queries(parts: Sequence[NextWordModel[Any]], ids_N: Ids) -> Queries | None:
-    """The vectors from which the tokens of a text, one stream, are predicted, (N, E); None if no part has any, or if
-    they are more than `MOST_KEPT` numbers."""
+    """Return the vectors from which the tokens of a text, one stream, are predicted, (N, E); None if no part has any,
+    or if they are more than `MOST_KEPT` numbers."""
     pieces: list[Queries] = []
     for _, query_T1E in _queries(parts, ids_N):
         if len(ids_N) * query_T1E.shape[-1] > MOST_KEPT:
@@ -330,7 +330,7 @@ def text_queries(parts: Sequence[NextWordModel[Any]], ids_N: Ids) -> Queries | N
 
 
 def _queries(parts: Sequence[NextWordModel[Any]], ids_N: Ids) -> Iterator[tuple[slice, Queries]]:
-    """Piece by piece; nothing if no part has any."""
+    """Yield the queries of a text, piece by piece; nothing if no part has any."""
     part = next((part for part in parts if isinstance(part, HasQueries)), None)
     if part is None:
         return
@@ -344,7 +344,7 @@ def _queries(parts: Sequence[NextWordModel[Any]], ids_N: Ids) -> Iterator[tuple[
 def text_shares(
     parts: Sequence[NextWordModel[Any]], recent: RecentWords, ids_N: Ids, query_NE: Queries | None = None
 ) -> tuple[Nats, Nats]:
-    """`RecentWords.shares` of the tokens of a text, which is one stream."""
+    """Return `RecentWords.shares` of the tokens of a text, which is one stream."""
     pieces = [slice(first, first + TOKENS_AT_ONCE) for first in range(0, len(ids_N), TOKENS_AT_ONCE)]
     if not recent.sharpness or not (query_NE is not None or any(isinstance(part, HasQueries) for part in parts)):
         query_NE = np.zeros((len(ids_N), 0), np.float32)  # they do not matter, or there are none

@@ -43,7 +43,7 @@ class SentencePairs:
     targets_TB: Tensor
     """The words of the target, then `<eos>`."""
     target_lengths_B: Tensor
-    """With `<eos>`."""
+    """Lengths of the targets, with `<eos>`."""
 
     @property
     def present_TB(self) -> Tensor:
@@ -52,7 +52,7 @@ class SentencePairs:
 
 
 def positions(lengths_B: Tensor, most: int) -> Tensor:
-    """(B, most): whether a sentence has so many positions."""
+    """Return a mask (B, most) of the positions that each sentence has."""
     return torch.arange(most, device=lengths_B.device) < lengths_B[:, None]
 
 
@@ -60,7 +60,7 @@ class Seq2Seq(TrainableModel):
     """p(target sentence | source sentence)."""
 
     def __init__(self, settings: Seq2SeqSettings, source_words: int, target_words: int) -> None:
-        """Raises `ValueError` for two vocabularies where one matrix is shared."""
+        """Raises `ValueError` if vocabularies of different sizes are to share one matrix."""
         super().__init__()
         if settings.tying == "three_way" and source_words != target_words:
             raise ValueError(f"three-way tying of {source_words} source words and {target_words} target words")
@@ -80,7 +80,7 @@ class Seq2Seq(TrainableModel):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Word matrices uniform, recurrent ones orthogonal, the others by Glorot & Bengio (2010); biases 0."""
+        """Draw word matrices uniformly, recurrent ones orthogonally, others by Glorot & Bengio (2010); biases are 0."""
         for name, parameter in self.named_parameters():
             if name in ("embedding.weight", "source_embedding.weight", "head.weight"):
                 parameter.uniform_(-self.settings.init, self.settings.init)
@@ -96,7 +96,7 @@ class Seq2Seq(TrainableModel):
 
     @property
     def source_matrix(self) -> WordMatrix:
-        """What reads source words: the target's matrix where all three are one."""
+        """Matrix that reads source words: the target's, if all three are one."""
         return self.embedding if self.source_embedding is None else self.source_embedding
 
     @property
@@ -105,17 +105,17 @@ class Seq2Seq(TrainableModel):
         return self.head.output_matrix(self.embedding.weight)
 
     def use(self, fused: bool, precision: torch.dtype = torch.float32, sparse: bool = False) -> Seq2Seq:
-        """Choose the fast twins of encoder and decoder, which compute in float32; returns itself."""
+        """Choose the fast kernels of encoder and decoder, which compute in float32; return the model itself."""
         self.fused = fused
         return self
 
     def dropped(self, vectors: Tensor, share: float, *shape: int) -> Tensor:
-        """With a mask of this shape while training."""
+        """Apply a dropout mask of this shape (default: of the vectors') while training."""
         drawn = mask(shape or vectors.shape, share, vectors) if self.training else None
         return vectors if drawn is None else vectors * drawn
 
     def encode(self, source_SB: Tensor, lengths_B: Tensor) -> Source:
-        """What the decoder attends to. What a sentence is padded with changes nothing."""
+        """Return what the decoder attends to. The padding of a sentence changes nothing."""
         most, sentences = source_SB.shape
         vectors_SBE = self.dropped(self.source_matrix(source_SB), self.settings.word_dropout)
         # each sentence reversed within its length: the padding stays at the end, where nothing depends on it
@@ -141,13 +141,13 @@ class Seq2Seq(TrainableModel):
         return hidden_TBH  # type: ignore[no-any-return]
 
     def query(self, hidden_NH: Tensor, contexts_ND: Tensor, vectors_NE: Tensor) -> Tensor:
-        """The deep output, and what the head makes of it: (N, E), or (N, R) of an untied model."""
+        """Apply deep output and head: return the queries, (N, E), or (N, R) for an untied model."""
         deep_NR = torch.tanh(self.readout(torch.cat([hidden_NH, contexts_ND, vectors_NE], 1)))
         query_NE: Tensor = self.head(self.dropped(deep_NR, self.settings.output_dropout))
         return query_NE
 
     def forward(self, pairs: SentencePairs) -> Scoring:
-        """What the loss of the targets' words is made of; padding has no part in it."""
+        """Return what the loss over the targets' words is computed from; padding is left out."""
         source = self.encode(pairs.source_SB, pairs.source_lengths_B)
         vectors_TBE = self.dropped(self.embedding(pairs.inputs_TB), self.settings.word_dropout)
         if self.fused:
@@ -160,9 +160,9 @@ class Seq2Seq(TrainableModel):
         return Scoring(query_NE, self.output_matrix, self.head.bias, targets_N, self.embedding.weight)
 
     def step(self, words_B: Tensor, hidden_BH: Tensor, source: Source) -> tuple[Tensor, Tensor, Tensor]:
-        """One word of translating: (queries of the next words (B, E), attention (B, S), state (B, H)).
+        """Translate by one word: return (queries of the next words (B, E), attention (B, S), state (B, H)).
 
-        Of a source with fewer sentences, each has as many states as there are rows for it.
+        A source may have fewer sentences than there are rows: each sentence then has an equal number of rows.
         """
         vectors_BE = self.embedding(words_B)
         if self.fused and not torch.is_grad_enabled():

@@ -9,8 +9,8 @@ r"""ARPA files: n-gram models as KenLM, SRILM and most decoders read them.
     \end\
 
 Probabilities and back-off weights are logarithms to base 10. `<s>` begins a sentence, `</s>`, here `<eos>`, ends it.
-The format says nothing of how text becomes words. So a comment before `\data\` does, if wordtie wrote the file; of
-any other, words are what white space separates.
+The format does not say how text becomes words. If wordtie wrote the file, a comment before `\data\` does; in any
+other file, words are separated by white space.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from wordtie.ngrams.trie import Doubles, NgramTrie
 
 START, END = "<s>", "</s>"
 UNK_IN_CAPITALS = "<UNK>"
-"""As some tools write it."""
+"""`<unk>` as some tools write it."""
 SPECIAL = (START, END, UNK, UNK_IN_CAPITALS, EOS)
 COMMENT = "# wordtie "
 NEVER = -99.0
-"""Log p of what is never predicted, by custom."""
+"""Log p, to base 10, of what is never predicted, by convention."""
 LINES_AT_ONCE = 10_000
 LONGEST_ORDER, MOST_DIGITS = 20, 18
 
@@ -49,7 +49,7 @@ LONGEST_ORDER, MOST_DIGITS = 20, 18
 def write_arpa(file: TextIO, model: BackoffModel, tokenizer: Tokenizer) -> None:
     """Write the model to a file that is open for text.
 
-    If lines are no sentences, `<eos>` is a word like another, and `</s>` is never predicted. Raises `DataError` as
+    If lines are not sentences, `<eos>` is an ordinary word, and `</s>` is never predicted. Raises `DataError` like
     `check_words`.
     """
     check_words(tokenizer)
@@ -87,7 +87,7 @@ def check_words(tokenizer: Tokenizer) -> None:
 def _lines(
     names: Sequence[str], ids_GN: NDArray[Any], log_p_G: Doubles, log_backoff_G: Doubles | None
 ) -> Iterator[str]:
-    """The n-grams of one order; the highest has no back-off weights, and neither has `</s>` at the end of the words."""
+    """Yield the n-grams of one order; the highest has no back-off weights, nor has `</s>` at the end of the words."""
     for first in range(0, len(ids_GN), LINES_AT_ONCE):
         here = slice(first, first + LINES_AT_ONCE)
         ids, log_p = ids_GN[here].tolist(), log_p_G[here].tolist()
@@ -103,10 +103,10 @@ def _log10(values: Doubles) -> Doubles:
 
 
 def read_arpa(path: Path) -> tuple[NgramTrie, Tokenizer]:
-    """The model in a file, plain or .gz, and how it splits text.
+    """Read the model in a file, plain or .gz, and how it splits text.
 
-    `<unk>` and `</s>` that the file lacks are added, with a log p of -99; `<UNK>` is `<unk>`. Raises `DataError` that
-    names file and line.
+    If the file lacks `<unk>` or `</s>`, they are added, with a log p of -99; `<UNK>` is `<unk>`. Raises `DataError`
+    that names file and line.
     """
     with opened(Source(path)) as handle:
         lines = _NumberedLines(handle, str(path))
@@ -124,7 +124,7 @@ def read_arpa(path: Path) -> tuple[NgramTrie, Tokenizer]:
 
 
 class _NumberedLines:
-    """Lines of a file, and the number of the last."""
+    """Lines of a file, and the number of the last one read."""
 
     def __init__(self, handle: BinaryIO, name: str) -> None:
         self.name, self.number = name, 0
@@ -139,16 +139,16 @@ class _NumberedLines:
             yield line
 
     def next_with_text(self) -> str:
-        """The next line that is not blank, without white space around it; empty at the end of the file."""
+        """Return the next line that is not blank, without white space around it; empty at the end of the file."""
         return next((line.strip() for line in self if line.strip()), "")
 
     def fail(self, message: str) -> NoReturn:
-        """Raise `DataError` for the last line."""
+        """Raise `DataError` for the last line read."""
         raise DataError(f"{self.name}, line {self.number}: {message}")
 
 
 def _head(lines: _NumberedLines) -> dict[str, Any]:
-    """What wordtie wrote before the counts, if it wrote the file."""
+    """Read what wordtie wrote before the counts, if it wrote the file."""
     about: dict[str, Any] = {}
     for line in lines:
         if line.strip() == "\\data\\":
@@ -162,7 +162,7 @@ def _head(lines: _NumberedLines) -> dict[str, Any]:
 
 
 def _counts(lines: _NumberedLines) -> list[int]:
-    """How many n-grams there are of each order."""
+    """Read the number of n-grams of each order."""
     counts: list[int] = []
     for line in lines:
         key, equals, count = line.strip().partition("=")
@@ -188,13 +188,13 @@ class _Section:
 
     first_line: int
     place_GN: NDArray[np.int32]
-    """Of each word among the names: those of the 1-grams, and special ones."""
+    """Index of each word among the names: those of the 1-grams, and special ones."""
     p: Doubles
     backoff: Doubles
 
 
 def _unigrams(lines: _NumberedLines, count: int, number_of: dict[str, int]) -> _Section:
-    """Those of order 1, whose words are numbered in `number_of`."""
+    """Read the 1-grams, and number their words in `number_of`."""
 
     def place(word: str) -> int:
         if word in number_of:
@@ -205,7 +205,7 @@ def _unigrams(lines: _NumberedLines, count: int, number_of: dict[str, int]) -> _
 
 
 def _section(lines: _NumberedLines, order: int, count: int, number_of: Mapping[str, int]) -> _Section:
-    """Those of a higher order. Their words are kept as numbers: as strings they would be many times the file."""
+    """Read a higher order. Words are kept as numbers: as strings, they would be many times the size of the file."""
 
     def place(word: str) -> int:
         if (number := number_of.get(word)) is None:
@@ -222,7 +222,7 @@ def _read_section(lines: _NumberedLines, order: int, count: int, place: Callable
         lines.number + 1,
         array("d"),
         array("i"),
-    )  # which grow with what is there, not with promises
+    )  # which grow with what is read, not with what is promised
     for row, line in enumerate(lines if count else ()):
         fields = _fields(line)
         if len(fields) not in (order + 1, order + 2):
@@ -248,7 +248,7 @@ def _read_section(lines: _NumberedLines, order: int, count: int, place: Callable
 
 
 def _fields(line: str) -> list[str]:
-    """What blanks and tabs separate: a word may have other white space in it, such as a no-break space."""
+    """Split a line at blanks and tabs: a word may contain other white space, such as a no-break space."""
     return line.split() if line.isascii() else [field for field in re.split("[ \t\r]+", line) if field]
 
 
@@ -297,7 +297,7 @@ def _model(
 
 
 def _tokenisation(about: dict[str, Any]) -> Tokenisation:
-    """How text becomes words. Raises `ValueError` or `re.error` for what wordtie does not write, as of a run folder."""
+    """Return how text becomes words. Raises `ValueError` or `re.error` for what wordtie does not write."""
     kind, pattern, replaced = about.get("tokenisation", "space"), about.get("pattern", ""), about.get("replaced")
     if kind not in ("space", "words"):
         raise ValueError(f"does not know the tokenisation {kind}")
@@ -317,7 +317,7 @@ def _tokenisation(about: dict[str, Any]) -> Tokenisation:
 
 
 def _is_replacement(pair: Any) -> bool:
-    """A regular expression for one character, and text."""
+    """Whether it is a pair of a regular expression for one character, and text."""
     return (
         isinstance(pair, list)
         and len(pair) == 2
@@ -327,8 +327,8 @@ def _is_replacement(pair: Any) -> bool:
 
 
 def _ids(name: str, section: _Section, id_P: NDArray[np.int32], names: Sequence[str]) -> NDArray[np.int32]:
-    """(G, n), from the id of each place among the 1-grams. Raises `DataError` for a word that is none, or a start that
-    does not begin an n-gram."""
+    """Return the ids of a section's words, (G, n). Raises `DataError` for a word that is not among the 1-grams, or a
+    start that does not begin an n-gram."""
     ids_GN = id_P[section.place_GN]
     start = np.array([word == START for word in names])[section.place_GN]
     start[:, 0] = False

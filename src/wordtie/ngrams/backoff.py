@@ -1,4 +1,4 @@
-"""An n-gram model as ARPA files have it: a probability of each n-gram, and a back-off weight of each context.
+"""An n-gram model in the form of ARPA files: a probability of each n-gram, and a back-off weight of each context.
 
 With h the context and h' the context without its first word,
 
@@ -24,9 +24,9 @@ from wordtie.ngrams.trie import Doubles, Level, NgramTrie, first_children, small
 
 NGRAMS_AT_ONCE = 1 << 18
 SMALLEST_SHARE = 1e-13
-"""Of what back-off would give to it, an n-gram has this much in a trie, at least; less is rounding."""
+"""Minimum probability of an n-gram in a trie, as a share of its back-off probability; less is rounding."""
 LEAST_MASS = 1e-9
-"""What a context leaves to words that do not extend it, at least; less is rounding."""
+"""Minimum probability that a context leaves to words that do not extend it; less is rounding."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class BackoffLevel:
     """The row of each n-gram's context among the contexts."""
     p_G: Doubles
     backoff_C: Doubles
-    """Of every context; 1 for one that nothing extends."""
+    """Back-off weight of every context; 1 for one that nothing extends."""
 
     @property
     def order(self) -> int:
-        """n."""
+        """Number of words in an n-gram, n."""
         return int(self.ids_GN.shape[1])
 
 
@@ -59,12 +59,12 @@ class BackoffModel:
 
     @property
     def ngrams(self) -> int:
-        """How many are stored, words included."""
+        """Number of stored n-grams, words included."""
         return len(self.unigram) + sum(len(level.p_G) for level in self.levels)
 
 
 def of_trie(trie: NgramTrie) -> BackoffModel:
-    """The model in a trie."""
+    """Return the model in a trie."""
     levels: list[BackoffLevel] = []
     ids_CN = np.arange(trie.vocabulary_size + 1, dtype=np.int32)[:, None]
     for number, level in enumerate(trie.levels):
@@ -78,10 +78,10 @@ def of_trie(trie: NgramTrie) -> BackoffModel:
 
 
 def to_trie(model: BackoffModel) -> NgramTrie:
-    """The same model as a trie. The levels must be sorted, each context a row of the level below.
+    """Return the same model as a trie. The levels must be sorted, each context a row of the level below.
 
-    An n-gram that is all but impossible where its words apart are not, such as one of log p -99, gets `SMALLEST_SHARE`
-    of what back-off would give: it is a difference in the trie, of which nothing would be left, or less than nothing.
+    An n-gram that is almost impossible although its back-off is not, such as one with log p -99, gets `SMALLEST_SHARE`
+    of its back-off probability: the trie stores the difference from this, which rounding could turn into p <= 0.
     """
     trie = NgramTrie(model.unigram, (), model.eos_id)
     for level in model.levels:
@@ -108,7 +108,7 @@ def to_trie(model: BackoffModel) -> NgramTrie:
 
 
 def probabilities(trie: NgramTrie, ids_GN: NDArray[np.integer]) -> Doubles:
-    """p(last word | the words before it), (G,), of these n-grams alone: no word comes before their first."""
+    """Return p(last word | the words before it), (G,), of these n-grams, with no word before their first."""
     if ids_GN.shape[1] == 1:
         unigram_G: Doubles = trie.unigram[ids_GN[:, 0]]
         return unigram_G
@@ -122,7 +122,7 @@ def probabilities(trie: NgramTrie, ids_GN: NDArray[np.integer]) -> Doubles:
 
 
 def normalised(model: BackoffModel) -> BackoffModel:
-    """With back-off weights such that the words sum to one after every context:
+    """Return the model with back-off weights such that the words sum to one after every context:
 
     backoff(h) = (1 - sum of p(w | h)) / (1 - sum of p(w | h')), both sums over the words w that are stored after h.
     """
@@ -143,8 +143,8 @@ def _backoff(level: BackoffLevel, lower_G: Doubles) -> Doubles:
 
 
 def losses(model: BackoffModel, context_p: Sequence[Doubles] | None = None) -> list[Doubles]:
-    """What each n-gram of orders 2 and above is worth, (G,) an order: the divergence, in nats a word, of the model
-    without it from the model with it (Stolcke 1998, equations 2 to 5).
+    """Return the value of each n-gram of orders 2 and above, (G,) per order: the divergence, in nats per word, of the
+    model without it from the model with it (Stolcke 1998, equations 2 to 5).
 
     `context_p` is the probability of each context, (C,) for each level. Without it, it is the product of the
     probabilities of its words, as in the paper.
@@ -159,7 +159,7 @@ def losses(model: BackoffModel, context_p: Sequence[Doubles] | None = None) -> l
 
 
 def _losses(level: BackoffLevel, lower_G: Doubles, context_p_G: Doubles) -> Doubles:
-    """With b the back-off of the context and b' that without the n-gram:
+    """Return, with b the back-off weight of the context and b' the one without the n-gram:
 
     p(h) { p(w | h) [log p(w | h) - log b' - log p(w | h')] + (1 - sum over v of p(v | h)) [log b - log b'] }
     """
@@ -175,8 +175,8 @@ def _losses(level: BackoffLevel, lower_G: Doubles, context_p_G: Doubles) -> Doub
 
 
 def _chain(model: BackoffModel, number: int) -> Doubles:
-    """The probability of each context of a level: that of its words, one after the other. A start has that of `<eos>`,
-    after which it comes, or is certain without one."""
+    """Return the probability of each context of a level, the product over its words. A start has that of `<eos>`,
+    which it follows, or is certain without one."""
     if number == 0:
         return np.append(model.unigram, model.unigram[model.eos_id] if model.eos_id is not None else 1.0)
     below = model.levels[number - 1]
@@ -184,14 +184,14 @@ def _chain(model: BackoffModel, number: int) -> Doubles:
 
 
 def pruned(model: BackoffModel, most: int, context_p: Sequence[Doubles] | None = None) -> BackoffModel:
-    """The model with at most so many n-grams, the least valuable left out and the back-off weights computed again."""
+    """Return the model with at most `most` n-grams: drop the least valuable, and recompute back-off weights."""
     return normalised(restricted(model, most_valuable(model, most, context_p)))
 
 
 def most_valuable(
     model: BackoffModel, most: int, context_p: Sequence[Doubles] | None = None
 ) -> list[NDArray[np.bool_]]:
-    """Which n-grams are kept, (G,) an order, if there are to be at most so many.
+    """Return which n-grams to keep, (G,) per order, so that there are at most `most`.
 
     Words are always kept, and so are the contexts of n-grams that are kept.
     """
@@ -205,7 +205,7 @@ def most_valuable(
 
 
 def suffix_rows(model: BackoffModel) -> list[Int64s]:
-    """For each level, the row one order below of each n-gram without its first word, (G,); -1 if it is not stored."""
+    """Return, for each level, the row one order below of each n-gram without its first word, (G,); -1 if absent."""
     base = len(model.unigram) + 1
     keys: list[Int64s] = []
     found = []
@@ -219,7 +219,7 @@ def suffix_rows(model: BackoffModel) -> list[Int64s]:
 
 
 def restricted(model: BackoffModel, kept: Sequence[NDArray[np.bool_]]) -> BackoffModel:
-    """The n-grams that are kept, (G,) an order; the contexts of each must be among them. Weights stay as they are."""
+    """Return the model with the `kept` n-grams, (G,) per order; they must include all contexts. Keeps weights."""
     levels = []
     context_kept_C = np.ones(len(model.unigram) + 1, bool)
     for level, kept_G in zip(model.levels, kept, strict=True):
@@ -236,7 +236,7 @@ def restricted(model: BackoffModel, kept: Sequence[NDArray[np.bool_]]) -> Backof
 
 
 def levels_of(ids: Sequence[NDArray[np.int32]], words: int) -> Iterator[tuple[NDArray[np.intp], Int64s]]:
-    """(Order that sorts the n-grams, row of each sorted one's context), for each order from 2 of these (G, n) ids.
+    """Yield (order that sorts the n-grams, row of each sorted one's context) for each order of ids, (G, n), from 2.
 
     Raises `ValueError` with the number of the level and of an n-gram that comes twice or whose context is missing.
     """
@@ -260,7 +260,7 @@ def levels_of(ids: Sequence[NDArray[np.int32]], words: int) -> Iterator[tuple[ND
 
 
 def _find(keys: Int64s, wanted: Int64s) -> Int64s:
-    """The row of each key, -1 where it is missing or follows a missing one."""
+    """Return the row of each key, -1 where it is missing or follows a missing one."""
     if not len(keys):
         return np.full(len(wanted), -1, np.int64)
     row = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)

@@ -1,4 +1,4 @@
-"""What counting words gets on a text: unigrams and Kneser-Ney n-grams, on the ids that a model is trained on."""
+"""Baselines that count words: unigrams and Kneser-Ney n-grams, on the ids that a model is trained on."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import Literal
 
 from wordtie.config import DataSettings
+from wordtie.config.ngram import LONGEST
 from wordtie.console import StageProgress, waiting
 from wordtie.data.token_file import PreparedData, write_token_files
 from wordtie.errors import require
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
 from wordtie.ngrams.trie import NgramTrie
 from wordtie.ngrams.unigram import Unigram
-
-LONGEST = 100
-"""Words in an n-gram: none so long occurs twice except in a text that was copied, and each order is counted."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +26,13 @@ class Baselines:
     corpus: str
     split: str
     perplexity: Mapping[str, float]
-    """By the name of the model."""
+    """Perplexity by the name of the model."""
     nats: Mapping[str, float]
     tokens: int
-    """All of them, `<eos>` included."""
+    """Number of tokens, `<eos>` included."""
     oov: int
     unk: int
-    """`<unk>` in the text itself."""
+    """Number of `<unk>` in the text itself."""
     eos: int
     vocabulary_size: int
     unk_policy: str

@@ -29,7 +29,7 @@ Int64s: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class NeighbourCounts:
-    """How often each word stands in a text, and how many different words it stands next to: three rows (V,)."""
+    """Occurrences of each word in a text, and the numbers of different words next to it: three arrays (V,)."""
 
     count: Int64s
     """count(i): occurrences."""
@@ -44,9 +44,9 @@ class NgramTable:
     """The distinct n-grams of one order, sorted by context and then by last word; a row's number is its label."""
 
     words: int
-    """What a context label is multiplied by: the number of word ids."""
+    """Number of word ids, by which a context label is multiplied."""
     keys: Int64s
-    """(G,), rising."""
+    """(G,), ascending."""
     counts: Int64s
     """(G,): occurrences."""
     suffix: Int64s
@@ -63,7 +63,7 @@ class NgramTable:
         return self.keys % self.words
 
     def find(self, context_N: Int64s, last_N: Ids) -> Int64s:
-        """Labels (N,) of context + last word, -1 where it was never counted; so is what follows a context of -1."""
+        """Return the labels (N,) of context + last word, -1 if it was never counted, or if the context is -1."""
         if not len(self.keys):
             return np.full(len(last_N), -1, dtype=np.int64)
         keys_N = context_N * self.words + last_N
@@ -74,7 +74,7 @@ class NgramTable:
 def neighbour_counts(ids_N: Ids, vocabulary_size: int) -> NeighbourCounts:
     """Count words and neighbours in one stream; `<eos>` is a word like another, so neighbours cross it.
 
-    Holds about 24 bytes a token beside the ids. Raises `DataError` for an empty text and for an id that is not below
+    Uses about 24 bytes per token besides the ids. Raises `DataError` for an empty text and for an id that is not below
     `vocabulary_size`.
 
     >>> counts = neighbour_counts(np.array([0, 1, 0, 1, 2]), vocabulary_size=3)
@@ -95,7 +95,7 @@ def neighbour_counts(ids_N: Ids, vocabulary_size: int) -> NeighbourCounts:
 
 
 def count_ngrams(ids_N: Ids, vocabulary_size: int, order: int, start_id: int | None = None) -> list[NgramTable]:
-    """Tables of the n-grams of order 1 to `order`; order 1 has a row for every id, seen or not.
+    """Return tables of the n-grams of order 1 to `order`; order 1 has a row for every id, seen or not.
 
     With `start_id` (an id below `vocabulary_size`) that word may only open an n-gram: no n-gram reaches back over it.
     Raises `DataError` for an empty text or an id that is not a word's and `SettingsError` for an order below 1.
@@ -121,7 +121,7 @@ def count_ngrams(ids_N: Ids, vocabulary_size: int, order: int, start_id: int | N
 
 
 def checked_ids(ids: ArrayLike, vocabulary_size: int) -> Ids:
-    """As an array. Raises `DataError` if there is no token, or one is not an id of the vocabulary."""
+    """Return the ids as an array. Raises `DataError` if there is no token, or one is not an id of the vocabulary."""
     ids_N = np.asarray(ids)
     if ids_N.ndim != 1:
         raise DataError(f"token ids must be one row, got shape {ids_N.shape}")

@@ -19,11 +19,11 @@ import numpy as np
 from wordtie.ngrams.trie import Doubles, NgramTrie, Rows
 
 EXTENSIONS_AT_ONCE = 1 << 18
-"""N-grams that are held in memory; the most that one context has, if it has more."""
+"""Maximum n-grams held in memory at a time, unless a single context has more."""
 
 
 def entropy(trie: NgramTrie, rows_NK: Rows) -> Doubles:
-    """Entropy (N,), in nats, of the next word in each state."""
+    """Return the entropy (N,), in nats, of the next word in each state."""
     entropy_N = np.full(len(rows_NK), _f(trie.unigram).sum())
     for number in range(len(trie.levels)):
         known = np.flatnonzero(rows_NK[:, number] >= 0)
@@ -36,7 +36,7 @@ def entropy(trie: NgramTrie, rows_NK: Rows) -> Doubles:
 
 
 def _lengthened(trie: NgramTrie, rows_UK: Rows, number: int, shorter_U: Doubles) -> Doubles:
-    """The entropies by one level more; these contexts of that level are all known, and differ."""
+    """Return the entropies with one more level, whose contexts here are all known and distinct."""
     times_U, word_M, weight_M, backoff_U = trie.levels[number].extensions(rows_UK[:, number])
     before_M = np.repeat(backoff_U, times_U) * trie.of_words(word_M, rows_UK, times_U, number)
     owner_M = np.repeat(np.arange(len(rows_UK)), times_U)
@@ -45,7 +45,7 @@ def _lengthened(trie: NgramTrie, rows_UK: Rows, number: int, shorter_U: Doubles)
 
 
 def _parts(trie: NgramTrie, context_U: Rows, number: int) -> Iterator[slice]:
-    """Contexts whose extensions are held in memory at a time."""
+    """Yield the contexts whose extensions are held in memory at a time."""
     begin_U, end_U, _ = trie.levels[number].spans(context_U)
     ends = np.cumsum(end_U - begin_U)
     first = 0
@@ -57,5 +57,5 @@ def _parts(trie: NgramTrie, context_U: Rows, number: int) -> Iterator[slice]:
 
 
 def _f(p: Doubles) -> Doubles:
-    """-p log p, of positive p."""
+    """Return -p log p, for positive p."""
     return -p * np.log(p)

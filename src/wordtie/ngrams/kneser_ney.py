@@ -14,7 +14,7 @@ discount of an order is
     D = Y = n1 / (n1 + 2 n2)    or, modified,    D(a) = a - (a + 1) Y n[a + 1] / n[a],    a = 1, 2, 3 or more.
 
 Modified and with all n-grams kept, the default, the test perplexity of the Penn Treebank 5-gram is 141.2, the
-published figure (Mikolov's KN5); with one discount an order it is 143.5.
+published figure (Mikolov's KN5); with one discount per order it is 143.5.
 
 Shapes: N tokens, V words, G distinct n-grams of one order, C contexts of one order.
 """
@@ -35,7 +35,7 @@ from wordtie.ngrams.trie import Doubles, Level, NgramTrie, first_children, small
 Bools: TypeAlias = NDArray[np.bool_]
 
 FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)
-"""For counts of 1, 2, 3 and more, where a text is too small to estimate them: half of 1, 2 and 3."""
+"""Discounts of counts of 1, 2, and 3 or more, if a text is too small to estimate them: half of 1, 2 and 3."""
 
 
 def fit_kneser_ney(
@@ -54,7 +54,7 @@ def fit_kneser_ney(
     1, n-grams counted less often (all are kept by default); their mass goes to the shorter context. If the discounts
     of an order cannot be estimated, they are `FALLBACK_DISCOUNTS`.
     Raises `DataError` for an empty text and ids outside the vocabulary; `SettingsError` for an order below 1 or
-    minimum counts that are not one positive number an order.
+    minimum counts that are not one positive number per order.
     """
     ids_N = checked_ids(ids_N, vocabulary_size)
     require(order >= 1, f"order must be at least 1, got {order}")
@@ -75,13 +75,13 @@ def fit_kneser_ney(
 
 
 def _with_starts(ids_N: Ids, start_id: int, eos_id: int | None) -> Int64s:
-    """The stream with a start before each sentence."""
+    """Return the stream with a start before each sentence."""
     after_eos = np.zeros(0, dtype=np.int64) if eos_id is None else np.flatnonzero(ids_N[:-1] == eos_id) + 1
     return np.insert(ids_N.astype(np.int64), np.concatenate((np.array([0]), after_eos)), start_id)
 
 
 def _adjusted_counts(tables: Sequence[NgramTable], start_id: int) -> list[Int64s]:
-    """a(hw) of each order: distinct words before it, or occurrences in the highest order and at a sentence's start."""
+    """Return a(hw) of each order: distinct words before, or occurrences in the highest order and at sentence starts."""
     opens_G = tables[0].keys == start_id
     adjusted = []
     for table, above in zip(tables, [*tables[1:], None], strict=True):
@@ -97,20 +97,20 @@ def _adjusted_counts(tables: Sequence[NgramTable], start_id: int) -> list[Int64s
 
 
 def _unigram(count_V: Int64s, modified: bool, minimum_count: int) -> Doubles:
-    """p(w) without context: the discounted counts, and the rest spread over all words."""
+    """Return p(w) without context: the discounted counts, with the rest spread over all words."""
     kept_V = _kept(count_V, modified, minimum_count)
     total = int(count_V.sum())
     return kept_V / total + (count_V - kept_V).sum() / total / len(count_V)  # type: ignore[no-any-return]
 
 
 def _kept(count_G: Int64s, modified: bool, minimum_count: int) -> Doubles:
-    """a - D(a) of each n-gram, 0 of those that are dropped."""
+    """Return a - D(a) of each n-gram, 0 for those that are dropped."""
     discount = np.array([0.0, *discounts(count_G, modified)])
     return np.where(count_G >= minimum_count, count_G - discount[np.minimum(count_G, 3)], 0.0)
 
 
 def _stored(tables: Sequence[NgramTable], counts: Sequence[Int64s], minimum_counts: Sequence[int]) -> list[Bools]:
-    """Which n-grams of each order have a row: those that are kept, and the contexts of others that have one."""
+    """Return which n-grams of each order have a row: those that are kept, and the contexts of others that have one."""
     stored = [np.zeros(0, bool)] * len(tables)
     for n in range(len(tables) - 1, 0, -1):
         stored[n] = counts[n] >= minimum_counts[n]
@@ -123,7 +123,7 @@ def _stored(tables: Sequence[NgramTable], counts: Sequence[Int64s], minimum_coun
 def _level(
     table: NgramTable, count_G: Int64s, stored_C: Bools, stored_G: Bools, minimum_count: int, modified: bool
 ) -> Level:
-    """One order, encoded. Contexts with the same number of n-grams of each count are one group."""
+    """Encode one order. Contexts with the same number of n-grams of each count form one group."""
     context_G, contexts = table.context, len(stored_C)
     kept_G = count_G >= minimum_count
     capped_G = np.where(kept_G, np.minimum(count_G, 3), 0)
@@ -150,13 +150,13 @@ def _level(
 
 
 def _used(count_G: Int64s) -> tuple[Int64s, Int64s]:
-    """(number of each count among the different counts, these counts in rising order)."""
+    """Return (index of each count among the distinct counts, these counts in ascending order)."""
     there = np.bincount(count_G) > 0
     return (np.cumsum(there) - 1)[count_G], np.flatnonzero(there)
 
 
 def _distinct(columns: Sequence[Int64s]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """(number of each row among the distinct rows, a row of each number). The columns are not negative."""
+    """Return (index of each row among the distinct rows, a row with each index). The columns are not negative."""
     key, bound = np.zeros(len(columns[0]), np.int64), 1
     for column in columns:
         largest = int(column.max(initial=0))
@@ -169,9 +169,9 @@ def _distinct(columns: Sequence[Int64s]) -> tuple[NDArray[np.intp], NDArray[np.i
 
 
 def discounts(count_G: Int64s, modified: bool) -> tuple[float, float, float]:
-    """What to take from counts of 1, 2, and 3 or more; without `modified` the same from all three.
+    """Return the discounts of counts of 1, 2, and 3 or more; without `modified`, the same for all three.
 
-    Where a number of n-grams they divide by is 0, or a discount is not above 0 and at most its count, they are
+    If a number of n-grams that they divide by is 0, or a discount is not above 0 and at most its count, they are
     `FALLBACK_DISCOUNTS` (its first for all three, if not modified).
     """
     n1, n2, n3, n4 = (int(np.count_nonzero(count_G == count)) for count in (1, 2, 3, 4))

@@ -19,17 +19,17 @@ from wordtie.ngrams.trie import Doubles, NgramTrie, Rows
 
 @dataclass(frozen=True)
 class NgramModel:
-    """Words, and the n-grams of their ids. The state is the rows of the last words, (B, K)."""
+    """A vocabulary, and the n-grams of its ids. The state is the rows of the last words, (B, K)."""
 
     vocabulary: Vocabulary
     trie: NgramTrie
 
     def initial_state(self, streams: int) -> Rows:
-        """Streams at the start of a text."""
+        """Return the state of streams at the start of a text."""
         return self.trie.start(streams)
 
     def score(self, ids_TB: Ids, state: Rows, entropy: bool = False) -> tuple[Doubles, Doubles | None, Rows]:
-        """(log p of each id, entropies if asked, the state after them); 0 where the id is `PADDING`."""
+        """Return (log p of each id, entropies if asked, the state after them); 0 where the id is `PADDING`."""
         there_TB, rows_TBK, log_p_TB = self._read(ids_TB, state)
         if not entropy:
             return log_p_TB, None, rows_TBK[-1]
@@ -38,38 +38,38 @@ class NgramModel:
         return log_p_TB, entropy_TB, rows_TBK[-1]
 
     def distributions(self, ids_TB: Ids, state: Rows) -> tuple[Doubles, Rows]:
-        """(p of every word before each id is read, (T, B, V); the state after them)."""
+        """Return (p of every word before each id is read, (T, B, V); the state after them)."""
         _, rows_TBK, _ = self._read(ids_TB, state)
         p_NV = self.trie.probabilities(rows_TBK[:-1].reshape(ids_TB.size, -1))
         return p_NV.reshape(*ids_TB.shape, len(self.vocabulary)), rows_TBK[-1]
 
     def next(self, state: Rows) -> Doubles:
-        """log p of every word, (B, V)."""
+        """Return log p of every word, (B, V)."""
         p_BV = self.trie.probabilities(state)
         return np.log(p_BV, out=p_BV)
 
     def advance(self, ids_TB: Ids, state: Rows) -> Rows:
-        """The state after these words."""
+        """Return the state after these words."""
         return self._read(ids_TB, state)[1][-1]  # type: ignore[no-any-return]
 
     def select(self, state: Rows, streams: Sequence[int] | NDArray[np.intp]) -> Rows:
-        """The state of these streams."""
+        """Return the state of these streams."""
         return state[np.asarray(streams, np.intp)]
 
     @property
     def context_classes(self) -> int:
-        """How many classes `context_class` tells apart."""
+        """Number of classes that `context_class` distinguishes."""
         return max(1, len(self.trie.levels))
 
     def context_class(self, ids_TB: Ids, state: Rows) -> NDArray[np.intp]:
-        """How familiar the context before each id is, (T, B): how many of its last words were seen together in
-        training, less one."""
+        """Return how familiar the context before each id is, (T, B): how many of its last words were seen together in
+        training, minus one."""
         _, rows_TBK, _ = self._read(ids_TB, state)
         known_TB: NDArray[np.intp] = (rows_TBK[:-1] >= 0).sum(-1)
         return np.maximum(known_TB - 1, 0)
 
     def _read(self, ids_TB: Ids, state: Rows) -> tuple[NDArray[np.bool_], Rows, Doubles]:
-        """(which ids are words, the states before them and after the last, log p of each)."""
+        """Return (which ids are words, the states before them and after the last, log p of each)."""
         there_TB = ids_TB >= 0
         p_TB, rows_TBK = self.trie.score(np.where(there_TB, ids_TB, 0).astype(np.int64), state)
         return there_TB, rows_TBK, np.where(there_TB, np.log(p_TB), 0.0)

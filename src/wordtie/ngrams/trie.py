@@ -1,4 +1,4 @@
-"""An interpolated n-gram model in sorted arrays: about five bytes an n-gram, exact, memory-mapped.
+"""An interpolated n-gram model in sorted arrays: about five bytes per n-gram, exact, memory-mapped.
 
 With h the context, h' the context without its first word, and under the shortest context the unigrams,
 
@@ -33,11 +33,11 @@ Doubles: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = NDArray[np.int64]
 
 BLOCK = 16
-"""Contexts between two whose first n-gram is stored."""
+"""Number of contexts from one whose first n-gram is stored to the next."""
 TOKENS_AT_ONCE = 1 << 14
 """Tokens of a text that are looked up side by side."""
 SMALLEST = float(np.finfo(np.float64).tiny)
-"""Of p: back-off weights of 10^-99, as other programs write them, would multiply to 0."""
+"""Smallest p: back-off weights of 10^-99, as other programs write them, would multiply to 0."""
 
 
 @dataclass(frozen=True)
@@ -50,24 +50,24 @@ class Level:
     group_C: Codes
     """The group of each context."""
     children: Codes
-    """Per group: how many n-grams extend a context of it."""
+    """Per group: number of n-grams that extend each context of it."""
     total: Doubles
-    """Per group: what `kept` is divided by."""
+    """Per group: divisor of `kept`."""
     backoff: Doubles
     """Per group: the weight of the shorter context."""
     first_child: Codes
-    """For every `BLOCK`-th context: the row of the first n-gram that extends it."""
+    """Row of the first n-gram that extends each `BLOCK`-th context."""
     word_G: Codes
     """The last word of each n-gram, or the lower 16 bits of its id."""
     high_G: Codes
-    """The higher bits; empty if no word needs them."""
+    """The higher bits of the ids; empty if no word needs them."""
     count_G: Codes
     """The index into `kept` of each n-gram."""
     kept: Doubles
     """Discounted counts."""
 
     def spans(self, context_N: Rows) -> tuple[Rows, Rows, NDArray[np.intp]]:
-        """(begin, end, group), (N,) each, of the n-grams that extend each context; none may be -1."""
+        """Return (begin, end, group), (N,) each, of the n-grams that extend each context; none may be -1."""
         block_N, place_N = np.divmod(context_N, BLOCK)
         near_NB = (block_N * BLOCK)[:, None] + np.arange(BLOCK - 1)
         np.minimum(near_NB, len(self.group_C) - 1, out=near_NB)
@@ -77,14 +77,14 @@ class Level:
         return begin_N, begin_N + self.children[group_N], group_N
 
     def words(self, row_N: Rows) -> NDArray[np.integer[Any]]:
-        """The last word of n-grams."""
+        """Return the last word of n-grams."""
         low_N = self.word_G[row_N]
         if not len(self.high_G):
             return low_N
         return low_N | self.high_G[row_N].astype(np.int64) << 16
 
     def search(self, begin_N: Rows, end_N: Rows, word_N: Rows) -> Rows:
-        """Row of each word between `begin` and `end`, -1 where it is not there: all binary searches side by side."""
+        """Return the row of each word from `begin` to `end`, -1 if absent: all binary searches in parallel."""
         low_N, size_N = begin_N.copy(), end_N - begin_N
         active = np.flatnonzero(size_N > 1)
         low, size, word = low_N[active], size_N[active], word_N[active]
@@ -107,9 +107,9 @@ class Level:
     def find(
         self, context_N: Rows, word_M: Rows, times_N: NDArray[np.intp] | None = None
     ) -> tuple[Rows, Doubles, Doubles]:
-        """(row, kept / total, back-off), (M,) each, of context and word; -1, 0 and 1 for an unknown context.
+        """Return (row, kept / total, back-off), (M,) each, of context and word; -1, 0 and 1 for an unknown context.
 
-        There is a context for each word, or with `times_N` one for the next so many words.
+        There is one context for each word or, with `times_N`, one for each run of that many words.
         """
         begin_N, end_N, group_N = (np.zeros(len(context_N), np.int64) for _ in range(3))
         backoff_N = np.ones(len(context_N))
@@ -127,12 +127,12 @@ class Level:
         return row_M, weight_M, backoff_N
 
     def weights(self, row_N: Rows, group_N: NDArray[np.intp]) -> Doubles:
-        """kept / total of n-grams whose contexts are of these groups."""
+        """Return kept / total of n-grams whose contexts are in these groups."""
         return self.kept[self.count_G[row_N]] / self.total[group_N]
 
     def extensions(self, context_N: Rows) -> tuple[NDArray[np.intp], Rows, Doubles, Doubles]:
-        """All n-grams that extend the contexts: how many of each context, (N,); last word and kept / total of each,
-        (M,); and the back-off of each context, (N,). No context may be -1."""
+        """Return all n-grams that extend the contexts: their number for each context, (N,); last word and kept / total
+        of each, (M,); and the back-off of each context, (N,). No context may be -1."""
         begin_N, end_N, group_N = self.spans(context_N)
         times_N = end_N - begin_N
         row_M = np.arange(times_N.sum()) + np.repeat(begin_N - (np.cumsum(times_N) - times_N), times_N)
@@ -153,7 +153,7 @@ class NgramTrie:
 
     @property
     def vocabulary_size(self) -> int:
-        """V."""
+        """Number of words, V."""
         return len(self.unigram)
 
     @property
@@ -163,17 +163,17 @@ class NgramTrie:
 
     @property
     def ngrams(self) -> int:
-        """N-grams that are stored, words included."""
+        """Number of stored n-grams, words included."""
         return len(self.unigram) + sum(len(level.word_G) for level in self.levels)
 
     def start(self, streams: int) -> Rows:
-        """The state of streams at the start of a sentence: (B, K)."""
+        """Return the state of streams at the start of a sentence: (B, K)."""
         rows_BK = np.full((streams, len(self.levels)), -1, np.int64)
         rows_BK[:, :1] = self.vocabulary_size
         return rows_BK
 
     def score(self, ids_TB: Rows, rows_BK: Rows) -> tuple[Doubles, NDArray[np.int64]]:
-        """(p of each id given what its stream has read, (T, B); the state before each id and after the last,
+        """Return (p of each id given what its stream has read, (T, B); the state before each id and after the last,
         (T + 1, B, K)).
 
         The ids are not checked.
@@ -195,7 +195,7 @@ class NgramTrie:
         return p_N.reshape(steps, streams), rows_TBK
 
     def log_probabilities(self, ids_N: Ids) -> Doubles:
-        """Natural log (N,) of each token's probability given the tokens before it in its sentence, in nats.
+        """Return the log (N,) of each token's probability given the tokens before it in its sentence, in nats.
 
         Raises `DataError` for an empty text and for ids outside the vocabulary.
         """
@@ -208,7 +208,7 @@ class NgramTrie:
         return np.concatenate(found)
 
     def probabilities(self, rows_NK: Rows) -> Doubles:
-        """p of every word in each state: (N, V)."""
+        """Return p of every word in each state: (N, V)."""
         if self._has_negative_weights:
             return self._probabilities_in_order(rows_NK)
         factor_N, parts = np.ones(len(rows_NK)), []
@@ -230,7 +230,7 @@ class NgramTrie:
         return any(level.kept.min(initial=0.0) < 0 for level in self.levels)
 
     def _probabilities_in_order(self, rows_NK: Rows) -> Doubles:
-        """The same, level by level as in `score`: in another order, negative weights would leave less than 0."""
+        """Compute the same level by level, as in `score`: in another order, negative weights could give less than 0."""
         p_NV = np.repeat(self.unigram[None], len(rows_NK), axis=0)
         for number, level in enumerate(self.levels):
             known = np.flatnonzero(rows_NK[:, number] >= 0)
@@ -241,7 +241,7 @@ class NgramTrie:
         return np.maximum(p_NV, SMALLEST, out=p_NV)
 
     def of_words(self, word_M: Rows, rows_NK: Rows, times_N: NDArray[np.intp], levels: int) -> Doubles:
-        """p (M,) of the next `times_N` words in each state, by the first so many levels alone."""
+        """Return p (M,) of the next `times_N` words in each state, by the first `levels` levels alone."""
         p_M = self.unigram[word_M]
         for number, level in enumerate(self.levels[:levels]):
             _, weight_M, backoff_M = level.find(rows_NK[:, number], word_M, times_N)
@@ -251,17 +251,17 @@ class NgramTrie:
 
 
 def first_children(children_C: Rows) -> Codes:
-    """`Level.first_child`, from how many n-grams extend each context."""
+    """Return `Level.first_child`, from the number of n-grams that extend each context."""
     return smallest((np.cumsum(children_C) - children_C)[::BLOCK])
 
 
 def split_words(word_G: Rows) -> tuple[Codes, Codes]:
-    """`Level.word_G` and `Level.high_G` of these words: three bytes for ids that do not fit in two."""
+    """Return `Level.word_G` and `Level.high_G` of these words: three bytes for ids that do not fit in two."""
     if word_G.max(initial=0) < 1 << 16:
         return smallest(word_G), np.zeros(0, np.uint8)
     return (word_G & 0xFFFF).astype(np.uint16), smallest(word_G >> 16)
 
 
 def smallest(values: NDArray[Any]) -> Codes:
-    """The same whole numbers, not negative, in 1, 2, 4 or 8 bytes each."""
+    """Convert non-negative integers to the smallest type that holds them, of 1, 2, 4 or 8 bytes."""
     return values.astype(np.min_scalar_type(int(values.max(initial=0))))

@@ -25,7 +25,7 @@ NAMES = tuple(field.name for field in fields(Level))
 
 
 def write_trie(trie: NgramTrie, path: Path) -> None:
-    """Write the file. Raises `OSError`, also for what safetensors makes of a full disk."""
+    """Write the file. Raises `OSError`, also for the errors that safetensors raises on a full disk."""
     arrays = {"unigram": trie.unigram}
     for order, level in enumerate(trie.levels, start=2):
         arrays |= {f"{order}.{name}": np.ascontiguousarray(getattr(level, name)) for name in NAMES}
@@ -38,9 +38,9 @@ def write_trie(trie: NgramTrie, path: Path) -> None:
 
 
 def trie_from_bytes(content: bytes | mmap.mmap) -> NgramTrie:
-    """The model in a file's content, which it keeps and does not copy.
+    """Return the model in a file's content, which it keeps and does not copy.
 
-    Raises `ValueError`, `KeyError` or `TypeError` for what is no such file.
+    Raises `ValueError`, `KeyError` or `TypeError` for any other content.
     """
     arrays, about = _arrays(content)
     levels = tuple(
@@ -50,13 +50,13 @@ def trie_from_bytes(content: bytes | mmap.mmap) -> NgramTrie:
 
 
 def open_trie(path: Path) -> NgramTrie:
-    """The model in a file, mapped into memory. Raises `OSError`, and as `trie_from_bytes` does."""
+    """Open the model in a file, mapped into memory. Raises `OSError`, and the errors of `trie_from_bytes`."""
     with path.open("rb") as file:
         return trie_from_bytes(mapped(file))
 
 
 def _arrays(content: bytes | mmap.mmap) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
-    """Every array of a safetensors file, by its name, and the file's own notes."""
+    """Return every array of a safetensors file, by name, and the file's metadata."""
     size = int.from_bytes(content[:8], "little")
     header: dict[str, Any] = json.loads(content[8 : 8 + size])
     about = header.pop("__metadata__", {})

@@ -43,7 +43,7 @@ class Unigram:
         return cls(count_V / count_V.sum())
 
     def log_probabilities(self, ids_N: Ids) -> NDArray[np.float64]:
-        """Natural log (N,) of each token's probability, in nats.
+        """Return the log (N,) of each token's probability, in nats.
 
         Raises `DataError` for an empty text and for ids outside the vocabulary.
         """

@@ -2,7 +2,7 @@
 
     e_s = v . tanh(K a_s + b + Q h),    w = softmax(e) over the positions that are there,    c = sum_s w_s a_s
 
-K a_s + b does not depend on the decoder's state, so it is computed once a sentence (`keys`).
+K a_s + b does not depend on the decoder's state, so it is computed once per sentence (`keys`).
 
 Shapes: B sentences, S source positions, D size of an annotation, A units of attention, H decoder units.
 """
@@ -24,13 +24,13 @@ class AdditiveAttention(nn.Module):
         self.score = nn.Parameter(torch.empty(units))
 
     def keys(self, annotations_BSD: Tensor) -> Tensor:
-        """(B, S, A)"""
+        """Return the keys, (B, S, A)."""
         return nn.functional.linear(annotations_BSD, self.key_weight, self.key_bias)
 
     def forward(
         self, hidden_BH: Tensor, keys_BSA: Tensor, annotations_BSD: Tensor, present_BS: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Context (B, D) and weights (B, S), which are exactly 0 where `present_BS` is false.
+        """Return context (B, D) and weights (B, S), which are exactly 0 where `present_BS` is false.
 
         A sentence may have several states, which follow each other: with k states of each of B sentences, `hidden_BH`,
         context and weights have B * k rows.

@@ -1,4 +1,4 @@
-"""From settings to a recurrent core."""
+"""Build a recurrent core from settings."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ CORES: dict[str, Callable[[ModelSettings, Dropouts], Core]] = {
     ),
     "rnn": lambda settings, dropouts: RNN(*_sizes(settings), dropouts),
 }
-"""By `model.core`."""
+"""Cores by `model.core`."""
 
 
 def build_core(settings: ModelSettings) -> Core:
-    """The core that the settings ask for."""
+    """Build the core that the settings ask for."""
     return CORES[settings.core](settings, build_dropouts(settings))
 
 
@@ -33,7 +33,7 @@ def _sizes(settings: ModelSettings) -> tuple[int, int, int]:
 
 
 def build_dropouts(settings: ModelSettings) -> Dropouts:
-    """The shares, with those that are not given resolved."""
+    """Return the dropout shares, with those that are not given resolved."""
 
     def share(given: float | None) -> float:
         return settings.hidden_dropout if given is None else given

@@ -31,7 +31,7 @@ class Source:
 
     annotations_BSD: Tensor
     keys_BSA: Tensor
-    """What attention compares with."""
+    """Keys that attention compares the decoder's state with."""
     present_BS: Tensor
     """False where a sentence is padded."""
     initial_BH: Tensor
@@ -39,18 +39,18 @@ class Source:
 
     @property
     def positions(self) -> int:
-        """S"""
+        """Number of source positions, S."""
         return self.present_BS.shape[1]
 
     def select(self, sentences: Tensor) -> Source:
-        """These sentences, in this order; one may be taken several times. S is that of the longest."""
+        """Return these sentences, in this order; one may be taken several times. S is that of the longest."""
         present_BS = self.present_BS[sentences]
         most = int(present_BS.sum(1).max()) if len(present_BS) else 0
         annotations_BSD, keys_BSA = (part[sentences, :most] for part in (self.annotations_BSD, self.keys_BSA))
         return Source(annotations_BSD, keys_BSA, present_BS[:, :most], self.initial_BH[sentences])
 
     def beside(self, other: Source) -> Source:
-        """The sentences of both; S is that of the longest."""
+        """Return the sentences of both; S is that of the longest."""
         parts = []
         for one, two in zip(vars(self).values(), vars(other).values(), strict=True):
             most, padded = max(one.shape[1], two.shape[1]), [one, two]
@@ -71,7 +71,7 @@ class ConditionalGRU(nn.Module):
         self.second = GRULayer(annotation, hidden)
 
     def step(self, vectors_BE: Tensor, hidden_BH: Tensor, source: Source) -> tuple[Tensor, Tensor, Tensor]:
-        """One word: (state (B, H), context (B, D), weights (B, S))."""
+        """Decode one word: return (state (B, H), context (B, D), weights (B, S))."""
         _, (searching_BH,) = self.first(vectors_BE[None], (hidden_BH,), NOTHING_DROPPED)
         context_BD, weights_BS = self.attention(
             searching_BH, source.keys_BSA, source.annotations_BSD, source.present_BS
@@ -80,7 +80,7 @@ class ConditionalGRU(nn.Module):
         return hidden_BH, context_BD, weights_BS
 
     def forward(self, vectors_TBE: Tensor, source: Source) -> tuple[Tensor, Tensor, Tensor]:
-        """All steps, of words that are known."""
+        """Decode all steps, with words that are known."""
         hidden_BH, found = source.initial_BH, []
         for vectors_BE in vectors_TBE:
             hidden_BH, context_BD, weights_BS = self.step(vectors_BE, hidden_BH, source)

@@ -27,17 +27,17 @@ class RowDraw:
     words_M: Tensor
     """The row of the word matrix that each starts from. Those of side 0 come first."""
     row_KTB: Tensor
-    """Which of the M rows each token has."""
+    """Index of each token's row among the M."""
     first_side: int
-    """How many of the M belong to side 0."""
+    """Number of the M rows that belong to side 0."""
     places_R: Tensor | None = None
-    """Coordinates that are replaced, as row * E + column, rising and distinct. None: whole rows only."""
+    """Coordinates that are replaced, as row * E + column, ascending and distinct. None: whole rows only."""
     sources_R: Tensor | None = None
-    """The word that each of them comes from."""
+    """The word that each of these coordinates comes from."""
 
 
 def distinct_words(ids_KTB: Tensor, vocabulary_size: int) -> RowDraw:
-    """One row for each distinct word of each sequence, and nothing replaced yet."""
+    """Return one row for each distinct word of each sequence, with nothing replaced yet."""
     sides, _, streams = ids_KTB.shape
     sequence_K1B = torch.arange(sides * streams, device=ids_KTB.device).view(sides, 1, streams)
     keys_M, row_KTB = (ids_KTB + sequence_K1B * vocabulary_size).unique(return_inverse=True)
@@ -46,17 +46,17 @@ def distinct_words(ids_KTB: Tensor, vocabulary_size: int) -> RowDraw:
 
 
 def single_tokens(ids_KTB: Tensor) -> RowDraw:
-    """One row for each token, and nothing replaced yet."""
+    """Return one row for each token, with nothing replaced yet."""
     rows = torch.arange(ids_KTB.numel(), device=ids_KTB.device).view(ids_KTB.shape)
     return RowDraw(ids_KTB.flatten(), rows, ids_KTB[0].numel())
 
 
 class _DrawnRows(torch.autograd.Function):
-    """Gather rows, then coordinates, then hand them to the tokens of each side; and the way back."""
+    """Gather rows, then coordinates, and pass them to the tokens of each side; with the gradient."""
 
     @staticmethod
     def forward(ctx: Any, matrix_VE: Tensor, draw: RowDraw, mask_ME: Tensor | None, sparse: bool) -> tuple[Tensor, ...]:
-        """(T, B, E) for each of the K sides."""
+        """Return the vectors, (T, B, E) for each of the K sides."""
         size = matrix_VE.shape[1]
         rows_ME = matrix_VE.index_select(0, draw.words_M)
         places_R, elements_R = draw.places_R, None
@@ -71,7 +71,7 @@ class _DrawnRows(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *d_sides: Tensor) -> Any:
-        """Of the matrix alone."""
+        """Return the gradient of the matrix; the other arguments have none."""
         places_R, elements_R, mask_ME = ctx.saved_tensors
         draw: RowDraw = ctx.draw
         size = ctx.shape[1]
@@ -105,7 +105,7 @@ class _DrawnRows(torch.autograd.Function):
 def drawn_rows(
     matrix_VE: Tensor, draw: RowDraw, mask_ME: Tensor | None = None, sparse: bool = False
 ) -> tuple[Tensor, ...]:
-    """The vector of each token, (T, B, E) for each side. `mask_ME` multiplies the first rows, as many as it has.
+    """Return the vector of each token, (T, B, E) for each side. `mask_ME` multiplies as many first rows as it has.
 
     With `sparse` the gradient of the matrix is a sparse tensor of the rows that vectors were made from.
     """

@@ -21,7 +21,7 @@ LANES = 1 << 16
 
 
 def mask(shape: Sequence[int], drop: float, like: Tensor) -> Tensor | None:
-    """Entries 0 or 1 / (1 - drop), on the device of `like` and in its dtype; None where nothing is dropped."""
+    """Draw entries 0 or 1 / (1 - drop), on the device and in the dtype of `like`; None if nothing is dropped."""
     if drop == 0:
         return None
     keep = 1 - drop
@@ -30,7 +30,7 @@ def mask(shape: Sequence[int], drop: float, like: Tensor) -> Tensor | None:
 
 
 def element_mask(rows: int, size: int, rate: float, like: Tensor) -> Tensor:
-    """Zeros at `rate`, else 1 / (share kept); (rows, size) in the dtype and on the device of `like`.
+    """Draw zeros at `rate`, else 1 / (share kept); (rows, size) in the dtype and on the device of `like`.
 
     The rate is rounded to 1 / 65536. Kept coordinates are scaled by the rounded share: the mean of a mask is one.
     """
@@ -41,7 +41,7 @@ def element_mask(rows: int, size: int, rate: float, like: Tensor) -> Tensor:
 
 
 def word_mask(ids_TB: Tensor, vocabulary_size: int, drop: float, like: Tensor) -> Tensor | None:
-    """(T, B, 1), to multiply word vectors by; None where nothing is dropped."""
+    """Draw a mask for word vectors, (T, B, 1); None if nothing is dropped."""
     if drop == 0:
         return None
     rows = distinct_words(ids_TB[None], vocabulary_size)

@@ -1,7 +1,7 @@
-"""The word matrix: one row a word, owned here and nowhere else.
+"""The word matrix: one row per word, owned here and nowhere else.
 
 Inan, Khosravi & Socher (2017), section 4, and Press & Wolf (2017): the matrix that reads words also
-scores them. Ties are made by handing `weight` over at call time (see `wordtie.heads`), never by giving
+scores them. Ties are made by passing `weight` at call time (see `wordtie.heads`), never by giving
 two modules the same parameter, so that no load, resize, `.to()` or resume can untie it.
 
 Shapes: V words, E embedding size, T steps, B streams.
@@ -24,5 +24,5 @@ class WordMatrix(nn.Module):
         """Whether the gradient of a look-up is a sparse tensor of the rows looked up."""
 
     def forward(self, ids_TB: Tensor) -> Tensor:
-        """(T, B) ids to (T, B, E) vectors."""
+        """Map (T, B) ids to (T, B, E) vectors."""
         return F.embedding(ids_TB, self.weight, sparse=self.sparse)

@@ -3,7 +3,7 @@
     i, f, o = sigmoid(.)    g = tanh(.)        of   W_x x_t + W_h (m * h_{t-1}) + b
     c_t = f * c_{t-1} + i * (d_t * g)          h_t = o * tanh(c_t)
 
-A layer hands m' * h_t on to whatever stands above it. For `inan` m' is m: one mask per stream, layer and window
+A layer passes m' * h_t on to whatever is above it. For `inan` m' is m: one mask per stream, layer and window
 serves both places. Layer 1's input vectors have a mask of their own. d_t drops the candidate (Semeniuta et al. 2016).
 The state that is carried to the next window is the unmasked (h, c); the next window draws new masks.
 
@@ -39,7 +39,7 @@ class LSTMLayer(Layer):
         self.bias[self.hidden : 2 * self.hidden] += self.forget_bias
 
     def forward(self, inputs_TBE: Tensor, state: LayerState, masks: LayerMasks) -> tuple[Tensor, LayerState]:
-        """Masked outputs (T, B, H) and the unmasked last state."""
+        """Return masked outputs (T, B, H) and the unmasked last state."""
         hidden, cell = state
         outputs = []
         weight = masks.dropped_weights(self.recurrent_weight)
@@ -76,7 +76,7 @@ class LSTM(Core):
         """The fast twin, which `wordtie.models` puts here; None runs the readable form."""
 
     def run(self, layer: Layer, inputs_TBE: Tensor, state: LayerState, masks: LayerMasks) -> tuple[Tensor, LayerState]:
-        """One layer, by its fast twin where there is one."""
+        """Run one layer, by its fast twin if there is one."""
         if not isinstance(layer, LSTMLayer) or self.run_layer is None:
             return super().run(layer, inputs_TBE, state, masks)
         weights = LSTMWeights(layer.input_weight, masks.dropped_weights(layer.recurrent_weight), layer.bias)

@@ -1,6 +1,6 @@
 """What is dropped in one window, and how it is drawn.
 
-    inan     Inan, Khosravi & Socher (2017): one mask a layer on h, for what recurs and for what goes up alike
+    inan     Inan, Khosravi & Socher (2017): one mask per layer on h, for what recurs and for what goes up alike
     gal      Gal & Ghahramani (2016): masks of their own for what recurs and for what goes up
     zaremba  Zaremba et al. (2014): a new mask at every step, on what goes up alone
 
@@ -31,13 +31,13 @@ class Dropouts:
 
     kind: Literal["inan", "gal", "zaremba"] = "inan"
     input: float = 0.0
-    """Of layer 1's input vectors."""
+    """Share of layer 1's input vectors."""
     recurrent: float = 0.0
-    """Of h where it recurs: `gal` only, for `inan` it is that of `between` and `output`."""
+    """Share of h where it recurs: `gal` only, for `inan` it is that of `between` and `output`."""
     between: float = 0.0
-    """Of h where it feeds the next layer."""
+    """Share of h where it feeds the next layer."""
     output: float = 0.0
-    """Of the top layer's h where it feeds the head."""
+    """Share of the top layer's h where it feeds the head."""
     candidate: float = 0.0
     weights: float = 0.0
 
@@ -57,18 +57,18 @@ class LayerMasks:
     candidate: Dropped = None
     """(T, B, H), H times the candidates that a cell has at a step."""
     weights: Dropped = None
-    """In the shape of the recurrent weights."""
+    """Mask in the shape of the recurrent weights."""
 
     def dropped_weights(self, weight: Tensor) -> Tensor:
-        """The recurrent weights with what is dropped at zero."""
+        """Return the recurrent weights, with dropped ones at zero."""
         return weight if self.weights is None else weight * self.weights
 
     def recurring(self, hidden_BH: Tensor) -> Tensor:
-        """h as it meets the recurrent weights."""
+        """Return h as it meets the recurrent weights."""
         return hidden_BH if self.recurrent is None else hidden_BH * self.recurrent
 
     def going_up(self, hidden_TBH: Tensor) -> Tensor:
-        """h as the next layer or the head sees it."""
+        """Return h as the next layer or the head sees it."""
         return hidden_TBH if self.output is None else hidden_TBH * self.output
 
 
@@ -79,11 +79,11 @@ class Masks:
     input: Dropped
     """(B, E) or (T, B, E)"""
     layers: Sequence[LayerMasks]
-    """Bottom first."""
+    """Masks of the layers, bottom first."""
 
 
 def draw_masks(dropouts: Dropouts, inputs_TBE: Tensor, layers: Sequence[tuple[int, int, Tensor]]) -> Masks:
-    """One draw for one window. A layer is (H, candidates a step, recurrent weights)."""
+    """Draw the masks of one window. A layer is (H, candidates per step, recurrent weights)."""
     steps, streams, size = inputs_TBE.shape
     lead = (steps, streams) if dropouts.kind == "zaremba" else (streams,)
 

@@ -38,7 +38,7 @@ class RHNLayer(Layer):
         self.bias[:, self.hidden : 2 * self.hidden] += self.transform_bias
 
     def forward(self, inputs_TBE: Tensor, state: LayerState, masks: LayerMasks) -> tuple[Tensor, LayerState]:
-        """Masked outputs (T, B, H) and the unmasked last state."""
+        """Return masked outputs (T, B, H) and the unmasked last state."""
         (s,) = state
         outputs = []
         weights_T = masks.dropped_weights(self.recurrent_weight).transpose(1, 2)

@@ -26,7 +26,7 @@ class RNNLayer(Layer):
         self.bias = nn.Parameter(torch.empty(hidden))
 
     def forward(self, inputs_TBE: Tensor, state: LayerState, masks: LayerMasks) -> tuple[Tensor, LayerState]:
-        """Masked outputs (T, B, H) and the unmasked last state."""
+        """Return masked outputs (T, B, H) and the unmasked last state."""
         (hidden,) = state
         outputs = []
         weight_T = masks.dropped_weights(self.recurrent_weight).T

@@ -16,7 +16,7 @@ from wordtie.noise.proposals import Proposal
 def noised_window(
     proposal: Proposal, inputs_TB: Tensor, targets_TB: Tensor, replace_targets: bool
 ) -> tuple[Tensor, Tensor]:
-    """The window with words replaced, (T, B) ids each; targets as they were unless `replace_targets`."""
+    """Return the window with words replaced, (T, B) ids each; targets are unchanged unless `replace_targets`."""
     noised_TB, replaced_TB = proposal.replace(inputs_TB)
     if replace_targets:
         targets_TB = where(replaced_TB, proposal.draw(targets_TB), targets_TB)

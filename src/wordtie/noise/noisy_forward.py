@@ -1,4 +1,4 @@
-"""A language model read with noise: what the loss of a window is made of.
+"""The forward pass of a language model with noise: what the loss of a window is computed from.
 
 Without noise this is a plain pass of the model, with the same numbers and the same random numbers. Data noising
 changes the ids; variational smoothing draws the rows of the words that are read, and those of the targets
@@ -50,9 +50,9 @@ from wordtie.noise.variational_smoothing import (
 MATRIX = "embedding.weight"
 """The word matrix among the model's parameters."""
 FIRST_LAYER = ("core.layers.0.input_weight", "core.layers.0.bias")
-"""What reads word vectors, in every core: affine in its input."""
+"""Parameters that read word vectors, in every core: the layer is affine in its input."""
 OUTPUT_MATRIX = "head.weight"
-"""Of an untied head; the others score with the word matrix."""
+"""Output matrix of an untied head; the others score with the word matrix."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Noise:
     def forward(
         self, model: LanguageModel, inputs_TB: Tensor, targets_TB: Tensor, state: State
     ) -> tuple[Scoring, State]:
-        """A forward pass over the window, with newly drawn words: what the loss takes, and the state to carry on."""
+        """Read the window, with newly drawn words: return what the loss takes, and the state to carry over."""
         inputs_TB, targets_TB = self._noised(inputs_TB, targets_TB, model.training)
         targets_N = targets_TB.flatten()
         rows = self._rows(model, inputs_TB, targets_TB)
@@ -94,7 +94,7 @@ class Noise:
         return noised_window(self.proposal, inputs_TB, targets_TB, training and self.settings.kind == "kneser_ney")
 
     def _rows(self, model: LanguageModel, inputs_TB: Tensor, targets_TB: Tensor) -> RowDraw | None:
-        """The rows that are drawn, of the input and, where it is smoothed, of the output; None for a plain look-up."""
+        """Return the rows that are drawn, of the input and, if it is smoothed, the output; None for a plain look-up."""
         if self.proposal is not None and self.settings.smooths:
             return self._smoothed(inputs_TB, targets_TB, self.proposal, *model.embedding.weight.shape)
         if model.training and self.settings.input_vector_dropout:
@@ -115,14 +115,14 @@ class Noise:
         return smooth_elements(rows, proposal, size) if elementwise else smooth_words(rows, proposal)
 
     def _vectors(self, model: LanguageModel, rows: RowDraw, inputs_TB: Tensor) -> tuple[Tensor, ...]:
-        """(T, B, E) each: inputs, then targets where they are drawn."""
+        """Return vectors, (T, B, E) each: inputs, then targets if they are drawn."""
         matrix_VE = model.embedding.weight
         mask_ME, share = None, self.settings.input_vector_dropout
         if model.training and share:
             by_token = self.proposal is not None and self.settings.smooths and self.settings.drawn_for == "token"
             words = distinct_words(inputs_TB[None], model.words) if by_token else rows
             mask_ME = element_mask(words.first_side, matrix_VE.shape[1], share, matrix_VE)
-            if by_token:  # of which each has a row, but a word one mask
+            if by_token:  # each token has a row, but each word one mask
                 mask_ME = mask_ME[words.row_KTB[0].flatten()]
         return drawn_rows(matrix_VE, rows, mask_ME, model.embedding.sparse)
 
@@ -141,7 +141,7 @@ class Noise:
                     parameter.grad.add_(parameter, alpha=self.settings.l2)
 
     def for_prediction(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-        """A model's tensors as they are exported: with the mean folded in, where that is what predicts."""
+        """Return a model's tensors as they are exported: with the mean folded in, if that is what predicts."""
         return self._folded(tensors, self.settings.predicts_with)
 
     def _folded(self, tensors: dict[str, Tensor], reads_with: str) -> dict[str, Tensor]:
@@ -159,9 +159,9 @@ class Noise:
         return self.settings.noises_inputs_alone and OUTPUT_MATRIX not in tensors
 
     def for_training(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-        """The inverse of `for_prediction`, up to rounding: what to start from where an exported model is trained on.
+        """Invert `for_prediction`, up to rounding: what to start from if an exported model is trained further.
 
-        Raises `ValueError` where some word is always replaced.
+        Raises `ValueError` if some word is always replaced.
         """
         if self.proposal is None or self.settings.predicts_with != "mean":
             return tensors
@@ -174,7 +174,7 @@ class Noise:
 
     @contextmanager
     def frozen(self, model: LanguageModel) -> Iterator[None]:
-        """Read as epochs are chosen by; afterwards the parameters are back, to the bit, for further training."""
+        """Read the model as for choosing epochs; then restore the parameters, to the bit, for further training."""
         parameters = dict(model.named_parameters())
         trained = {name: parameter.data for name, parameter in parameters.items()}
         try:
@@ -187,7 +187,7 @@ class Noise:
 
 
 def build_noise(settings: NoiseSettings, data: PreparedData, device: torch.device) -> Noise:
-    """Count the training text, only where words are to be replaced. Raises `DataError` for too short a one."""
+    """Build the noise; count the training text if words are to be replaced. Raises `DataError` if it is too short."""
     if settings.kind == "none":
         return Noise(settings)
     counts = neighbour_counts(data.train, len(data.vocabulary))

@@ -9,8 +9,8 @@ Xie et al. (2017), as table 1 of Kong et al. (2019) sums them up, for a word i o
     kneser_ney              gamma * distinct(i, .) / count(i)     distinct(., v) / sum of them
 
 A word that the training text lacks is never replaced where gamma_i needs its count. The blank is `<unk>`, which
-stands for any word as it is. Words are drawn from an alias table (Walker 1977): one random number and one
-comparison a draw, whatever the size of the vocabulary.
+represents any word anyway. Words are drawn from an alias table (Walker 1977): one random number and one
+comparison per draw, whatever the size of the vocabulary.
 
 Shapes: V words.
 """
@@ -30,7 +30,7 @@ from wordtie.kernels.alias_table import alias_table
 from wordtie.ngrams.counts import NeighbourCounts
 
 CELL_BITS = 24
-"""Of a draw, how many bits choose between the two words of a cell of the alias table."""
+"""Number of bits of a draw that choose between the two words of a cell of the alias table."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Proposal:
     gamma_V: Tensor
     """Share of the occurrences of each word that is replaced, (V,) float64."""
     share_V: Tensor
-    """Probability of each word as a replacement, (V,) float64; sums to one. The replaced word itself may come."""
+    """Probability of each word as a replacement, (V,) float64; sums to one. The replaced word itself may be drawn."""
     threshold_V: Tensor
     """The alias table, (V,) int64: how much of 2 ** CELL_BITS each cell leaves to its own word ..."""
     alias_V: Tensor
@@ -48,7 +48,7 @@ class Proposal:
 
     @classmethod
     def from_weights(cls, gamma_V: NDArray[np.float64], weight_V: NDArray[np.float64]) -> Proposal:
-        """From rates and weights in any unit. Raises `DataError` where no word has a weight."""
+        """Build a proposal from rates, and weights in any unit. Raises `DataError` if no word has a weight."""
         total = float(weight_V.sum())
         if not total > 0:
             raise DataError("the training text is too short to draw replacements from: it has no two words in a row")
@@ -58,12 +58,12 @@ class Proposal:
         return cls(*(torch.from_numpy(np.asarray(each)) for each in (gamma_V, share_V, threshold_V, alias_V)))
 
     def to(self, device: torch.device) -> Proposal:
-        """The same tables on another device."""
+        """Return the same tables on another device."""
         tables = (self.gamma_V, self.share_V, self.threshold_V, self.alias_V)
         return Proposal(*(table.to(device) for table in tables))
 
     def draw(self, like: Tensor) -> Tensor:
-        """Word ids from the proposal, independent of one another, in the shape of `like`."""
+        """Draw word ids from the proposal, independently of one another, in the shape of `like`."""
         words = len(self.alias_V)
         # from a range below 2 ** 32 torch draws 32 bits and takes an uneven remainder
         spare = 8 if words << CELL_BITS < 1 << 32 else 0
@@ -73,14 +73,14 @@ class Proposal:
         return torch.where(own, cell, self.alias_V.index_select(0, cell)).view(like.shape)
 
     def replace(self, words: Tensor) -> tuple[Tensor, Tensor]:
-        """(ids with each replaced at its gamma_i, which ones were), independently of one another."""
+        """Return (ids with each replaced at its gamma_i, which ones were), independently of one another."""
         chance = torch.rand(words.shape, device=words.device)
         replaced = chance < self.gamma_V[words].to(chance.dtype)
         return torch.where(replaced, self.draw(words), words), replaced
 
 
 def build_proposal(settings: NoiseSettings, counts: NeighbourCounts, blank_id: int) -> Proposal:
-    """What settings of some kind of noise ask for. Raises `DataError` for too short a text."""
+    """Build the proposal that the settings ask for. Raises `DataError` if the text is too short."""
     words = len(counts.count)
     gamma_V = np.full(words, settings.gamma)
     if settings.kind in ("absolute_discounting", "kneser_ney"):

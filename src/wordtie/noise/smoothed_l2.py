@@ -22,7 +22,7 @@ from wordtie.noise.proposals import Proposal
 
 
 def l2_coefficients(proposal: Proposal, form: Literal["exact", "printed"]) -> Tensor:
-    """What lambda / 2 * ||e_v||^2 is multiplied by, (V,) float64."""
+    """Return the factors of lambda / 2 * ||e_v||^2, (V,) float64."""
     gamma_V, share_V = proposal.gamma_V, proposal.share_V
     if form == "exact":
         return (1 - gamma_V) + share_V * gamma_V.sum()

@@ -1,4 +1,4 @@
-"""The mean of variational smoothing, folded into the word matrix or into the first layer, and its way back.
+"""The mean of variational smoothing, folded into the word matrix or into the first layer, and the inverse.
 
 Kong et al. (2019) predict with the mean of q rather than its mode (section 4.1):
 
@@ -27,14 +27,14 @@ from wordtie.noise.proposals import Proposal
 
 
 def fold_mean(matrix_VE: Tensor, proposal: Proposal) -> Tensor:
-    """The matrix of means, in the matrix's precision; sums are in float64."""
+    """Return the matrix of means, in the matrix's precision; sums are in float64."""
     mean_E = proposal.share_V @ matrix_VE.double()
     gamma_V1 = proposal.gamma_V[:, None]
     return ((1 - gamma_V1) * matrix_VE + gamma_V1 * mean_E).to(matrix_VE.dtype)
 
 
 def unfold_mean(means_VE: Tensor, proposal: Proposal) -> Tensor:
-    """The inverse of `fold_mean`, up to rounding. Raises `ValueError` where some gamma_i is one."""
+    """Invert `fold_mean`, up to rounding. Raises `ValueError` if some gamma_i is one."""
     if bool((proposal.gamma_V >= 1).any()):
         raise ValueError("a word that is always replaced leaves nothing of its vector in the mean")
     kept_V = 1 - proposal.gamma_V
@@ -47,7 +47,7 @@ def unfold_mean(means_VE: Tensor, proposal: Proposal) -> Tensor:
 def fold_mean_into_layer(
     weight_GE: Tensor, bias: Tensor, matrix_VE: Tensor, proposal: Proposal
 ) -> tuple[Tensor, Tensor]:
-    """Input weight and bias of a first layer that reads clean vectors as means; sums are in float64.
+    """Return input weight and bias of a first layer that reads clean vectors as means; sums are in float64.
 
     `bias` is (G,), or (D, G) of a highway network of depth D, whose input enters at the first level alone.
     Raises `ValueError` if gamma_i is not the same for all words.
@@ -61,7 +61,7 @@ def fold_mean_into_layer(
 def unfold_mean_from_layer(
     weight_GE: Tensor, bias: Tensor, matrix_VE: Tensor, proposal: Proposal
 ) -> tuple[Tensor, Tensor]:
-    """The inverse of `fold_mean_into_layer`, up to rounding. Raises `ValueError` if gamma is one."""
+    """Invert `fold_mean_into_layer`, up to rounding. Raises `ValueError` if gamma is one."""
     gamma = _shared_gamma(proposal)
     if gamma >= 1:
         raise ValueError("a word that is always replaced leaves nothing of its vector in the mean")

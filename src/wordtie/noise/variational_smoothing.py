@@ -1,4 +1,4 @@
-"""Variational smoothing: which rows stand for which words in a window (Kong et al. 2019, sections 4.1 to 4.3).
+"""Variational smoothing: which rows represent which words in a window (Kong et al. 2019, sections 4.1 to 4.3).
 
 Each sequence, which is one stream in one window, has a word matrix of its own, drawn from
 
@@ -29,11 +29,11 @@ from wordtie.nn.drawn_rows import RowDraw, distinct_words, single_tokens
 from wordtie.noise.proposals import Proposal
 
 MOST_GAMMA = 1 - 1e-9
-"""Where the rate of the Poisson process stays finite."""
+"""Largest gamma_i at which the rate of the Poisson process stays finite."""
 
 
 def rows_of(ids_KTB: Tensor, vocabulary_size: int, tokens: bool) -> RowDraw:
-    """The rows to draw: of each sequence's distinct words, or of all `tokens`."""
+    """Return the rows to draw: those of each sequence's distinct words, or of all `tokens`."""
     return single_tokens(ids_KTB) if tokens else distinct_words(ids_KTB, vocabulary_size)
 
 
@@ -85,7 +85,7 @@ def smooth_element_pairs(
 ) -> RowDraw:
     """`smooth_pairs`, coordinate by coordinate: a target's are replaced where those of the word before it are.
 
-    A target has the same drawn row everywhere in its sequence that the same word comes before it.
+    A target has the same drawn row wherever the same word comes before it in its sequence.
     """
     read = smooth_elements(rows_of(inputs_TB[None], vocabulary_size, tokens), proposal, size)
     assert read.places_R is not None

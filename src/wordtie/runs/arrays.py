@@ -20,7 +20,7 @@ from wordtie.runs.layout import INT8, SCALE
 from wordtie.runs.run_folder import StoredModel, read_settings, trained_config
 
 LARGEST = 1e15
-"""As in `wordtie.runs.parameters`."""
+"""Largest accepted number, as in `wordtie.runs.parameters`."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class SavedArrays:
 
 
 def language_model_arrays(stored: StoredModel) -> SavedArrays | None:
-    """Those of a run folder with a language model; None if they are not what its settings ask for.
+    """Read the arrays of an opened language model; None if they are not what its settings ask for.
 
-    Raises `RunFolderError` for a config that no model can have.
+    Raises `RunFolderError` for an invalid config.
     """
     config = trained_config(stored)
     settings = read_settings(config, stored.folder)
@@ -58,7 +58,7 @@ def language_model_arrays(stored: StoredModel) -> SavedArrays | None:
 
 
 def _in_fp32(stored: dict[str, NDArray[np.generic]]) -> dict[str, NDArray[np.float32]]:
-    """As `wordtie.runs.eight_bits.dequantise`. Raises `KeyError` or `ValueError`."""
+    """Dequantise int8 matrices, as `wordtie.runs.eight_bits.dequantise` does. Raises `KeyError` or `ValueError`."""
     arrays = {}
     for name, array in stored.items():
         if array.dtype == np.int8:

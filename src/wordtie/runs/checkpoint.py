@@ -1,7 +1,7 @@
-"""Checkpoints: everything a run needs to go on, in one file that is there and whole, or not there.
+"""Checkpoints: everything a run needs to resume, in one file that is either complete or not there.
 
 A checkpoint is a safetensors file: tensors by name, and in its header a JSON record and the SHA-256 of both.
-It is written beside its place, brought to the disk and renamed. Nothing is ever unpickled.
+It is written beside its place, flushed to disk and renamed. Nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from wordtie.storage.strict_json import conform, parse
 VERSION = 1
 HINT = "restore it from a copy, or train again"
 UNREADABLE = (OSError, SafetensorError, ValueError, KeyError, TypeError, RuntimeError, OverflowError)
-"""What safetensors raises for a file, and torch for types and sizes that safetensors leaves to it."""
+"""Exceptions that safetensors raises for a file, and torch for types and sizes that safetensors leaves to it."""
 
 
 def tensors_sha256(tensors: dict[str, Tensor]) -> str:
-    """SHA-256 over names, shapes, types and bytes, in the order of the names."""
+    """Compute the SHA-256 over names, shapes, types and bytes, in the order of the names."""
     digest = hashlib.sha256()
     for name in sorted(tensors):
         tensor = tensors[name].detach().cpu().contiguous()
@@ -41,7 +41,7 @@ def tensors_sha256(tensors: dict[str, Tensor]) -> str:
 
 
 def save(path: Path, tensors: dict[str, Tensor], record: dict[str, Any]) -> None:
-    """Write the file. Raises `SaveError`; what was there before then still is."""
+    """Write a checkpoint. Raises `SaveError`, and then leaves the earlier file as it was."""
     text = json.dumps(record)
     metadata = {
         "version": str(VERSION),
@@ -54,7 +54,7 @@ def save(path: Path, tensors: dict[str, Tensor], record: dict[str, Any]) -> None
 
 
 def save_tensors(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> None:
-    """Write a safetensors file. Raises `OSError`, whatever safetensors makes of a full disk."""
+    """Write a safetensors file. Raises `OSError`, also where safetensors raises its own error, as for a full disk."""
     whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     try:
         save_file(whole, path, metadata=metadata)
@@ -64,7 +64,7 @@ def save_tensors(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str
 
 
 def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Tensors and record. Raises `RunFolderError` for a file that is missing, damaged or from a newer version."""
+    """Read tensors and record. Raises `RunFolderError` for a file that is missing, damaged or from a newer version."""
     try:
         os.close(regular_file(str(path), os.O_RDONLY))  # safetensors would wait for a named pipe to be written
         with safe_open(path, framework="pt") as file:
@@ -80,7 +80,7 @@ def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def record(path: Path) -> dict[str, Any]:
-    """As `load` gives it, without reading the tensors."""
+    """Read the record alone, without the tensors. Raises `RunFolderError` as `load` does."""
     try:
         os.close(regular_file(str(path), os.O_RDONLY))  # safetensors would wait for a named pipe to be written
         with safe_open(path, framework="pt") as file:
@@ -107,7 +107,7 @@ def _record(path: Path, metadata: dict[str, str]) -> dict[str, Any]:
 
 @contextmanager
 def wrap_record_errors(path: Path) -> Iterator[None]:
-    """While a record is made sense of. Raises `RunFolderError` where it is not what this version writes."""
+    """Turn errors from interpreting a record into a `RunFolderError`: it is not what this version writes."""
     try:
         yield
     except (ValueError, KeyError, TypeError) as error:

@@ -1,6 +1,6 @@
-"""What must not change between the parts of a run: the settings that decide its numbers, and the texts.
+"""What must not change between the invocations of a run: the settings that decide its numbers, and the texts.
 
-The texts are known by their SHA-256, not by where they lie.
+Texts are identified by their SHA-256, not by their path.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from wordtie.storage.opening import read_regular
 
 
 def decisive(settings: AnySettings) -> dict[str, Any]:
-    """`section.name` to value, of all but `MAY_CHANGE_ON_RESUME`.
+    """Return `section.name` to value, for all settings but `MAY_CHANGE_ON_RESUME`.
 
     A cosine over the epochs depends on their number, and so does a softmax that is full at their end.
     """
@@ -35,9 +35,9 @@ def decisive(settings: AnySettings) -> dict[str, Any]:
 
 
 def recorded_settings(folder: Path) -> Settings | None:
-    """The settings that a run was started with; None if the folder holds none.
+    """Read the settings that a run was started with; None if the folder holds none.
 
-    A setting that the run's version did not know yet has what is its default now. Raises `RunFolderError`.
+    A setting that the run's version did not know yet has its present default. Raises `RunFolderError`.
     """
     path = folder / SETTINGS
     if not path.exists():
@@ -50,22 +50,22 @@ def recorded_settings(folder: Path) -> Settings | None:
 
 
 def identity(settings: Settings, data: PreparedData) -> dict[str, Any]:
-    """What a checkpoint says of its run: the settings, and the SHA-256 of each split's text and of what they were made
-    into, words by their ids and how many tokens."""
+    """Return what a checkpoint records about its run: the settings, the SHA-256 of each split's text, and that of what
+    was made of them: the vocabulary and the token counts."""
     made = [data.vocabulary.words, {split: stats.tokens for split, stats in data.info.splits.items()}]
     words = hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()
     return {"settings": to_dict(settled(settings, data)), "texts": data.texts, "words": words}
 
 
 def settled(settings: Settings, data: PreparedData) -> Settings:
-    """With what was left to the text to decide."""
+    """Return the settings with the `data.min_count` that the text decided, if it was left open."""
     if settings.data.min_count is not None:
         return settings
     return replace(settings, data=replace(settings.data, min_count=data.info.policy.min_count))
 
 
 def difference(before: Mapping[str, Any], now: Mapping[str, Any], kind: type[AnySettings] = Settings) -> str:
-    """What a run had otherwise, as `training.lr (1.0, now 0.5)`; empty where nothing differs."""
+    """Describe how two identities differ, as `training.lr (1.0, now 0.5)`; empty if they do not."""
     try:
         then, since = (settings_from_dict(each["settings"], kind) for each in (before, now))
     except SettingsError as error:
@@ -80,13 +80,13 @@ def difference(before: Mapping[str, Any], now: Mapping[str, Any], kind: type[Any
 
 
 def changed_settings(then: AnySettings, now: AnySettings, but: tuple[str, ...] = ("data.corpus",)) -> list[str]:
-    """Those that decide the numbers of a run, and differ; what one leaves to the text to decide is left to the text."""
+    """List changes in settings that decide a run's numbers; not in `data.min_count` if either leaves it to the text."""
     by_text = ("data.min_count",) if None in (then.data.min_count, now.data.min_count) else ()
     return changed(decisive(then), decisive(now), but=(*but, *by_text))
 
 
 def changed(before: dict[str, Any], now: dict[str, Any], prefix: str = "", but: tuple[str, ...] = ()) -> list[str]:
-    """Every difference, as `training.lr (1.0, now 0.5)`."""
+    """List every difference, as `training.lr (1.0, now 0.5)`."""
     return [
         f"{prefix}{name} ({_short(before.get(name))}, now {_short(value)})"
         for name, value in now.items()

@@ -1,7 +1,7 @@
 """What `config.json` and `manifest.json` of a run folder hold, checked field by field.
 
-Both have been read whole by then. A format above `VERSION` is one that this version does not know; one of a later
-program with the same number may have more fields, which are left alone.
+Both have been read completely by then. A format above `VERSION` is one that this version does not know; a file that a
+later program wrote with the same number may have more fields, which are ignored.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ class _Versioned(TypedDict):
 
 
 class Manifest(_Versioned):
-    """`manifest.json`."""
+    """Content of `manifest.json`."""
 
     sha256: dict[str, str]
     """File name to the digest of its bytes."""
 
 
 class Kind(_Versioned):
-    """Of `config.json`, what decides how the rest is read."""
+    """The part of `config.json` that decides how the rest is read."""
 
     kind: str
 
@@ -40,7 +40,7 @@ class _Origin(TypedDict, total=False):
 
 
 class Stored(Kind):
-    """`config.json` of a model of any kind."""
+    """Content of `config.json` for a model of any kind."""
 
     wordtie: str
     words: int
@@ -51,17 +51,17 @@ class _Storage(TypedDict, total=False):
 
 
 class Config(Stored, _Origin, _Storage):
-    """Of a model that was trained on a text.
+    """Content of `config.json` for a model that was trained on a text.
 
-    `texts`: SHA-256 of each split's text, where it is known. `imported`: where a model is from that another program
-    trained. `storage`: `int8` if its matrices are stored so.
+    `texts`: SHA-256 of each split's text, where it is known. `imported`: origin of a model that another program
+    trained. `storage`: `int8` if its matrices are stored in 8 bits.
     """
 
     settings: dict[str, dict[str, Any]]
 
 
 class RecentConfig(TypedDict):
-    """How much recent words count in a mixture, and for how long."""
+    """Settings of the recent words in a mixture: their weight, half-life in tokens, and sharpness."""
 
     weight: float
     half_life: int
@@ -73,7 +73,7 @@ class _Adapting(TypedDict, total=False):
 
 
 class MixtureConfig(Stored, _Adapting):
-    """Of a mixture. `parts`: SHA-256 of each part's manifest; `recent`: where it expects recent words again."""
+    """Content of `config.json` for a mixture. `parts`: SHA-256 of each part's manifest; `recent`: its recent words."""
 
     parts: list[str]
 
@@ -82,21 +82,21 @@ C = TypeVar("C", bound=Stored)
 
 
 def parse_manifest(data: bytes) -> Manifest:
-    """Raises `ValueError`, which names the field; `NewerFormatError` for a newer format."""
+    """Parse `manifest.json`. Raises `ValueError`, which names the field; `NewerFormatError` for a newer format."""
     values = conform(parse(data), _Versioned)
     _check_version(values, "is newer than this wordtie")
     return conform(values, Manifest)
 
 
 def parse_kind(data: bytes) -> Kind:
-    """Raises `ValueError`, which names the field; `NewerFormatError` for a newer format."""
+    """Parse the kind in `config.json`. Raises `ValueError`, which names the field; `NewerFormatError` if newer."""
     values = conform(parse(data), _Versioned)
     _check_version(values, f"of wordtie {values.get('wordtie')!s:.20}, newer than this one")
     return conform(values, Kind)
 
 
 def check_config(values: Kind, kind: type[C]) -> C:
-    """The whole of it, once the kind is one that can be read. Raises `ValueError`, which names the field."""
+    """Check the whole config, once its kind is one that can be read. Raises `ValueError`, which names the field."""
     return conform(values, kind)
 
 

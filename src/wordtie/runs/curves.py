@@ -1,4 +1,4 @@
-"""The curves of a run, finished or running: what its folder says of it, as plain values.
+"""The curves of a run, finished or running: what its folder records, as plain values.
 
     read_curves("runs/ptb")["points"][-1]["valid_perplexity"]
 
@@ -33,41 +33,41 @@ State: TypeAlias = Literal["running", "stopped", "finished", "damaged"]
 
 
 class Point(TypedDict):
-    """A line of `metrics.jsonl`. None: the line does not say, as of earlier versions, or of a kind of model."""
+    """A line of `metrics.jsonl`. None: the line lacks the figure, as for earlier versions or other kinds of models."""
 
     epoch: int
-    """In which the line was written, from 1."""
+    """Epoch in which the line was written, from 1."""
     window: int | None
     """Training steps so far, over all epochs."""
     tokens: int | None
     """Target words that were trained on so far, over all epochs."""
     seconds: float
-    """Of training and validation so far."""
+    """Seconds of training and validation so far."""
     loss: float | None
     """Nats per training token since the line before."""
     epoch_loss: float | None
-    """Nats per training token of the epoch so far; at a validation alone."""
+    """Nats per training token of the epoch so far; only at a validation."""
     valid_perplexity: float | None
-    """At a validation alone."""
+    """Validation perplexity; only at a validation."""
     valid_bleu: float | None
-    """At a validation of a translation model."""
+    """Validation BLEU; only at a validation of a translation model."""
     rate: float | None
     """The learning rate of the last step."""
     words_per_second: float | None
-    """Training words since the line before; the time of validation is not counted."""
+    """Training words per second since the line before; the time of validation is not counted."""
 
 
 class LiveProgress(TypedDict):
-    """How far a running run is: about a second old."""
+    """Progress of a running run, about a second old."""
 
     epochs: float
-    """Trained so far, as a fraction: 2.48."""
+    """Epochs trained so far, as a fraction: 2.48."""
     seconds: float
-    """Of training and validation so far."""
+    """Seconds of training and validation so far."""
     share: float | None
-    """Of the budget of epochs or tokens, from 0 to 1; None if unknown. Early stopping may end the run sooner."""
+    """Finished share of the epochs or tokens, from 0 to 1; None if unknown. Early stopping may end the run sooner."""
     seconds_left: float | None
-    """At the speed so far; None if unknown."""
+    """Seconds left at the speed so far; None if unknown."""
 
 
 class Curves(TypedDict):
@@ -76,17 +76,17 @@ class Curves(TypedDict):
     folder: str
     state: State
     why: str
-    """Of a run that is damaged, or stopped because it diverged: what happened. Otherwise empty."""
+    """What happened to a run that is damaged or has diverged, or what an unmixed run lacks; otherwise empty."""
     points: list[Point]
     """Oldest first. Empty for a run that has written none yet, and for kinds of models that have none."""
     live: LiveProgress | None
-    """Of a running run; None if it is preparing."""
+    """Progress of a running run; None while it is preparing, and for other runs."""
 
 
 def read_curves(run: str | Path) -> Curves:
-    """The curves of a run folder, which may be in training.
+    """Read the curves of a run folder, which may be in training.
 
-    A damaged run has the points that could be read, none as a rule. Raises `RunFolderError` if there is no run folder.
+    A damaged run has the points that could be read, usually none. Raises `RunFolderError` if there is no run folder.
     """
     folder = run_folder_of(run)
     state, why = read_state(folder, seal=False)
@@ -99,7 +99,7 @@ def read_curves(run: str | Path) -> Curves:
 
 
 def run_folder_of(run: str | Path) -> Path:
-    """The folder of this name. Raises `RunFolderError` if there is none, or no run in it."""
+    """Return the run folder of this name. Raises `RunFolderError` if there is none, or no run in it."""
     folder = run_path(run)
     if not folder.is_dir():
         raise RunFolderError(f"{folder}: no such run folder; `wordtie train` makes one, `wordtie runs` lists them")
@@ -109,12 +109,12 @@ def run_folder_of(run: str | Path) -> Path:
 
 
 def is_run_folder(folder: Path) -> bool:
-    """Whether a run of any kind lies in the folder, or what is left of one, or one is about to."""
+    """Whether the folder holds a run of any kind, or what is left of one, or one is about to start there."""
     return any((folder / name).is_file() for name in (MANIFEST, CHECKPOINT, METRICS, INVOCATIONS)) or is_locked(folder)
 
 
 def read_state(folder: Path, seal: bool = True) -> tuple[State, str]:
-    """The state of a run folder, and what happened to a run that is damaged or has diverged.
+    """Return the state of a run folder, and what happened to a run that is damaged, has diverged or is unmixed.
 
     `seal`: compare the model with its SHA-256 sums, which reads it whole.
     """
@@ -140,7 +140,7 @@ def read_state(folder: Path, seal: bool = True) -> tuple[State, str]:
 
 
 def read_result_values(folder: Path) -> dict[str, Any] | None:
-    """`result.json` of a run of any kind; None if it has not ended. Raises `RunFolderError` for a damaged file."""
+    """Read `result.json` of a run of any kind; None if it has not ended. Raises `RunFolderError` if it is damaged."""
     path = folder / RESULT
     try:
         values = conform(parse(read_regular(path)), dict[str, Any])
@@ -179,7 +179,7 @@ def _points(lines: list[dict[str, Any]]) -> list[Point]:
 
 
 def _words_per_second(before: dict[str, Any], line: dict[str, Any]) -> float | None:
-    """Between two lines, if both say how many words were read and the later one how long validation took."""
+    """Compute the words per second between two lines; None if tokens or the time of a validation are missing."""
     if "tokens" not in before or "tokens" not in line:
         return None
     measured = line.get("measuring_seconds")
@@ -203,7 +203,7 @@ def _live(folder: Path, points: list[Point]) -> LiveProgress | None:
 
 
 def _share(training: dict[str, Any], epochs: float, seconds: float, points: list[Point]) -> float | None:
-    """The finished part of a budget in tokens, or else in epochs, after so many epochs and seconds."""
+    """Return the finished share of a budget in tokens, or else in epochs; None if unknown."""
     target = training.get("tokens")
     if target is None:
         every = training.get("epochs")
@@ -216,7 +216,7 @@ def _share(training: dict[str, Any], epochs: float, seconds: float, points: list
 
 
 def read_settings(folder: Path) -> dict[str, dict[str, Any]]:
-    """The sections of `settings.yaml`, or else of `config.json`, as they are written; empty if neither can be read."""
+    """Read the sections of `settings.yaml`, or else of `config.json`, as they are; empty if neither can be read."""
     for read, name in ((yaml.safe_load, SETTINGS), (_sections_of_config, CONFIG)):
         try:
             sections = read(read_regular(folder / name))

@@ -1,7 +1,7 @@
 """A figure of the curves of runs: loss, validation perplexity, learning rate, words per second.
 
-A run has its own colour, dashes and marker: the colours are those of Okabe & Ito (2008), which colour-blind people tell
-apart, and the rest does not need colour.
+A run has its own colour, dashes and marker. The colours are those of Okabe & Ito (2008), which colour-blind people can
+tell apart; dashes and markers need no colour.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#0
 DASHES = ("-", "--", "-.", ":")
 MARKERS = "os^Dv<>p"
 Against: TypeAlias = Literal["tokens", "seconds"]
-"""What the curves are drawn against."""
+"""Horizontal axis of the curves."""
 LABELS = {"tokens": "training words, millions", "seconds": "seconds"}
 PANELS = (
     ("loss", "training loss, nats per word"),
@@ -31,14 +31,14 @@ PANELS = (
     ("rate", "learning rate"),
     ("words_per_second", "words per second"),
 )
-"""Field of a `Point`, and title."""
+"""Field of a `Point`, and title of its panel."""
 
 
 def draw_curves(curves: Sequence[Curves], path: str | Path, against: Against | None = None) -> None:
     """Write the figure. `against` is `tokens` if all lines say how many were read, else `seconds`, unless given.
 
     Needs matplotlib. Raises `UsageError` for an unknown format, `RunFolderError` if there is nothing to draw or a run
-    does not say what it is to be drawn against, `SaveError`.
+    lacks the values to draw against, `SaveError`.
     """
     path = path_of(path)
     check_format(path)
@@ -84,7 +84,7 @@ def _checked_axis(curves: Sequence[Curves], against: Against | None) -> Against:
 
 
 def _look(number: int) -> dict[str, Any]:
-    """Colour, dashes and marker of a run."""
+    """Return colour, dashes and marker of a run."""
     dashes = DASHES[number % len(DASHES)]
     return {"color": COLOURS[number % len(COLOURS)], "linestyle": dashes, "marker": MARKERS[number % len(MARKERS)]}
 
@@ -118,7 +118,7 @@ def _finish(axes: Any, field: str, title: str, label: str) -> None:
 
 
 def _log_scale(axes: Any, values: Iterable[float]) -> None:
-    """A logarithmic scale with plain numbers (100, 150, 200), if the values differ enough for one to be of use."""
+    """Set a logarithmic scale with plain numbers (100, 150, 200), if the values differ enough for it to be of use."""
     values = list(values)
     low, high = min(values), max(values)
     if high < 4 * low:
@@ -132,7 +132,7 @@ def _log_scale(axes: Any, values: Iterable[float]) -> None:
 
 
 def _short_names(folders: Sequence[str]) -> list[str]:
-    """Names without the folders that all of them are in."""
+    """Return the names without the folders that all of them are in."""
     if len(folders) < 2:
         return list(folders)
     paths = [Path(folder).resolve() for folder in folders]
@@ -141,7 +141,7 @@ def _short_names(folders: Sequence[str]) -> list[str]:
 
 
 def _state(run: Curves) -> str:
-    """What the legend says of a run that is not finished."""
+    """Return the state of an unfinished run, for the legend; empty if it is finished."""
     live = run["live"]
     if run["state"] != "running" or live is None or live["share"] is None:
         return "" if run["state"] == "finished" else f" ({run['state']})"

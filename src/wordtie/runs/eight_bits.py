@@ -1,4 +1,4 @@
-"""Matrices stored as 8-bit integers with one scale a row, for models that are passed on: a quarter of the bytes.
+"""Matrices stored as 8-bit integers with one scale per row, for models that are passed on: a quarter of the bytes.
 
     W_rc ≈ s_r · q_rc,  s_r = max_c |W_rc| / 127,  q_rc = round(W_rc / s_r)
 
@@ -15,12 +15,12 @@ from torch import Tensor
 from wordtie.runs.layout import SCALE
 
 SMALLEST = 1 << 12
-"""Numbers in a tensor; the gain from a smaller one is not worth its error."""
+"""Fewest numbers in a matrix to quantise; the gain from a smaller one is not worth its error."""
 LARGEST = 127
 
 
 def quantise(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Matrices of at least `SMALLEST` numbers as int8 with a scale for each row; the rest as it is.
+    """Return matrices of at least `SMALLEST` numbers as int8 with a scale for each row, and the rest as it is.
 
     >>> quantise({"w": torch.tensor([[1.0, -0.5]]).expand(2048, 2)})["w"][0]
     tensor([127, -64], dtype=torch.int8)
@@ -38,7 +38,7 @@ def quantise(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def dequantise(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The matrices in fp32. Raises `ValueError` for an int8 tensor without its scales, or scales without a tensor."""
+    """Return the matrices in fp32. Raises `ValueError` for an int8 tensor without usable scales."""
     tensors = {}
     for name, tensor in stored.items():
         if tensor.dtype == torch.int8:

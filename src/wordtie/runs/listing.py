@@ -2,7 +2,7 @@
 
     list_runs(["runs"])
 
-As `wordtie.runs.curves` reads them: nothing is locked or written, and torch is not loaded.
+They are read as by `wordtie.runs.curves`: nothing is locked or written, and torch is not loaded.
 """
 
 from __future__ import annotations
@@ -24,40 +24,40 @@ from wordtie.runs.ready import run_path
 from wordtie.storage.opening import read_regular
 
 TEXT = "data.corpus"
-"""Listed always."""
+"""Setting that is always listed."""
 NOT_LISTED = ("training.device", *(f"training.{name}" for name in RUNTIME_ONLY))
-"""Settings that do not change what comes out, or not by much."""
+"""Settings that change the result little or not at all."""
 
 
 class RunSummary(TypedDict):
     """A run in a few figures. None: not known, or not yet."""
 
     run: str
-    """The folder."""
+    """Run folder."""
     state: State
     why: str
-    """Of a run that is damaged, or stopped because it diverged: what happened. Otherwise empty."""
+    """What happened to a run that is damaged or has diverged, or what an unmixed run lacks; otherwise empty."""
     kind: str | None
     """`language_model`, `ngram`, `mixture`, `translation`, `word2vec`; None before a first model is saved."""
     epochs: float | None
-    """Trained so far, as a fraction."""
+    """Epochs trained so far, as a fraction."""
     valid_perplexity: float | None
-    """Of the finished model; before that, the best validation so far."""
+    """Validation perplexity of the finished model; before that, the best so far."""
     test_perplexity: float | None
-    """Of the finished model."""
+    """Test perplexity of the finished model."""
     mixture_test_perplexity: float | None
-    """Of the mixture with n-grams, if there is one."""
+    """Test perplexity of the mixture with n-grams, if there is one."""
     test_bleu: float | None
-    """Of a finished translation model."""
+    """Test BLEU of a finished translation model."""
     parameters: int | None
     seconds: float | None
-    """Of training and validation so far."""
+    """Seconds of training and validation so far."""
     settings: dict[str, Any]
-    """By full name: the text, and those in which the listed runs differ."""
+    """Settings by full name: the text, and those in which the listed runs differ."""
 
 
 def list_runs(folders: Sequence[str | Path], seal: bool = True) -> list[RunSummary]:
-    """All runs in and below the folders, sorted by name within each.
+    """List all runs in and below the folders, sorted by name within each.
 
     `seal`: compare each model with its SHA-256 sums, which reads it whole. A run in a run folder, such as the n-gram
     model of a mixture, is not listed by itself. Raises `RunFolderError` for a folder that is not there.
@@ -72,7 +72,7 @@ def list_runs(folders: Sequence[str | Path], seal: bool = True) -> list[RunSumma
 
 
 def flat_settings(folder: Path) -> dict[str, Any]:
-    """Settings by full name, under their current names; lists are tuples, and what is nested otherwise is left out.
+    """Return settings by full name, under their current names; lists become tuples, other nested values are left out.
 
     Empty for a run whose settings cannot be read.
     """
@@ -86,7 +86,7 @@ def flat_settings(folder: Path) -> dict[str, Any]:
 
 
 def differing(settings: Sequence[dict[str, Any]]) -> list[str]:
-    """The text, and the settings of which two runs that have them have different values, in their own order.
+    """Name the text, and the settings that have different values in two of the runs, in their own order.
 
     >>> differing([{"model.hidden": 8, "training.seed": 1}, {"model.hidden": 9, "training.seed": 1}, {}])
     ['model.hidden']
@@ -116,7 +116,7 @@ def _runs_below(folder: str | Path) -> Iterator[Path]:
 
 
 def _summary(folder: Path, seal: bool) -> dict[str, Any]:
-    """A `RunSummary` without the settings."""
+    """Return a `RunSummary` without the settings."""
     state, why = read_state(folder, seal)
     try:
         result = read_result_values(folder) or {}

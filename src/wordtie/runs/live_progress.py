@@ -17,14 +17,14 @@ from wordtie.storage.opening import own_file, read_regular
 
 
 class LiveProgress:
-    """Writes the file."""
+    """Writer of the file."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / LIVE_PROGRESS
         self.written = -math.inf
 
     def __call__(self, epochs: float, seconds: float) -> None:
-        """Where training is. A folder that cannot be written stops the run elsewhere, not for this."""
+        """Write how far training is, at most once a second. Errors are ignored: they stop the run elsewhere."""
         now = time.monotonic()
         if now - self.written < 1:
             return
@@ -33,13 +33,13 @@ class LiveProgress:
             file.write(f"{epochs:.4f} {seconds:.3f}\n")
 
     def remove(self) -> None:
-        """No more is to come."""
+        """Remove the file, if it is there."""
         with suppress(OSError):
             self.path.unlink(missing_ok=True)
 
 
 def read(folder: Path) -> tuple[float, float] | None:
-    """Epochs and seconds so far; None where no run says, or its line is being written."""
+    """Read epochs and seconds so far; None if there is no file, or if it is being written."""
     try:
         epochs, seconds = map(float, read_regular(folder / LIVE_PROGRESS).decode().split())
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""`metrics.jsonl`, written while a model trains, and read by whoever looks on.
+"""`metrics.jsonl`, written while a model trains, and read by anyone who watches.
 
 It has a line for each validation, and one every few hundred windows in between, without a `valid_perplexity`.
 Lines of earlier versions lack some of the figures: `recent_perplexity` and `measuring_seconds` at a validation, and
@@ -21,21 +21,21 @@ from wordtie.storage.strict_json import conform, parse
 
 
 class _Line(TypedDict):
-    """What every line of `metrics.jsonl` has, at least."""
+    """Fields that every line of `metrics.jsonl` has."""
 
     epoch: int
     seconds: float
 
 
 class _Figures(_Line):
-    """That of a validation. `train_perplexity`: of the epoch so far."""
+    """A line of a validation. `train_perplexity`: training perplexity of the epoch so far."""
 
     train_perplexity: float
     valid_perplexity: float
 
 
 class _Between(_Line):
-    """One between validations. `recent_perplexity`: of the training tokens since the line before."""
+    """A line between validations. `recent_perplexity`: perplexity of the training tokens since the line before."""
 
     window: int
     tokens: int
@@ -43,7 +43,7 @@ class _Between(_Line):
 
 
 class _Optional(TypedDict, total=False):
-    """What a line may have."""
+    """Fields that a line may have."""
 
     window: int
     tokens: int
@@ -70,7 +70,7 @@ class Metrics:
         self.board = _tensorboard(self.path.parent / "tensorboard")
 
     def write(self, **values: Any) -> None:
-        """One JSON object on a line."""
+        """Write one line, a JSON object."""
         with saving(self.path), open(self.path, "a", encoding="utf-8", opener=own_file) as file:
             file.write(json.dumps(values) + "\n")
             file.flush()
@@ -83,7 +83,7 @@ class Metrics:
             self.board.flush()
 
     def close(self) -> None:
-        """No more is to come."""
+        """Close the files of TensorBoard."""
         if self.board is not None:
             self.board.close()
 
@@ -102,7 +102,7 @@ def _tensorboard(folder: Path) -> Any:
 
 
 def finished_epochs(folder: Path) -> list[dict[str, Any]]:
-    """The lines of validations in `metrics.jsonl`, as a rule one for each epoch.
+    """Return the lines of validations in `metrics.jsonl`, usually one for each epoch.
 
     Raises `RunFolderError` as `read_metrics` does.
     """
@@ -110,9 +110,9 @@ def finished_epochs(folder: Path) -> list[dict[str, Any]]:
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
-    """All lines of `metrics.jsonl`, of validations and between; one that is being written is left out.
+    """Read all lines of `metrics.jsonl`, of validations and between; one that is being written is left out.
 
-    No file is no lines. Raises `RunFolderError` if the file cannot be read, or has a damaged line.
+    Without a file, there are no lines. Raises `RunFolderError` if the file cannot be read, or has a damaged line.
     """
     path = folder / METRICS
     try:

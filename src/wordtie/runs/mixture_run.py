@@ -41,14 +41,14 @@ from wordtie.runs.sealed import same_file
 from wordtie.storage.atomic import file_sha256, remove_leftovers, saving, sync
 
 MIXED = (LANGUAGE_MODEL, NGRAM)
-"""Kinds of models that a mixture has parts of."""
+"""Kinds of models that can be parts of a mixture."""
 
 CHANGED = "was trained further meanwhile: mix it again when its training has ended"
 
 
 @dataclass(frozen=True)
 class SavedMixture:
-    """A mixture as its run folder has it."""
+    """A mixture as stored in its run folder."""
 
     parts: Sequence[StoredModel]
     weights_RP: NDArray[np.float64]
@@ -65,8 +65,8 @@ def write_mixture(
 ) -> None:
     """Copy the run folders' models, then write weights and seal. Raises `SaveError`.
 
-    `opened`: `name_of` each part, from before the weights were fitted; raises `RunFolderError` where it is another now.
-    `link`: parts of one run folder take their space once; no file of a model is ever changed in place.
+    `opened`: `name_of` each part, from before the weights were fitted; raises `RunFolderError` if one changed since.
+    `link`: link files instead of copying them, which takes no space; no file of a model is ever changed in place.
     """
     import torch
 
@@ -91,7 +91,7 @@ def write_mixture(
 
 
 def understand_mixture(stored: StoredModel) -> SavedMixture:
-    """The parts and weights of a run folder of this kind. Raises `RunFolderError`."""
+    """Read the parts and weights of an opened mixture. Raises `RunFolderError`."""
     with sound(stored.folder / CONFIG):
         config = check_config(stored.config, MixtureConfig)
     names, given = config["parts"], config.get("recent")
@@ -116,7 +116,7 @@ def understand_mixture(stored: StoredModel) -> SavedMixture:
 
 
 def name_of(part: Path) -> str | None:
-    """Which model a run folder holds at the moment; None if it has none."""
+    """Return the SHA-256 of the manifest, which identifies the model in a run folder; None if there is none."""
     try:
         return file_sha256(part / MANIFEST)
     except OSError:
@@ -124,7 +124,7 @@ def name_of(part: Path) -> str | None:
 
 
 def _copied(part: Path, folder: Path, copy: Callable[[Path, Path], object]) -> str:
-    """The name of the copy of a part, which is whole or not there."""
+    """Copy a part into the folder, completely or not at all; return the name of the copy."""
     name = file_sha256(part / MANIFEST)
     folder.mkdir(parents=True, exist_ok=True)
     remove_leftovers(folder, ".part-")

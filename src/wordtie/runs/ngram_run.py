@@ -1,4 +1,4 @@
-"""An n-gram model in its run folder: config, n-grams, tokenizer and seal, as of every model."""
+"""An n-gram model in its run folder: config, n-grams, tokenizer and seal, as for every model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from wordtie.runs.run_folder import NGRAM, StoredModel, trained_config, write_se
 
 @dataclass(frozen=True)
 class SavedNgrams:
-    """An n-gram model as its run folder has it."""
+    """An n-gram model as stored in its run folder."""
 
     settings: NgramSettings
     trie: NgramTrie
@@ -37,7 +37,7 @@ def write_ngrams(folder: Path, model: SavedNgrams) -> None:
 
 
 def understand_ngrams(stored: StoredModel) -> SavedNgrams:
-    """The model of a run folder of this kind, mapped into memory. Raises `RunFolderError`."""
+    """Read an opened n-gram model, which stays mapped into memory. Raises `RunFolderError`."""
     config = trained_config(stored)
     try:
         sections = config["settings"]
@@ -54,6 +54,6 @@ def understand_ngrams(stored: StoredModel) -> SavedNgrams:
 
 
 def as_sections(settings: NgramSettings) -> dict[str, dict[str, Any]]:
-    """Plain values, `data` and `ngram`, as `config.json` and `settings.yaml` hold them."""
+    """Return the sections `data` and `ngram` as plain values, as `config.json` and `settings.yaml` hold them."""
     values = plain_values(settings)
     return {"data": plain_values(settings.data), "ngram": {name: values[name] for name in values if name != "data"}}

@@ -1,7 +1,7 @@
-"""Whether the tensors of a file are the parameters of the model that its settings describe, and usable numbers.
+"""Check that the tensors of a file are the parameters of the model that its settings describe, and usable numbers.
 
-A checksum says that a file is the one that was written, not that a model can be built from it: whoever edits a file can
-write its checksum, too. Each message names the first tensor that does not fit.
+A checksum shows that a file is the one that was written, not that a model can be built from it: anyone who edits a file
+can write its checksum, too. Each message names the first tensor that does not fit.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from wordtie.config import ModelSettings
 from wordtie.models.language_model import LanguageModel
 
 LARGEST = 1e15
-"""No trained weight is near it. The product of two larger ones, summed over a row, may overflow a float32."""
+"""Largest accepted number: no trained weight is near it, and sums of products of larger ones may overflow a float32."""
 Shape: TypeAlias = tuple[tuple[int, ...], torch.dtype]
-"""Sizes and type of a tensor."""
+"""Shape and dtype of a tensor."""
 
 
 def parse_tensors(data: bytes) -> dict[str, Tensor]:
-    """The tensors of a safetensors file. Raises `ValueError` for anything else."""
+    """Read the tensors of a safetensors file. Raises `ValueError` for anything else."""
     try:
         return load_tensors(data)
     except (SafetensorError, ValueError, KeyError, TypeError, RuntimeError, OverflowError) as error:
@@ -33,9 +33,9 @@ def parse_tensors(data: bytes) -> dict[str, Tensor]:
 
 
 def language_model_shapes(settings: ModelSettings, words: int, most_tensors: int) -> dict[str, Shape]:
-    """Sizes and type of each parameter of a language model. Raises `ValueError` where there is no such model.
+    """Return shape and dtype of each parameter of a language model. Raises `ValueError` if there is no such model.
 
-    `most_tensors`: how many there are to compare with; a model of more layers is not built.
+    `most_tensors`: how many there are to compare with; a model with more layers is not built.
     """
     if settings.layers > most_tensors:
         raise ValueError(f"has {most_tensors} tensors, too few for model.layers {settings.layers:,}")
@@ -48,12 +48,12 @@ def language_model_shapes(settings: ModelSettings, words: int, most_tensors: int
 
 
 def shapes(tensors: Mapping[str, Tensor]) -> dict[str, Shape]:
-    """Sizes and type of each tensor."""
+    """Return shape and dtype of each tensor."""
     return {name: (tuple(tensor.shape), tensor.dtype) for name, tensor in tensors.items()}
 
 
 def check_tensors(tensors: Mapping[str, Tensor], expected: Mapping[str, Shape]) -> None:
-    """Raise `ValueError` for a tensor that is missing or not expected, or of other sizes or another type."""
+    """Raise `ValueError` for a tensor that is missing or not expected, or has another shape or dtype."""
     for name, (size, dtype) in expected.items():
         if name not in tensors:
             raise ValueError(f"{name} is missing")

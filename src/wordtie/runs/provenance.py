@@ -1,4 +1,4 @@
-"""On what, and with which code, a run was computed: `sessions.jsonl` in its folder has a line for each call of it."""
+"""On which machine, and with which code, a run was computed: `sessions.jsonl` has a line for each invocation."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ UNMIXED = "n-grams are not mixed in yet: `wordtie train` with --resume does it"
 
 
 class _Invocation(TypedDict):
-    """What a line of `sessions.jsonl` has, at least."""
+    """Fields that every line of `sessions.jsonl` has."""
 
     code_version: str
     machine: dict[str, Any]
 
 
 def cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def machine(device: torch.device | None = None) -> dict[str, Any]:
-    """CPU model, cores, the GPU (None where the `device` that computes is none), system."""
+    """Return CPU model, cores, GPU (None if the `device` that computes is not one) and system."""
     gpu = None
     if device is not None and device.type == "cuda":
         import torch
@@ -58,10 +58,10 @@ def _cpu_model() -> str:
 
 @cache
 def code_version() -> str:
-    """`git describe` of the checkout the package lies in, or the package's version.
+    """Return `git describe` of the checkout that the package lies in, or else the package's version.
 
-    Where its source differs, `-dirty` and a digest of the differences. Asked for once: what a process has loaded stays,
-    whatever is committed later.
+    If its source differs, `-dirty` and a digest of the differences are added. It is read once: what a process has
+    loaded stays, whatever is committed later.
     """
     source = Path(wordtie.__file__).parent
     if _git(source, "ls-files", "--error-unmatch", "__init__.py") is None:
@@ -84,7 +84,7 @@ def _git(folder: Path, *arguments: str) -> str | None:
 
 
 class Versions(TypedDict):
-    """What computes a run."""
+    """Versions of the software that computes a run."""
 
     code_version: str
     torch: str
@@ -92,16 +92,16 @@ class Versions(TypedDict):
 
 
 def versions() -> Versions:
-    """Code version, PyTorch and Python."""
+    """Return the versions of wordtie's code, PyTorch and Python."""
     import torch
 
     return {"code_version": code_version(), "torch": torch.__version__, "python": platform.python_version()}
 
 
 def begin_invocation(folder: Path, fresh: bool, device: torch.device, more: dict[str, int | None]) -> None:
-    """Add this call, what computes it, and more: where in the text it begins. To be called under the folder's lock.
+    """Add a line for this invocation: what computes it, and `more`, such as where in the text it begins.
 
-    Of a run that is `fresh` nothing before counts. Raises `SaveError`.
+    Call it under the folder's lock. Earlier lines are removed if the run is `fresh`. Raises `SaveError`.
     """
     path = folder / INVOCATIONS
     line = {**versions(), "machine": machine(device), **more}
@@ -111,14 +111,14 @@ def begin_invocation(folder: Path, fresh: bool, device: torch.device, more: dict
 
 
 def end_invocation(folder: Path, how: str) -> None:
-    """Add to the last invocation how it ended, if the run will not continue. Raises `SaveError`."""
+    """Record in the last invocation how it ended, if the run will not continue. Raises `SaveError`."""
     calls = invocations(folder)
     calls[-1]["ended"] = how
     write_text(folder / INVOCATIONS, "".join(f"{json.dumps(call)}\n" for call in calls))
 
 
 def record_ngram(folder: Path, order: int | None) -> None:
-    """Note in the last invocation which n-grams are mixed in, where that has changed since. Raises `SaveError`."""
+    """Record in the last invocation the order of the n-grams to mix in, if it has changed. Raises `SaveError`."""
     calls = invocations(folder)
     if calls and calls[-1].get("ngram") != order:
         calls[-1]["ngram"] = order
@@ -126,7 +126,7 @@ def record_ngram(folder: Path, order: int | None) -> None:
 
 
 def ngram_due(folder: Path) -> bool:
-    """Whether the run in the folder, as it was called last, is to be mixed with n-grams in the end."""
+    """Whether the last invocation of the run was to mix in n-grams in the end."""
     try:
         calls = invocations(folder)
     except (RunFolderError, OSError):
@@ -140,7 +140,7 @@ def _whole_lines(path: Path) -> bytes:
 
 
 def invocations(folder: Path) -> list[dict[str, Any]]:
-    """The calls that computed the run, oldest first; none where nobody kept count. Raises `RunFolderError`."""
+    """Read the invocations of the run, oldest first; empty if none were recorded. Raises `RunFolderError`."""
     path = folder / INVOCATIONS
     lines = _whole_lines(path).splitlines() if path.exists() else []
     found = []

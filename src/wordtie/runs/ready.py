@@ -8,13 +8,13 @@ from wordtie.config.paths import is_arpa, path_of
 
 FOLDER = Path(__file__).resolve().parents[1] / "ready"
 READY = {"en": "English: Wikipedia articles and State of the Union addresses"}
-"""Name to what the model was trained on. Each folder has a README.md, the model card."""
+"""Name of each model, and what it was trained on. Each folder has a README.md, the model card."""
 
 
 def run_path(run: str | Path) -> Path:
-    """The run folder of this name, or else the model of that name that comes with wordtie.
+    """Return the run folder of this name, or else that of the model of this name that comes with wordtie.
 
-    A folder `en` where one is comes first. Raises `SettingsError` for what can be no name.
+    A folder `en` in the current folder comes first. Raises `SettingsError` for what can be no name.
     """
     path = path_of(run)
     return FOLDER / str(run) if str(run) in READY and not path.exists() else path

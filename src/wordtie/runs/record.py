@@ -1,7 +1,7 @@
-"""What the record of a checkpoint says, checked: where the run is, and what it is of.
+"""Read and check the record of a checkpoint: the position of the run, and its identity.
 
-The checkpoint carries the SHA-256 of its record, which whoever edits the record can compute again. So each value is
-compared with its range and with the others; what the settings and the text say of it, `wordtie.training` compares.
+The checkpoint carries the SHA-256 of its record, but anyone who edits the record can compute it again. So each value is
+compared with its range and with the others; `wordtie.training` compares it with the settings and the text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class _Words(TypedDict, total=False):
 
 
 class Identity(_Words):
-    """The settings and the texts of a run, as `compatibility.identity` makes it. `words`: not in early versions."""
+    """The settings and the texts of a run, as `compatibility.identity` gives them. `words`: not in early versions."""
 
     settings: dict[str, dict[str, Any]]
     texts: dict[str, str]
@@ -32,13 +32,13 @@ class _Record(TypedDict):
 
 
 def read_record(record: dict[str, Any]) -> tuple[Position, Identity]:
-    """Where the run is, and what it is of. Raises `ValueError`, which names the field."""
+    """Read the position of the run and its identity. Raises `ValueError`, which names the field."""
     checked = conform(record, _Record)
     return read_position(checked["position"]), checked["identity"]
 
 
 def read_position(values: dict[str, Any]) -> Position:
-    """Raises `ValueError` for a field that is unknown, of another type, out of its range, or contradicts another."""
+    """Read a position. Raises `ValueError` for a field that is unknown, mistyped, out of range or contradictory."""
     if unknown := set(values) - {each.name for each in fields(Position)}:
         raise ValueError(f"position has an unknown field {min(unknown)!r}")
     conform(values, Position, "position")
@@ -68,7 +68,7 @@ _LEAST = {
 
 
 def _check_history(position: Position) -> None:
-    """The best validation is the first with the lowest perplexity."""
+    """Raise `ValueError` unless the best validation is the first with the lowest perplexity."""
     history = position.history
     if not all(0 < perplexity < math.inf for perplexity in history):
         raise ValueError("position.history has a perplexity that is none")

@@ -24,7 +24,7 @@ class RunResult:
     folder: Path
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return the result as plain values."""
         return {**asdict(self), "folder": str(self.folder)}
 
     def save(self) -> None:
@@ -51,26 +51,26 @@ class TrainingResult(RunResult):
     weights_sha256: str
     precision: str
     epochs_trained: float | None = None
-    """As a fraction: 0.48 of a run that time stopped in its first epoch. None in results of before 0.2, as the next."""
+    """Epochs trained, as a fraction: 0.48 if time stopped it in its first epoch. None in results from before 0.2."""
     tokens_seen: int | None = None
-    """Target words that the run was trained on."""
+    """Target words that the run was trained on; None in results from before 0.2."""
     measuring_seconds: float | None = None
-    """Of `seconds`, those of validation and of measuring the finished model."""
+    """The part of `seconds` spent on validation and on measuring the finished model."""
     ngram: dict[str, Any] | None = None
-    """Of the n-gram model of the same text: order, n-grams, bytes, seconds, and the same figures; None without one."""
+    """Order, n-grams, bytes, seconds and the same figures of the n-gram model of the same text; None without one."""
     mixture: dict[str, Any] | None = None
-    """Of the mixture of both: its weights, and the same figures."""
+    """Weights, recent words and the same figures of the mixture of both; None without one."""
     translation: dict[str, Any] | None = None
-    """Of a translation model: BLEU of the validation and the test text, with signature and interval."""
+    """BLEU of a translation model on validation and test text, with signature, interval and beam."""
     earlier: list[dict[str, Any]] | None = None
-    """Of the test text of each run that this one extends: tokens, and the perplexity of network and mixture, before
+    """For each run that this one extends: tokens of its test text, and perplexity of network and mixture on it, before
     and now; None if there is none. The tokens are those of that run: a word that it did not know is `<unk>`."""
     text: dict[str, Any] | None = None
-    """How the text was read: vocabulary size, tokenisation, `<unk>` and `<eos>` policy, out-of-vocabulary tokens."""
+    """Vocabulary size, tokenisation, `<unk>` and `<eos>` policy, and out-of-vocabulary tokens of the text."""
 
 
 def read_result(folder: Path) -> TrainingResult | None:
-    """The result of the run in the folder; None if it has not ended. Raises `RunFolderError` for a damaged file."""
+    """Read the result of the run in the folder; None if it has not ended. Raises `RunFolderError` if it is damaged."""
     path = folder / RESULT
     if not path.exists():
         return None
@@ -83,7 +83,7 @@ def read_result(folder: Path) -> TrainingResult | None:
 
 
 def _result(values: Any, folder: Path) -> TrainingResult:
-    """Raises `ValueError` for a field that is missing, or of another type or range."""
+    """Build the result from JSON. Raises `ValueError` for a field that is missing, or of another type or range."""
     checked = conform({**conform(values, dict[str, Any]), "folder": folder}, TrainingResult)
     given: dict[str, Any] = dict(checked)  # type: ignore[call-overload]
     found = {each.name: given[each.name] for each in fields(TrainingResult) if each.name in given}
@@ -99,31 +99,31 @@ def _result(values: Any, folder: Path) -> TrainingResult:
 
 @dataclass
 class Position:
-    """Where a run is: what a checkpoint records beside its tensors."""
+    """The position of a run: what a checkpoint records besides its tensors."""
 
     epoch: int = 1
-    """The one that is being trained, from 1."""
+    """Number of the epoch in training, from 1."""
     window: int = 0
-    """Windows of it that are done; `nats` and `tokens` are theirs."""
+    """Finished windows of this epoch; `nats` and `tokens` are the sums over them."""
     nats: float = 0.0
     tokens: int = 0
     recent_nats: float = 0.0
-    """Of the windows since the last line of `metrics.jsonl`, as the next."""
+    """Nats of the windows since the last line of `metrics.jsonl`; `recent_tokens` has their tokens."""
     recent_tokens: int = 0
     seconds: float = 0.0
-    """Of training and validation, over all invocations."""
+    """Seconds of training and validation, over all invocations."""
     measuring_seconds: float = 0.0
-    """Of `seconds`, those of validation."""
+    """The part of `seconds` spent on validation."""
     best_perplexity: float = math.inf
     """The best validation objective so far; of a language model, its perplexity."""
     best_epoch: int = 0
-    """Number of the best validation, an epoch where there is one each; 0: there was none yet."""
+    """Number of the best validation: its epoch, where there is one after each; 0 if there was none yet."""
     history: list[float] = field(default_factory=list)
     """The objective at each validation: after each epoch, or as the settings say."""
     started_from: str = ""
-    """SHA-256 of the weights that it started from; empty where these were drawn."""
+    """SHA-256 of the weights that the run started from; empty if these were drawn."""
     precisions: list[str] = field(default_factory=list)
-    """Of the matrix products, in the order in which the run met them: it may go on on another machine."""
+    """Precisions of the matrix products, in the order in which the run used them: it may resume on another machine."""
     metrics_length: int = 0
     """Bytes of `metrics.jsonl` that belong to the run so far."""
 
@@ -136,7 +136,7 @@ class Position:
         self.window += 1
 
     def add_precision(self, precision: str) -> None:
-        """Note the precision of this invocation."""
+        """Record the precision of this invocation."""
         if precision not in self.precisions:
             self.precisions.append(precision)
 

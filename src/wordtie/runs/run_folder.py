@@ -1,6 +1,6 @@
-"""A run folder is a model: its files, the manifest that seals them, and the lock of whoever trains it.
+"""A run folder is a model: its files, the manifest that seals them, and the lock of the process that trains it.
 
-What lies in it is named in `wordtie.runs.layout`.
+The names of its files are in `wordtie.runs.layout`.
 """
 
 from __future__ import annotations
@@ -63,32 +63,32 @@ OPENERS = {
     WORD2VEC: "`wordtie vectors` or `wordtie similarity`",
     TRANSLATION: "`wordtie translate`",
 }
-"""Kind of model to the commands for it."""
+"""Commands that open each kind of model."""
 
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A language model as its run folder has it."""
+    """A language model as stored in its run folder."""
 
     settings: Settings
     tensors: dict[str, Tensor]
     """Parameters by name, the shared matrix once."""
     tokenizer: Tokenizer
     texts: Mapping[str, str] = field(default_factory=dict)
-    """SHA-256 of each split's text, as far as the folder says."""
+    """SHA-256 of each split's text, as far as it is known."""
     imported: Mapping[str, Any] = field(default_factory=dict)
-    """Of a model that another program trained: that program, and the files that it came from with their SHA-256."""
+    """Origin of a model that another program trained: that program, and the files with their SHA-256."""
 
 
 @dataclass(frozen=True)
 class SealedModel:
-    """A model of any kind, sealed and whole."""
+    """A sealed and complete model of any kind."""
 
     folder: Path
     kind: str
     config: Stored
     content: mmap.mmap | bytes
-    """Of the file that holds the numbers, mapped into memory."""
+    """Content of the model file, which holds the numbers, mapped into memory."""
     tokenizer_file: bytes
     """Content of `tokenizer.json`."""
 
@@ -108,7 +108,7 @@ class Savable(Protocol):
 
 
 def write_language_model(folder: Path, model: SavedModel, eight_bits: bool = False) -> None:
-    """Write the model and its seal; `eight_bits`: matrices in a quarter of the bytes. Raises `SaveError`."""
+    """Write the model and its seal; `eight_bits`: store matrices in a quarter of the bytes. Raises `SaveError`."""
     from wordtie.runs.eight_bits import quantise
 
     words = len(model.tokenizer.vocabulary)
@@ -122,12 +122,12 @@ def write_language_model(folder: Path, model: SavedModel, eight_bits: bool = Fal
 
 
 def read_language_model(folder: Path) -> SavedModel:
-    """As `read_model`; the tensors are those of a model of its settings. Raises `RunFolderError`."""
+    """Read a language model, and check that its tensors fit its settings. Raises `RunFolderError`."""
     return understand_language_model(open_stored(folder, LANGUAGE_MODEL))
 
 
 def understand_language_model(stored: StoredModel) -> SavedModel:
-    """The language model of a run folder of this kind. Raises `RunFolderError`."""
+    """Read an opened language model, and check that its tensors fit its settings. Raises `RunFolderError`."""
     from wordtie.runs.parameters import language_model_shapes
 
     config, tensors, folder = trained_config(stored), read_tensors(stored), stored.folder
@@ -149,13 +149,13 @@ def _in_fp32(tensors: dict[str, Tensor], storage: str, folder: Path) -> dict[str
 
 
 def trained_config(stored: SealedModel) -> Config:
-    """The config of a model that was trained on a text. Raises `RunFolderError`."""
+    """Return the checked config of a model that was trained on a text. Raises `RunFolderError`."""
     with sound(stored.folder / CONFIG):
         return check_config(stored.config, Config)
 
 
 def read_tensors(stored: SealedModel) -> dict[str, Tensor]:
-    """The numbers of a model that is stored as safetensors. Raises `RunFolderError`."""
+    """Read the tensors of a model that is stored as safetensors. Raises `RunFolderError`."""
     from wordtie.runs.parameters import parse_tensors
 
     with sound(stored.folder / MODEL):
@@ -186,7 +186,7 @@ def write_model(
 def write_sealed(
     folder: Path, kind: str, config: dict[str, Any], write: Callable[[Path], object], tokenizer: Savable
 ) -> None:
-    """As `write_model`, of a model of any kind; `write` makes its file."""
+    """Write config, model, tokenizer, then the manifest; `write` makes the model file. Raises `SaveError`."""
     with saving(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".model-", dir=folder) as name:
@@ -203,7 +203,7 @@ def write_sealed(
 
 
 def read_model(folder: Path, kind: str) -> tuple[Config, dict[str, Tensor], Tokenizer]:
-    """(config, tensors, tokenizer) of a sealed run folder.
+    """Read (config, tensors, tokenizer) of a sealed run folder.
 
     Raises `RunFolderError` as `open_stored` does.
     """
@@ -212,7 +212,7 @@ def read_model(folder: Path, kind: str) -> tuple[Config, dict[str, Tensor], Toke
 
 
 def open_stored(folder: Path, *kinds: str) -> StoredModel:
-    """The model of a sealed run folder, of one of these kinds, which are over the words of one vocabulary.
+    """Open a sealed run folder with a model of one of these kinds, which have a single vocabulary.
 
     Raises `RunFolderError` as `open_sealed` does.
     """
@@ -225,7 +225,7 @@ def open_stored(folder: Path, *kinds: str) -> StoredModel:
 
 
 def open_sealed(folder: Path, *kinds: str) -> SealedModel:
-    """The model of a sealed run folder, of one of these kinds.
+    """Open a sealed run folder with a model of one of these kinds.
 
     Raises `RunFolderError` if a file is missing, is not what the manifest says, is from a newer version, or does not
     hold what its format asks for.
@@ -245,7 +245,7 @@ def open_sealed(folder: Path, *kinds: str) -> SealedModel:
 
 @contextmanager
 def sound(path: Path) -> Iterator[None]:
-    """While a file's content is checked: a `ValueError` becomes a `RunFolderError` that names the file."""
+    """Turn a `ValueError` from checking a file's content into a `RunFolderError` that names the file."""
     try:
         yield
     except NewerFormatError as error:
@@ -255,7 +255,7 @@ def sound(path: Path) -> Iterator[None]:
 
 
 def read_settings(config: Mapping[str, Any], folder: Path) -> Settings:
-    """The settings in a config. Raises `RunFolderError` for those of a newer version, or that no model can have."""
+    """Read the settings in a config. Raises `RunFolderError` for those of a newer version, and for invalid ones."""
     try:
         return from_dict(config["settings"])
     except SettingsError as error:
@@ -274,7 +274,7 @@ def is_mixture_of(folder: Path, part: Path) -> bool:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the run folder for one process. Raises `RunFolderError` where another trains it."""
+    """Lock the run folder for this process. Raises `RunFolderError` if another process trains it."""
     with saving(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with saving(folder / LOCK):
@@ -297,7 +297,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def folder_for_training(name: str | Path, mode: Mode, can_resume: bool = True) -> Iterator[Path]:
-    """Hold the folder of this name, in which a run may be written; one that nothing was written to does not stay.
+    """Lock the folder of this name, so that a run can be written; a new folder that stays empty is removed.
 
     Raises `RunFolderError` as `check_free` and `locked` do.
     """
@@ -316,7 +316,7 @@ def folder_for_training(name: str | Path, mode: Mode, can_resume: bool = True) -
 
 
 def clear(folder: Path, but: Sequence[str | Path] = ()) -> None:
-    """Remove what a run wrote, and nothing else that may lie there; `but`: what has been replaced already."""
+    """Remove what a run wrote, and nothing else; `but`: files that have been replaced already."""
     everything: list[str | Path] = [*reversed(MODEL_FILES), *RECORDS, CHECKPOINT]
     for name in everything:
         if name not in but:
@@ -340,7 +340,7 @@ def remove_mixed(folder: Path) -> None:
 
 
 def remove_parts(folder: Path, but: Sequence[str] = ()) -> None:
-    """Remove the models that a mixture was made of, except those of these names."""
+    """Remove the models that a mixture was made of, except those named in `but`."""
     if (folder / PARTS).is_symlink():  # leads to another's models
         return
     for part in (folder / PARTS).glob("[0-9a-f]" * 64):
@@ -349,7 +349,7 @@ def remove_parts(folder: Path, but: Sequence[str] = ()) -> None:
 
 
 def remove_mixture(folder: Path) -> None:
-    """Remove what was mixed from the folder's language model and an n-gram model, and that model."""
+    """Remove the mixture of the folder's language model with an n-gram model, and the n-gram model."""
     for name in (NGRAMS, MIXTURE_FOLDER):
         inner = folder / name
         if not inner.is_symlink() and inner.is_dir():  # a link leads to another's model
@@ -362,14 +362,14 @@ def remove_mixture(folder: Path) -> None:
 
 
 def named(folder: str | Path) -> Path:
-    """The folder of this name. Raises `RunFolderError` for none, which would be the one that we are in."""
+    """Return the path of the folder. Raises `RunFolderError` for an empty name, which would be the current folder."""
     if folder == "":
         raise RunFolderError("the run folder has no name: give one with --out")
     return path_of(folder)
 
 
 def check_free(folder: Path, mode: Mode, can_resume: bool = True) -> None:
-    """Raise `RunFolderError` if training here would lose something that `mode` does not give up."""
+    """Raise `RunFolderError` if training here would lose something that `mode` does not allow to be lost."""
     if mode not in get_args(Mode):
         raise RunFolderError(f"{folder}: mode is one of {', '.join(get_args(Mode))}, got {mode!r}")
     if folder.exists() and not folder.is_dir():

@@ -19,21 +19,21 @@ class RunProgress:
     """Epochs, perplexities and time left of a run."""
 
     epoch: int = 0
-    """Finished epochs."""
+    """Number of finished epochs."""
     epochs: int = 0
     """Epochs in all, unless early stopping ends the run sooner; 0 if the run has none."""
     valid_perplexity: float | None = None
-    """After the last finished epoch."""
+    """Validation perplexity after the last finished epoch."""
     best_perplexity: float | None = None
     """The lowest validation perplexity."""
     seconds_left: float | None = None
-    """Until the last epoch; None if unknown."""
+    """Seconds until the end of the last epoch; None if unknown."""
     share: float = 0.0
     """The finished share of the epoch in training."""
     damaged: bool = False
     """Whether the metrics cannot be read."""
     of_tokens: bool = False
-    """Whether the run has a number of tokens; `share` is that of all of them, and there are no epochs."""
+    """Whether the run has a budget of tokens; `share` is then the finished share of it, and there are no epochs."""
 
     @classmethod
     def from_folder(
@@ -42,7 +42,7 @@ class RunProgress:
         """Read a run folder; one without finished epochs is at epoch 0.
 
         `running` adds the epoch in training. `to_come` epochs follow in another folder and count as time left. With
-        `tokens`, these are what is trained on, whatever the epochs.
+        `tokens`, the budget is this number of tokens, and `epochs` is ignored.
         """
         if tokens is not None:
             return cls._of_tokens(folder, tokens, running)
@@ -77,7 +77,7 @@ class RunProgress:
 
 
 def share_now(known: float, seconds: float, now: float) -> float:
-    """The share of a number of tokens that is trained `now`, if it was `known` after `seconds`: the speed stays the same.
+    """Return the share of a budget trained after `now` seconds, from that `known` after `seconds`, at constant speed.
 
     >>> share_now(0.5, seconds=20.0, now=30.0), share_now(0.5, seconds=20.0, now=0.0)
     (0.75, 0.5)
@@ -86,7 +86,7 @@ def share_now(known: float, seconds: float, now: float) -> float:
 
 
 def hundredths(epochs: float) -> str:
-    """Epochs to two decimals, rounded down, so that an unfinished epoch never reads as a finished one.
+    """Format epochs to two decimals, rounded down, so that an unfinished epoch never reads as a finished one.
 
     >>> hundredths(2.999), hundredths(3.0)
     ('2.99', '3')

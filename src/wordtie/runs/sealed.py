@@ -3,7 +3,7 @@
 No file system replaces four files at once, so a new model is first published whole as the folder `.next`, by one
 rename, and then takes its place file by file:
 
-    1. write the files to a stage and bring them to the disk      the old model is whole
+    1. write the files to a stage and flush them to disk           the old model is whole
     2. rename the stage to `.next`                                 both are
     3. put each file of `.next` in its place, the seal last        `.next` is whole
     4. rename `.next` away and remove it                           the new model is whole
@@ -35,7 +35,7 @@ from wordtie.storage.lock import is_locked
 from wordtie.storage.opening import regular_file
 
 LONGEST_WAIT = 60.0
-"""Seconds for which a reader looks again while files change: no one exports without a pause for as long."""
+"""Seconds for which a reader tries again while files change: no process exports for so long without a pause."""
 
 
 def publish(stage: Path, folder: Path) -> None:
@@ -52,7 +52,7 @@ def publish(stage: Path, folder: Path) -> None:
 
 
 def finish_publishing(folder: Path) -> None:
-    """Put the files of `.next`, if there is one, in their places. To be called under the folder's lock."""
+    """Put the files of `.next`, if there is one, in their places. Call it under the folder's lock."""
     published = folder / NEXT
     if not all((published / name).is_file() for name in MODEL_FILES):
         shutil.rmtree(published, ignore_errors=True)
@@ -66,7 +66,7 @@ def finish_publishing(folder: Path) -> None:
 
 
 def same_file(path: Path, other: Path) -> None:
-    """Give a file another name; a copy, where it cannot have two."""
+    """Give a file a second name by a hard link; copy it if the file system has none."""
     try:
         other.hardlink_to(path)
     except OSError:  # a file system without hard links
@@ -75,7 +75,7 @@ def same_file(path: Path, other: Path) -> None:
 
 
 def read_model_files(folder: Path) -> dict[str, mmap.mmap | bytes]:
-    """The files of a whole model by name, that of the numbers mapped. Raises `RunFolderError` if there is none."""
+    """Read the files of a complete model, by name; the model file is mapped. Raises `RunFolderError` without one."""
     until = time.monotonic() + LONGEST_WAIT
     while True:
         before = _state(folder)
@@ -89,7 +89,7 @@ def read_model_files(folder: Path) -> dict[str, mmap.mmap | bytes]:
 
 
 def _state(folder: Path) -> Sequence[tuple[int, int, int] | None]:
-    """What changes when a file is replaced."""
+    """Return inode, time and size of each file, which change when it is replaced."""
     found: list[tuple[int, int, int] | None] = []
     for name in (*MODEL_FILES, NEXT, *(f"{NEXT}/{name}" for name in MODEL_FILES)):
         try:
@@ -101,7 +101,7 @@ def _state(folder: Path) -> Sequence[tuple[int, int, int] | None]:
 
 
 def _read(place: Path, folder: Path) -> dict[str, mmap.mmap | bytes]:
-    """The files in `place`, checked against the manifest there.
+    """Read the files in `place`, and check them against the manifest there.
 
     All are opened before any is read: what has been opened stays as it is, whatever takes its place meanwhile.
     """

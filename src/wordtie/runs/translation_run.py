@@ -1,4 +1,4 @@
-"""A translation model in its run folder: config, parameters, tokenizers and seal, as of every model."""
+"""A translation model in its run folder: config, parameters, tokenizers and seal, as for every model."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from wordtie.runs.run_folder import (
 
 @dataclass(frozen=True)
 class SavedTranslation:
-    """A translation model as its run folder has it."""
+    """A translation model as stored in its run folder."""
 
     settings: TranslationSettings
     tensors: dict[str, Tensor]
     """Parameters by name, a shared matrix once."""
     tokenizer: SubwordPair
     tokenised: bool
-    """Whether white space separates the tokens of its text: by this BLEU is computed."""
+    """Whether white space separates the tokens of its text, which decides how BLEU is computed."""
     texts: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of the pairs of each split."""
 
@@ -57,7 +57,7 @@ def write_translation(folder: Path, model: SavedTranslation) -> None:
 
 
 def read_translation(folder: Path) -> SavedTranslation:
-    """The model of a run folder of this kind. Raises `RunFolderError`."""
+    """Read the translation model of a run folder. Raises `RunFolderError`."""
     stored = open_sealed(folder, TRANSLATION)
     config, tensors = trained_config(stored), read_tensors(stored)
     try:
@@ -76,7 +76,7 @@ def read_translation(folder: Path) -> SavedTranslation:
 
 
 def _shapes(settings: TranslationSettings, source_words: int, target_words: int) -> dict[str, Shape]:
-    """Raises `ValueError` where there is no such model."""
+    """Return shape and dtype of each parameter. Raises `ValueError` if there is no such model."""
     try:
         with torch.device("meta"):
             return shapes(Seq2Seq(settings.model, source_words, target_words).state_dict())
@@ -85,7 +85,7 @@ def _shapes(settings: TranslationSettings, source_words: int, target_words: int)
 
 
 def build(model: SavedTranslation) -> Seq2Seq:
-    """The network, in evaluation mode."""
+    """Build the network, in evaluation mode."""
     sizes = [len(side.vocabulary) for side in (model.tokenizer.source, model.tokenizer.target)]
     with torch.device("meta"):
         network = Seq2Seq(model.settings.model, *sizes)
@@ -95,7 +95,7 @@ def build(model: SavedTranslation) -> Seq2Seq:
 
 
 def translation_identity(settings: TranslationSettings, data: Bitext) -> dict[str, Any]:
-    """What a checkpoint says of its run: settings, texts, and the units that were made of them."""
+    """Return what a checkpoint records about its run: settings, texts, and the SHA-256 of the subwords made of them."""
     made = [data.tokenizer.source.json, data.tokenizer.target.json, len(data.train), data.train.target_tokens]
     words = hashlib.sha256(json.dumps(made).encode()).hexdigest()
     return {"settings": to_dict(settings), "texts": data.texts, "words": words}

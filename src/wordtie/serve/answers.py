@@ -1,4 +1,4 @@
-"""From a request to its answer, through the batchers. Nothing here knows of HTTP.
+"""Answer requests, through the batchers. Nothing here knows of HTTP.
 
 Each function answers as the library does offline: `surprisal` as `wordtie.inference.surprisal`, and so on.
 """
@@ -19,17 +19,17 @@ from wordtie.serve.served import CannotAnswerError, Opened
 from wordtie.vectors.word_vectors import WordVectors
 
 DIFFERENT = 10
-"""How many of the regions on which models differ most are named."""
+"""Number of the listed regions on which models differ most."""
 Values = dict[str, Any]
 
 
 def plain(text: str) -> str:
-    """With line ends as Unix has them, whatever the client sends."""
+    """Return the text with Unix line ends, whatever the client sends."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 async def surprisal(opened: Opened, text: str, reset: Reset) -> list[WordSurprisal]:
-    """The words of the text."""
+    """Return the surprisal of each word of the text."""
     tokenizer = opened.loaded.tokenizer
     texts = texts_of(tokenizer, lines_of(plain(text)), reset)
     ids = [tokenizer.vocabulary.encode(word for *_, word in places) for places in texts]
@@ -43,7 +43,7 @@ async def surprisal(opened: Opened, text: str, reset: Reset) -> list[WordSurpris
 
 
 def with_shown(text: str, records: Sequence[WordSurprisal]) -> list[Values]:
-    """The records as JSON, each with the part of the text that it is."""
+    """Return the records as JSON, each with the part of the text that it covers."""
     lines = [line.split() for line in lines_of(plain(text))]
     rows: list[Values] = []
     for (line, region), same in groupby(records, key=lambda record: (record.line, record.region)):
@@ -55,7 +55,7 @@ def with_shown(text: str, records: Sequence[WordSurprisal]) -> list[Values]:
 
 
 def shown_parts(stretch: str, words: Sequence[str]) -> list[str]:
-    """The stretch cut into as many parts as it has words; if they are not found in it, the first has all of it.
+    """Split the stretch into one part per word; if the words are not found in it, the first part is all of it.
 
     >>> shown_parts('"Don\\'t,"', ['"', "don't", ",", '"'])
     ['"', "Don't", ',', '"']
@@ -77,7 +77,7 @@ def shown_parts(stretch: str, words: Sequence[str]) -> list[str]:
 
 
 async def predict(opened: Opened, text: str, top: int, complete: bool, words_only: bool) -> tuple[str, list[Values]]:
-    """(The letters that are completed, the likeliest words)."""
+    """Return (the letters that are completed, the most likely words)."""
     tokenizer = opened.loaded.tokenizer
     text = plain(text)
     words, prefix = at_cursor(tokenizer, text + CURSOR) if complete else (words_of(tokenizer, text), "")
@@ -89,7 +89,7 @@ async def predict(opened: Opened, text: str, top: int, complete: bool, words_onl
 async def rescore(
     opened: Opened, hypotheses: Sequence[tuple[str, float]], weight: float, per_word: float
 ) -> list[Values]:
-    """Texts with their scores, ranked; of equal totals the first stays first."""
+    """Return the texts with their scores, ranked; equal totals keep their order."""
     tokenizer = opened.loaded.tokenizer
     ids = [tokenizer.encode(as_file(plain(text))) for text, _ in hypotheses]
     found = await opened.batcher.score([each for each in ids if len(each)])
@@ -104,9 +104,9 @@ async def rescore(
 
 
 async def generate(opened: Opened, prompt: str, words: int, temperature: float, seed: int | None) -> AsyncIterator[str]:
-    """The text piece by piece; joined it is what `wordtie.inference.generate` writes.
+    """Yield the text in pieces; joined, they are what `wordtie.inference.generate` writes.
 
-    The prompt comes with the first word, so that what a full queue refuses has not been begun.
+    The prompt comes with the first word, so that nothing has been sent if a full queue refuses the request.
     """
     tokenizer = opened.loaded.tokenizer
     begin = words_of(tokenizer, plain(prompt))
@@ -121,7 +121,7 @@ async def generate(opened: Opened, prompt: str, words: int, temperature: float, 
 
 
 def neighbours(opened: Opened, word: str, side: str | None, top: int) -> dict[str, list[Values]]:
-    """By side. Raises `CannotAnswerError` without them, `DataError` for an unknown word."""
+    """Return nearest words, by side. Raises `CannotAnswerError` without vectors, `DataError` for an unknown word."""
     sides: Mapping[str, WordVectors] = opened.vectors
     if side is not None and side not in sides:
         raise CannotAnswerError(f"the model has no {side} vectors of their own: it has {', '.join(sides)}")
@@ -134,7 +134,7 @@ def neighbours(opened: Opened, word: str, side: str | None, top: int) -> dict[st
 
 
 def compared(text: str, of_models: Sequence[Sequence[WordSurprisal]]) -> Values:
-    """The surprisal of each stretch between white space, by model, and where the models differ most."""
+    """Return the surprisal of each stretch between white space, by model, and where the models differ most."""
     lines = [line.split() for line in lines_of(plain(text))]
     places: dict[tuple[int, int], str] = {}
     sums: list[dict[tuple[int, int], tuple[float, bool]]] = []
@@ -162,7 +162,7 @@ def compared(text: str, of_models: Sequence[Sequence[WordSurprisal]]) -> Values:
 
 
 def _values(record: WordSurprisal) -> Values:
-    """Its fields, without the id."""
+    """Return the fields of a record, without the id."""
     values = dict(vars(record))
     del values["id"]
     return values

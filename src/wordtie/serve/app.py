@@ -1,4 +1,4 @@
-"""The application: routes, what they answer, and how errors of the library become statuses.
+"""The application: its routes, their answers, and the HTTP statuses of the library's errors.
 
 404  no model of this name, no such word        409  the model cannot answer this, with the reason
 413  a body that is too long                    422  values that are not allowed
@@ -34,7 +34,7 @@ from wordtie.serve.served import CannotAnswerError, Models, UnknownModelError, n
 PAGE = Path(__file__).parent / "page"
 Responses: TypeAlias = dict[int | str, dict[str, Any]]
 MOST_RUNS = 50
-"""Whose curves are shown."""
+"""Maximum number of runs whose curves are shown."""
 STATUSES: tuple[tuple[type[WordtieError], int], ...] = (
     (QueueFullError, 503),
     (ClosedError, 503),
@@ -56,7 +56,7 @@ MEANINGS = {
 
 
 def refusals(*statuses: int) -> Responses:
-    """For the description of a route."""
+    """Return the OpenAPI description of a route's error responses."""
     found: Responses = {status: {"model": schemas.Refusal, "description": MEANINGS[status]} for status in statuses}
     if 503 in found:
         found[503]["headers"] = {"Retry-After": {"schema": {"type": "string"}, "description": "Seconds."}}
@@ -73,7 +73,7 @@ class Json(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        """The bytes."""
+        """Return the content as bytes."""
         text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return text.encode("utf-8", "backslashreplace")  # a file name need not be UTF-8
 
@@ -86,7 +86,7 @@ def create_app(
     loopback: bool = True,
     seconds: float = 30.0,
 ) -> ASGIApp:
-    """The application; `watched` are folders of runs whose curves the page shows."""
+    """Create the application; `watched` are folders of runs whose curves the page shows."""
     app = FastAPI(
         title="wordtie",
         version=__version__,
@@ -126,14 +126,14 @@ def _lifespan(models: Models, metrics: Metrics) -> Callable[[FastAPI], Any]:
 def _add_questions(app: FastAPI, models: Models) -> None:
     @app.post("/surprisal", response_model=schemas.SurprisalAnswer, responses=ASKED, tags=["text"])
     async def surprisal(asked: schemas.SurprisalAsked) -> Response:
-        """How surprising each word of a text is, in bits."""
+        """Return the surprisal of each word of a text, in bits."""
         name, opened = models.get(asked.model)
         records = await answers.surprisal(opened, asked.text, asked.reset)
         return Json({"model": name, "words": answers.with_shown(asked.text, records)})
 
     @app.post("/predict", response_model=schemas.PredictAnswer, responses=ASKED, tags=["text"])
     async def predict(asked: schemas.PredictAsked) -> Response:
-        """The likeliest next words, or what the word that is being typed may become."""
+        """Return the most likely next words, or completions of the word that is being typed."""
         name, opened = models.get(asked.model)
         prefix, words = await answers.predict(opened, asked.text, asked.top, asked.complete, asked.words_only)
         return Json({"model": name, "prefix": prefix, "words": words})
@@ -152,24 +152,24 @@ def _add_questions(app: FastAPI, models: Models) -> None:
 
     @app.post("/generate", response_class=StreamingResponse, responses={**ASKED, **text}, tags=["text"])
     async def generate(asked: schemas.GenerateAsked) -> Response:
-        """Write text, one sampled word after another; it is sent as it is written."""
+        """Generate text, one sampled word after another; it is sent as it is generated."""
         _, opened = models.get(asked.model)
         pieces = answers.generate(opened, asked.prompt, asked.words, asked.temperature, asked.seed)
-        first = await anext(pieces, "")  # so that what is refused has its own status
+        first = await anext(pieces, "")  # so that a refusal has its own status
         return StreamingResponse(_after(first, pieces), media_type="text/plain; charset=utf-8")
 
 
 def _add_comparisons(app: FastAPI, models: Models) -> None:
     @app.post("/neighbours", response_model=schemas.NeighboursAnswer, responses=ASKED, tags=["words"])
     async def neighbours(asked: schemas.NeighboursAsked) -> Response:
-        """The words whose vectors are nearest, for input and output vectors."""
+        """Return the words with the nearest vectors, for input and output vectors."""
         name, opened = models.get(asked.model)
         sides = await asyncio.to_thread(answers.neighbours, opened, asked.word, asked.side, asked.top)
         return Json({"model": name, "word": asked.word, "sides": sides})
 
     @app.post("/compare", response_model=schemas.CompareAnswer, responses=ASKED, tags=["text"])
     async def compare(asked: schemas.CompareAsked) -> Response:
-        """The surprisal of a text under several models, and where they differ most."""
+        """Return the surprisal of a text under several models, and where they differ most."""
         names = asked.models if asked.models is not None else [name for name, _ in models][:2]
         if len(names) < 2:
             raise CannotAnswerError("a comparison needs two models, and one is served: wordtie serve RUN RUN2")
@@ -188,17 +188,17 @@ async def _after(first: str, pieces: AsyncIterator[str]) -> AsyncIterator[str]:
 def _add_state(app: FastAPI, models: Models, metrics: Metrics) -> None:
     @app.get("/models", response_model=schemas.ModelsAnswer, responses=LOOKED_AT, tags=["server"])
     async def served() -> Response:
-        """The models, and what each of them can answer."""
+        """List the models, and what each of them can answer."""
         return Json({"models": [{"name": name, **opened.about()} for name, opened in models]})
 
     @app.get("/health", response_model=schemas.State, tags=["server"])
     async def health() -> Response:
-        """Whether the server is alive."""
+        """Report that the server is alive."""
         return Json({"status": "alive"})
 
     @app.get("/ready", response_model=schemas.State, responses=refusals(503), tags=["server"])
     async def ready(request: Request) -> Response:
-        """Whether the models are open and the server is not about to leave."""
+        """Report whether the models are open and the server is not shutting down."""
         if not getattr(request.app.state, "ready", False):
             return _refusal(503, "not ready")
         return Json({"status": "ready"})
@@ -209,7 +209,7 @@ def _add_state(app: FastAPI, models: Models, metrics: Metrics) -> None:
 
     @app.get("/metrics", response_class=Response, responses={**LOOKED_AT, **prometheus}, tags=["server"])
     async def measured() -> Response:
-        """Requests, times, sizes of batches and queues, as Prometheus reads them."""
+        """Return request counts, times, and sizes of batches and queues, in the format of Prometheus."""
         for name, opened in models:
             metrics.waiting.labels(name).set(opened.batcher.waiting)
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
@@ -222,12 +222,12 @@ def _add_state(app: FastAPI, models: Models, metrics: Metrics) -> None:
 def _add_curves(app: FastAPI, models: Models, watched: Sequence[str]) -> None:
     @app.get("/curves", response_model=schemas.CurvesAnswer, responses=LOOKED_AT, tags=["server"])
     async def curves() -> Response:
-        """How the runs that are served or watched were trained, or are being trained now."""
+        """Return the training curves of the runs that are served or watched, finished or not."""
         return Json({"runs": await asyncio.to_thread(curves_of, models.runs, watched)})
 
 
 def curves_of(served: Sequence[str], watched: Sequence[str]) -> list[dict[str, Any]]:
-    """The runs that have any curves: of each watched folder itself or those in it, newest first."""
+    """Return the runs that have curves: the served ones, and each watched folder or those in it, newest first."""
     folders = [run_path(run) for run in served]
     for place in map(Path, watched):
         inside: list[tuple[float, Path]] = []

@@ -1,12 +1,12 @@
-"""What all clients ask of one model is computed together, in a thread of the model's own.
+"""Compute the requests of all clients to one model together, in a thread of the model's own.
 
-Nobody waits for company: whatever has come in while the last batch was computed is the next batch. So one client alone
-has the model to itself, and the more clients there are, the larger the batches.
+No request waits for others to join it: all that arrived while the last batch was computed are the next batch. So a
+single client has the model to itself, and the more clients there are, the larger the batches.
 
 There are three kinds of work. A *score* is the surprisal of texts, a *next* the distribution after a context, and
 *writing* draws one word after another. The thread works in rounds. In each it computes scores or nexts, by turns, of a
 bounded number of tokens, reads contexts of new writings, of as many tokens, and draws one word of every writing. So a
-long text or a long writing holds nobody else up. Work that nobody waits for any more is dropped.
+long text or a long writing delays nobody else. Work that nobody waits for any more is dropped.
 
 Shapes: T steps, B streams, V words.
 """
@@ -32,7 +32,7 @@ from wordtie.models.next_word import Floats, NextWordModel
 from wordtie.serve.contexts import after_each, read_each
 
 TOKENS_A_ROUND = 4 * TOKENS_AT_ONCE
-"""Of texts, and of contexts, in a round."""
+"""Maximum tokens of texts, and of contexts, per round."""
 SCORES_AT_ONCE = 4_000_000
 """Log-probabilities of next words (contexts x vocabulary) in memory at a time."""
 
@@ -43,7 +43,7 @@ R = TypeVar("R")
 Scores: TypeAlias = tuple[Bits, Bits]
 """Surprisal of each token of a text, and entropy of each prediction, in bits."""
 Observe: TypeAlias = Callable[[str, int], None]
-"""Told of every batch: the kind of work, and how many requests or texts are in it."""
+"""Called for every batch, with the kind of work and the number of requests or texts in it."""
 
 
 class QueueFullError(WordtieError):
@@ -51,12 +51,12 @@ class QueueFullError(WordtieError):
 
 
 class ClosedError(WordtieError):
-    """The model has been replaced or the server is leaving: ask the model that has taken its place."""
+    """The model has been replaced or the server is shutting down: ask the model that has taken its place."""
 
 
 @dataclass
 class _Work(Generic[R]):
-    """Something asked for, and where the answer goes."""
+    """A piece of requested work, and the future that receives its answer."""
 
     ids: Ids
     answer: asyncio.Future[R]
@@ -70,7 +70,7 @@ class _Work(Generic[R]):
 @dataclass
 class _Score(_Work[Scores]):
     done: list[Scores] = field(default_factory=list)
-    """The windows of a long text that have been read."""
+    """Scores of the windows of a long text that have been read."""
     reader: Reader | None = None
 
 
@@ -100,21 +100,21 @@ class Batcher:
     def __init__(
         self, model: NextWordModel[Any], most: int = 64, queue: int = 1024, observe: Observe = lambda kind, size: None
     ) -> None:
-        """At most `most` texts or contexts are computed together (1: none), and `queue` requests wait, with
+        """Compute at most `most` texts or contexts together (1: each alone); at most `queue` requests wait, with
         `MOST_PIECES` texts and contexts in all."""
         self.model = model
         self.most = most
         self.queue = queue
         self.observe = observe
         self._waiting: deque[deque[Any]] = deque()
-        """Of each request the work that it asks for, as in the three queues that it is sorted into."""
+        """The work of each request, in the same form as in the three queues that it is sorted into."""
         self._scores: deque[deque[_Score]] = deque()
         self._nexts: deque[deque[_Next]] = deque()
         self._writes: deque[deque[_Write]] = deque()
-        """Whose contexts have not been read."""
+        """Writings whose contexts have not been read."""
         self._groups: list[_Group] = []
         self._pieces = 0
-        """That have no answer yet; counted in the event loop's thread."""
+        """Number of texts and contexts without an answer; counted in the event loop's thread."""
         self._changed = threading.Condition()
         self._closed = False
         self._scoring = False
@@ -124,18 +124,18 @@ class Batcher:
 
     @property
     def waiting(self) -> int:
-        """How many requests have work that has not been begun."""
+        """Number of requests with work that has not been started."""
         return len(self._waiting) + len(self._scores) + len(self._nexts) + len(self._writes)
 
     async def score(self, texts: Sequence[Ids]) -> list[Scores]:
-        """Each text from `<eos>` on. Raises `QueueFullError`, `ClosedError`."""
+        """Score each text from `<eos>` on. Raises `QueueFullError`, `ClosedError`."""
         loop = asyncio.get_running_loop()
         works = [_Score(ids, loop.create_future()) for ids in texts]
         self._add(works)
         return await _all([work.answer for work in works])
 
     async def next(self, ids: Ids, use: Callable[[Floats], R]) -> R:
-        """What `use` makes of log p of every word after the ids, (V,); it is called in the model's thread.
+        """Return what `use` returns for log p of every word after the ids, (V,); it is called in the model's thread.
 
         Raises `QueueFullError`, `ClosedError`.
         """
@@ -145,7 +145,7 @@ class Batcher:
         return found
 
     async def write(self, ids: Ids, words: int, draw: Callable[[Floats], int]) -> AsyncIterator[int]:
-        """As many words after the ids as are asked for, as they are drawn. Raises `QueueFullError`, `ClosedError`."""
+        """Yield `words` words after the ids, as they are drawn. Raises `QueueFullError`, `ClosedError`."""
         work = _Write(ids, asyncio.get_running_loop().create_future(), words, draw, asyncio.Queue())
         self._add([work])
         try:
@@ -157,7 +157,7 @@ class Batcher:
             work.answer.cancel()
 
     def close(self) -> None:
-        """Finish what has been asked for, and accept no more."""
+        """Finish the requests that were accepted, and accept no more."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -227,7 +227,7 @@ class Batcher:
                 answers.give(text.answer, found)
 
     def _score_window(self, text: _Score, answers: _Answers) -> None:
-        """The next window of a long text. The rest of it waits behind the others."""
+        """Score the next window of a long text. The rest of the text waits behind the others."""
         text.reader = text.reader or Reader(self.model)
         first = TOKENS_AT_ONCE * len(text.done)
         self.observe("score", 1)
@@ -246,7 +246,7 @@ class Batcher:
                 answers.give(work.answer, work.use(log_p_V))
 
     def _begin(self, writes: list[_Write]) -> None:
-        """Read the contexts."""
+        """Read the contexts of new writings."""
         answers = _Answers()
 
         def read() -> None:
@@ -257,13 +257,13 @@ class Batcher:
         answers.deliver()
 
     def _merge(self) -> None:
-        """Writings that began at different times step together, as far as their states can be joined."""
+        """Merge writings that began at different times, as far as their states can be joined."""
         merged: list[_Group] = []
         for group in self._groups:
             last = merged[-1] if merged else None
             if last and len(last.writes) + len(group.writes) <= self.most:
                 joined = None
-                with suppress(Exception):  # such as too little memory: they go on apart
+                with suppress(Exception):  # such as too little memory: they stay apart
                     joined = join([last.state, group.state])
                 if joined is not None:
                     merged[-1] = _Group([*last.writes, *group.writes], joined)
@@ -272,7 +272,7 @@ class Batcher:
         self._groups = merged
 
     def _step(self, group: _Group, answers: _Answers) -> None:
-        """One word of each writing that has not ended."""
+        """Draw one word of each writing that has not ended."""
         staying = [place for place, work in enumerate(group.writes) if work.is_wanted and work.words > 0]
         for work in group.writes:
             if work.is_wanted and work.words <= 0:
@@ -292,26 +292,26 @@ class Batcher:
 
 
 class _Answers:
-    """What a round has found, given to the event loop in one go."""
+    """The results of a round, passed to the event loop in one go."""
 
     def __init__(self) -> None:
         self._calls: dict[asyncio.AbstractEventLoop, list[Callable[[], None]]] = {}
 
     def give(self, answer: asyncio.Future[Any], found: Any) -> None:
-        """The result, or the exception."""
+        """Answer with a result or an exception."""
         self._call(answer, partial(_settle, answer, found))
 
     def tell(self, work: _Write, word: int | BaseException | None) -> None:
-        """The next word of a writing."""
+        """Send the next word of a writing."""
         self._call(work.answer, partial(work.written.put_nowait, word))
 
     def end(self, work: _Write, error: BaseException | None = None) -> None:
-        """The writing has no more words."""
+        """End a writing: it has no more words."""
         self.tell(work, error)
         self.give(work.answer, None)
 
     def guard(self, works: Sequence[_Work[Any]], compute: Callable[[], None]) -> None:
-        """Compute; what goes wrong is the answer to all that was asked for, and the thread lives on."""
+        """Compute; an exception becomes the answer to all of the work, and the thread lives on."""
         try:
             compute()
         except Exception as error:
@@ -322,7 +322,7 @@ class _Answers:
                     self.give(work.answer, error)
 
     def deliver(self) -> None:
-        """To each loop, which may be closed by now."""
+        """Deliver the answers to each event loop, unless it is closed by now."""
         for loop, calls in self._calls.items():
             try:
                 loop.call_soon_threadsafe(_call_all, calls)
@@ -348,7 +348,7 @@ def _settle(answer: asyncio.Future[Any], found: Any) -> None:
 
 
 async def _all(answers: list[asyncio.Future[R]]) -> list[R]:
-    """All of them; if the caller is cancelled, or one fails, the others are not wanted any more."""
+    """Await all answers; if the caller is cancelled, or one fails, the others are cancelled."""
     try:
         return [await answer for answer in answers]
     finally:
@@ -362,9 +362,9 @@ W = TypeVar("W", _Score, _Next, _Write)
 
 
 def _take(queue: deque[deque[W]], most: int, tokens: int) -> list[W]:
-    """The oldest work that is wanted: so many pieces, of so many tokens, but one at least.
+    """Take the oldest wanted work: at most `most` pieces with `tokens` tokens in all, but at least one piece.
 
-    Requests take turns, so that one of many pieces does not hold the others up.
+    Requests take turns, so that one with many pieces does not delay the others.
     """
     taken: list[W] = []
     while queue and len(taken) < most:
@@ -384,7 +384,7 @@ def _take(queue: deque[deque[W]], most: int, tokens: int) -> list[W]:
 
 
 def _side_by_side(works: Sequence[W]) -> Iterator[list[W]]:
-    """Work of similar length, as much at once as a window has room for; what is longer is alone."""
+    """Yield batches of work of similar length, as large as a window has room for; longer work is alone."""
     waiting = deque(sorted(works, key=lambda work: len(work.ids)))
     while waiting:
         batch = [waiting.popleft()]

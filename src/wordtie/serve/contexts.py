@@ -18,7 +18,7 @@ from wordtie.models.next_word import Floats, NextWordModel, ReadsApart
 
 
 def after_each(model: NextWordModel[Any], contexts: Sequence[Ids]) -> list[tuple[int, Floats]]:
-    """(which context, log p of every word after it, (V,))."""
+    """Return pairs of (index of a context, log p of every word after it, (V,))."""
     if isinstance(model, ReadsApart) and max(map(len, contexts)) <= TOKENS_AT_ONCE:
         return list(enumerate(model.after(contexts)))
     found: list[tuple[int, Floats]] = []
@@ -28,10 +28,10 @@ def after_each(model: NextWordModel[Any], contexts: Sequence[Ids]) -> list[tuple
 
 
 def read_each(model: NextWordModel[Any], contexts: Sequence[Ids]) -> list[tuple[list[int], Any]]:
-    """(which contexts, the state after them): one such pair if the model's states can be joined, or a few.
+    """Return pairs of (indices of contexts, the state after them): one if the model's states can be joined, or a few.
 
-    What a padded stream holds is not defined, so none is padded: the streams are read side by side up to the end of
-    the shortest, which then leaves.
+    The state of a padded stream is not defined, so none is padded: the streams are read side by side up to the end
+    of the shortest, which is then removed.
     """
     order = sorted(range(len(contexts)), key=lambda place: len(contexts[place]))
     found: list[tuple[list[int], Any]] = []

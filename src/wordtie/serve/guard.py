@@ -1,7 +1,7 @@
-"""What stands before the application: who may ask, how much, and how long an answer may take.
+"""The guard before the application: who may ask, how much, and how long an answer may take.
 
 Plain ASGI, because every request passes here. The whole body is read before the application is called: it is small
-(`MOST_BYTES`), and a client that sends it slowly then holds up nobody.
+(`MOST_BYTES`), and a client that sends it slowly then delays nobody else.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ HEADERS = [
     (b"cache-control", b"no-store"),
 ]
 OPEN = {"/", "/health", "/ready", "/openapi.json"}
-"""Paths that need no token, beside the files of the page: they say nothing of models or texts."""
+"""Paths that need no token, besides the files of the page: they reveal nothing about models or texts."""
 FILES = "/page/"
 SECONDS_FOR_BODY = 10.0
 MOST_DISCARDED = 16 * MOST_BYTES
-"""Of a body that is too long."""
+"""Maximum bytes that are read and discarded of a body that is too long."""
 TOO_LONG = f"the body has more than {MOST_BYTES:,} bytes"
 CLOSE = [(b"connection", b"close")]
 LEFT = 499
@@ -52,8 +52,8 @@ class Guard:
     """Wraps an application."""
 
     def __init__(self, app: App, metrics: Metrics, token: str | None, loopback: bool, seconds: float) -> None:
-        """With a `token`, those who ask must have it. Without one, on a `loopback` address, requests that a web page
-        of another host makes under its own name (DNS rebinding) are refused. `seconds`: for an answer."""
+        """Require the `token`, if given, of requests. Without one, on a `loopback` address, refuse requests that a web
+        page of another host makes under its own name (DNS rebinding). `seconds`: time limit of an answer."""
         self.app = app
         self.metrics = metrics
         self.token = token
@@ -61,7 +61,7 @@ class Guard:
         self.seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handle one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -77,7 +77,7 @@ class Guard:
             exchange.note()
 
     async def _admit(self, exchange: Exchange, receive: Receive) -> bytes | None:
-        """The body; None if the request has been refused."""
+        """Return the body; None if the request has been refused."""
         headers, path = exchange.headers, str(exchange.scope["path"])
         if self.token is None and self.loopback and not is_loopback(_host(headers.get(b"host", b""))):
             await exchange.refuse(403, "this server answers to localhost alone: start it with --host and a token")
@@ -95,7 +95,7 @@ class Guard:
         return await self._body(exchange, receive)
 
     async def _body(self, exchange: Exchange, receive: Receive) -> bytes | None:
-        """As `_admit`. A body that is a little too long is read to its end: many clients look for an answer then."""
+        """Read the body; None if it is refused. One a little too long is read to its end, when clients read answers."""
         parts: list[bytes] = []
         size, more = 0, True
         try:
@@ -117,13 +117,13 @@ class Guard:
         return b"".join(parts)
 
     async def _answer(self, exchange: Exchange, body: bytes, receive: Receive) -> None:
-        """Call the application, for so long at most."""
+        """Call the application, for at most `seconds`."""
         given = False
 
         async def replay() -> Message:
             nonlocal given
             if given:
-                return await receive()  # that the client has left
+                return await receive()  # the message that the client has left
             given = True
             return {"type": "http.request", "body": body, "more_body": False}
 
@@ -171,7 +171,7 @@ class Exchange:
             await self.send({"type": "http.response.body", "body": body})
 
     def note(self) -> None:
-        """Log it."""
+        """Count and log the request."""
         route = self.scope.get("route")
         path = self.scope["path"]
         operation = getattr(route, "path", None) or (
@@ -185,7 +185,7 @@ def _method(name: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach it."""
+    """Whether only this machine can reach the host."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -193,6 +193,6 @@ def is_loopback(host: str) -> bool:
 
 
 def _host(header: bytes) -> str:
-    """The name without the port."""
+    """Return the host's name without the port."""
     name = header.decode("latin-1").lower()
     return name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]

@@ -1,7 +1,7 @@
-"""What can be seen of a server from outside: logs and metrics. No word of a user's text is in either.
+"""Logs and metrics of a server. No word of a user's text is in either.
 
-A log line is a JSON object on stderr. A request is known by its route, not by its path, which a client chooses; an
-error that is not foreseen by its kind and its place in the code, not by its message, which may quote the text.
+A log line is a JSON object on stderr. A request is identified by its route, not by its path, which a client chooses; an
+unexpected error by its type and its place in the code, not by its message, which may quote the text.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ LOGGER = logging.getLogger("wordtie.serve")
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line: time, level, event, and what else is known."""
+    """One JSON object per line: time, level, event, and further values."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Return the line."""
         values = {"time": _utc(record.created), "level": record.levelname.lower()}
         values |= {"event": record.getMessage(), **getattr(record, "values", {})}
         if record.exc_info and record.exc_info[1] is not None:
@@ -31,7 +31,7 @@ class JsonLines(logging.Formatter):
 
 
 def log_to_stderr() -> None:
-    """Send the lines of this server and of uvicorn there."""
+    """Send the log lines of this server and of uvicorn to stderr."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     for name in ("wordtie.serve", "uvicorn.error", "asyncio"):
@@ -41,19 +41,19 @@ def log_to_stderr() -> None:
 
 
 def log(event: str, level: int = logging.INFO, **values: object) -> None:
-    """Write a line."""
+    """Write a log line."""
     LOGGER.log(level, event, extra={"values": values})
 
 
 def place_of(error: BaseException) -> dict[str, str]:
-    """The kind of an error, and where it was raised."""
+    """Return the type of an error, and where it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{frames[-1].filename.rpartition('site-packages/')[2]}:{frames[-1].lineno}" if frames else ""
     return {"error": type(error).__name__, "where": where}
 
 
 class Metrics:
-    """Counters in the format of Prometheus; one object a server."""
+    """Counters in the format of Prometheus; one object per server."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -78,7 +78,7 @@ class Metrics:
         self.replaced = Counter("wordtie_models_replaced", "Models opened again.", ["model"], registry=self.registry)
 
     def text(self) -> bytes:
-        """All of them."""
+        """Return all metrics, in the text format of Prometheus."""
         return generate_latest(self.registry)
 
     def request(self, operation: str, method: str, status: int, started: float, **values: Any) -> None:

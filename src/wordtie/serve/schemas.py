@@ -1,7 +1,7 @@
-"""What is asked and answered, as JSON: bodies of the requests with their limits, and of the answers.
+"""Requests and answers as JSON: bodies of the requests with their limits, and of the answers.
 
-Values are taken as they are: a number in quotation marks is no number, and a field that is not known is an error, so
-that a slip does not pass for a default. Texts that are too long are refused before a model sees them.
+Values are not converted: a number in quotation marks is not a number, and an unknown field is an error, so that a typo
+does not pass for a default. Texts that are too long are refused before a model sees them.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 MOST_CHARACTERS = 20_000
-"""Of a text: about ten pages."""
+"""Maximum characters of a text: about ten pages."""
 MOST_HYPOTHESES, MOST_OF_EACH = 500, 1_000
 MOST_BYTES = 1 << 20
-"""Of the body of a request."""
+"""Maximum bytes of the body of a request."""
 
 
 def _whole(value: object) -> object:
-    """5.0 is a whole number in JSON."""
+    """Convert 5.0 to 5, since it is a whole number in JSON."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 Text: TypeAlias = Annotated[str, Field(max_length=MOST_CHARACTERS)]
-ModelName: TypeAlias = Annotated[str | None, Field(max_length=200, description="Which model; the first if left out.")]
+ModelName: TypeAlias = Annotated[str | None, Field(max_length=200, description="The model; by default the first.")]
 Whole = BeforeValidator(_whole)
-Top: TypeAlias = Annotated[int, Field(ge=1, le=100, description="How many words."), Whole]
+Top: TypeAlias = Annotated[int, Field(ge=1, le=100, description="Number of words."), Whole]
 Side: TypeAlias = Literal["input", "output", "tied"]
 
 
@@ -40,7 +40,7 @@ def _example(**values: Any) -> ConfigDict:
 
 
 class SurprisalAsked(_Asked):
-    """A text."""
+    """A text to compute the surprisal of."""
 
     model_config = _example(text="The old man the boats.", reset="line")
 
@@ -58,7 +58,7 @@ class WordScored(BaseModel):
     position: int
     region: int
     word: str
-    shown: str = Field(description="The part of the text that it is; joined, those of a region are the region.")
+    shown: str = Field(description="The token as written in the text; those of a region, joined, are the region.")
     oov: bool
     surprisal_bits: float
     entropy_bits: float
@@ -72,44 +72,46 @@ class SurprisalAnswer(BaseModel):
 
 
 class PredictAsked(_Asked):
-    """A context."""
+    """A context to predict the next word of."""
 
     model_config = _example(text="the president of the uni", complete=True, top=5)
 
     text: Text
     top: Top = 10
     complete: Annotated[
-        bool, Field(description="The text ends within a word, if not in white space: list what that may become.")
+        bool, Field(description="Complete the last word of the text, unless it ends in white space.")
     ] = False
     words_only: Annotated[bool, Field(description="Leave out <unk> and <eos>.")] = False
 
 
 class WordPredicted(BaseModel):
-    """A word and how probable it is."""
+    """A word and its probability."""
 
     word: str
     probability: float
 
 
 class PredictAnswer(BaseModel):
-    """The likeliest first."""
+    """The most likely words, most likely first."""
 
     model: str
-    prefix: str = Field(description="The letters of the word that is being completed.")
+    prefix: str = Field(description="Letters of the word to complete.")
     words: list[WordPredicted]
 
 
 class Hypothesis(BaseModel):
-    """A sentence, and the score that it brings."""
+    """A sentence, and the score that it already has."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     text: Annotated[str, Field(max_length=MOST_OF_EACH)]
-    score: Annotated[float, Field(ge=-1e9, le=1e9, description="Of a recogniser or translator: higher is better.")] = 0
+    score: Annotated[
+        float, Field(ge=-1e9, le=1e9, description="Score of a recogniser or translator: higher is better.")
+    ] = 0
 
 
 class RescoreAsked(_Asked):
-    """An n-best list."""
+    """An n-best list to rescore."""
 
     model_config = _example(
         hypotheses=[{"text": "recognise speech", "score": -3.2}, {"text": "wreck a nice beach", "score": -3.1}],
@@ -117,47 +119,45 @@ class RescoreAsked(_Asked):
     )
 
     hypotheses: Annotated[list[Hypothesis], Field(min_length=1, max_length=MOST_HYPOTHESES)]
-    weight: Annotated[float, Field(ge=0, le=1000, description="Of the model's log p, natural.")] = 1.0
+    weight: Annotated[float, Field(ge=0, le=1000, description="Weight of the model's natural log p.")] = 1.0
     per_word: Annotated[float, Field(ge=-1000, le=1000, description="Added for each word between white space.")] = 0.0
 
 
 class Rescored(BaseModel):
     """A hypothesis with its scores."""
 
-    index: int = Field(description="Its place in the list that was sent, from 0.")
+    index: int = Field(description="Index in the list sent, from 0.")
     text: str
-    bits: float = Field(description="Surprisal of the sentence, with its end.")
+    bits: float = Field(description="Surprisal of the sentence and its end, in bits.")
     words: int
     total: float = Field(description="score + weight x ln p + per_word x words")
 
 
 class RescoreAnswer(BaseModel):
-    """The best total first."""
+    """The hypotheses, best total first."""
 
     model: str
     hypotheses: list[Rescored]
 
 
 class GenerateAsked(_Asked):
-    """A prompt."""
+    """A prompt to continue."""
 
     model_config = _example(prompt="The people of the United", words=20, temperature=0.8, seed=1)
 
     prompt: Text = ""
     words: Annotated[int, Field(ge=0, le=1000), Whole] = 50
     temperature: Annotated[float, Field(gt=0, le=100)] = 1.0
-    seed: Annotated[int | None, Field(ge=0, lt=1 << 53, description="For the same text again."), Whole] = None
+    seed: Annotated[int | None, Field(ge=0, lt=1 << 53, description="Makes the text reproducible."), Whole] = None
 
 
 class NeighboursAsked(_Asked):
-    """A word."""
+    """A word to find the neighbours of."""
 
     model_config = _example(word="president", top=5)
 
     word: Annotated[str, Field(min_length=1, max_length=200)]
-    side: Annotated[
-        Side | None, Field(description="Whose vectors: of one set that the model has; all sets if left out.")
-    ] = None
+    side: Annotated[Side | None, Field(description="Which of the model's sets of vectors; by default all.")] = None
     top: Top = 10
 
 
@@ -169,7 +169,7 @@ class Neighbour(BaseModel):
 
 
 class NeighboursAnswer(BaseModel):
-    """The nearest first, by side."""
+    """The nearest words by side, nearest first."""
 
     model: str
     word: str
@@ -184,7 +184,7 @@ class CompareAsked(BaseModel):
     text: Text
     models: Annotated[
         list[Annotated[str, Field(max_length=200)]] | None,
-        Field(min_length=2, max_length=8, description="Which; the first two if left out."),
+        Field(min_length=2, max_length=8, description="The models; by default the first two."),
     ] = None
     reset: Literal["line", "blank", "never"] = "line"
 
@@ -197,16 +197,16 @@ class RegionCompared(BaseModel):
     word: str
     surprisal_bits: list[float | None]
     oov: list[bool]
-    difference: float = Field(description="The largest value less the smallest; 0 if a model has none.")
+    difference: float = Field(description="Largest value minus the smallest, in bits; 0 if a model has none.")
 
 
 class CompareAnswer(BaseModel):
     """The regions of the text, in order."""
 
     models: list[str]
-    bits: list[float] = Field(description="Of the whole text, for each model.")
+    bits: list[float] = Field(description="Surprisal of the whole text in bits, for each model.")
     regions: list[RegionCompared]
-    most_different: list[int] = Field(description="Places in `regions`, the largest difference first.")
+    most_different: list[int] = Field(description="Indices into `regions`, largest difference first.")
 
 
 class ModelShown(BaseModel):
@@ -216,12 +216,12 @@ class ModelShown(BaseModel):
     about: str
     words: int
     sentences: bool
-    vectors: list[Side] = Field(description="The sides of its word vectors; none if it has no such vectors.")
+    vectors: list[Side] = Field(description="Sides of its word vectors; empty without vectors.")
     version: str
 
 
 class ModelsAnswer(BaseModel):
-    """The first answers if none is named."""
+    """The models that are served; the first answers if a request names none."""
 
     models: list[ModelShown]
 
@@ -242,7 +242,7 @@ class CurvePoint(BaseModel):
 
 
 class RunLive(BaseModel):
-    """How far a running run is."""
+    """Progress of a run in training."""
 
     epochs: float
     seconds: float
@@ -251,7 +251,7 @@ class RunLive(BaseModel):
 
 
 class RunCurves(BaseModel):
-    """A run folder."""
+    """State and curves of a run folder."""
 
     folder: str
     state: Literal["running", "stopped", "finished", "damaged"]
@@ -267,7 +267,7 @@ class CurvesAnswer(BaseModel):
 
 
 class State(BaseModel):
-    """Of the server."""
+    """State of the server."""
 
     status: str
 

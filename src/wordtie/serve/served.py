@@ -26,7 +26,7 @@ from wordtie.vectors.word_vectors import WordVectors
 
 Fingerprint = tuple[tuple[int, int, int] | None, ...]
 LOOK = 2.0
-"""Seconds between looks whether a run folder has changed."""
+"""Seconds between checks whether a run folder has changed."""
 
 
 class UnknownModelError(WordtieError):
@@ -49,12 +49,12 @@ class Opened:
 
     @property
     def kind(self) -> str:
-        """What it is, in a few words."""
+        """Short description of the model."""
         return repr(self.loaded).removeprefix("LoadedModel(").rpartition(", ")[0]
 
     @cached_property
     def vectors(self) -> Mapping[str, WordVectors]:
-        """By side: `tied`, or `input` and `output`. Raises `CannotAnswerError` for a model without word vectors."""
+        """Word vectors by side: `tied`, or `input` and `output`. Raises `CannotAnswerError` for a model without any."""
         try:
             network = self.loaded.network
         except RunFolderError as error:
@@ -70,7 +70,7 @@ class Opened:
         }
 
     def about(self) -> dict[str, Any]:
-        """What it is and can do."""
+        """Return what the model is and can do."""
         try:
             sides = list(self.vectors)
         except CannotAnswerError:
@@ -84,7 +84,7 @@ class Models:
     """The models by name, in the order in which they were named; the first answers if none is named."""
 
     def __init__(self, runs: Sequence[str], batcher: Callable[[str, LoadedModel], Batcher]) -> None:
-        """Open them all. `batcher` makes the thread of a model. Raises `RunFolderError`, `SettingsError`."""
+        """Open all models. `batcher` makes the thread of a model. Raises `RunFolderError`, `SettingsError`."""
         self._runs = names_of(runs)
         self._batcher = batcher
         self._seen = {name: fingerprint(run_path(run)) for name, run in self._runs.items()}
@@ -95,18 +95,18 @@ class Models:
 
     @property
     def runs(self) -> list[str]:
-        """What was named."""
+        """Runs as they were named."""
         return list(self._runs.values())
 
     def get(self, name: str | None) -> tuple[str, Opened]:
-        """The name and the model; of None the first. Raises `UnknownModelError`."""
+        """Return the name and the model; for None, the first. Raises `UnknownModelError`."""
         name = next(iter(self._opened)) if name is None else name
         if name not in self._opened:
             raise UnknownModelError(f"no model of that name is served here: there are {', '.join(self._opened)}")
         return name, self._opened[name]
 
     async def watch(self, tell: Callable[[str, str, str], None], every: float = LOOK) -> None:
-        """Open again what has changed, for ever. `tell` hears of the event, the model and the reason."""
+        """Reopen models that have changed, for ever. `tell` is called with the event, the model and the reason."""
         failed: dict[str, str] = {}
         while True:
             await asyncio.sleep(every)
@@ -140,7 +140,7 @@ class Models:
 
 
 def names_of(runs: Sequence[str]) -> dict[str, str]:
-    """Name to run: the last part of the path, or as much of it as tells the runs apart.
+    """Map name to run: the name is the last part of the path, or as much of it as tells the runs apart.
 
     Raises `SettingsError` for a run named twice.
 
@@ -159,12 +159,12 @@ def names_of(runs: Sequence[str]) -> dict[str, str]:
 
 
 def fingerprint(folder: Path) -> Fingerprint:
-    """What changes if a model is replaced: of each manifest its size, its time and which file it is."""
+    """Return what changes if a model is replaced: inode, size and time of each manifest, or of an ARPA file."""
     return tuple(_of_file(described_by(place)) for place in (folder, folder / NGRAMS, folder / MIXTURE_FOLDER))
 
 
 def described_by(run: Path) -> Path:
-    """The file that changes whenever the model does: the manifest of a run folder, or an ARPA file itself."""
+    """Return the file that changes whenever the model does: the manifest of a run folder, or an ARPA file itself."""
     return run if is_arpa(run) else run / MANIFEST
 
 

@@ -1,6 +1,6 @@
-"""Run the application: address, token, signals, and connections of clients that are slow.
+"""Run the application: address, token, signals, and connections of slow clients.
 
-SIGTERM and Ctrl-C stop the server: it accepts no more connections, answers what it has been asked, and leaves.
+SIGTERM and Ctrl-C stop the server: it accepts no more connections, answers what it has been asked, and exits.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from wordtie.serve.served import Models, names_of
 SECONDS_FOR_HEADERS = 10.0
 SECONDS_IDLE = 30
 SECONDS_TO_READ = 30.0
-"""For a client that reads no more of an answer than its network holds."""
+"""Time limit for a client that reads no more of an answer than its network buffers hold."""
 SHORTEST_TOKEN = 16
 MOST_CONNECTIONS = 2048
 SWITCH = 0.0005
@@ -41,19 +41,19 @@ SWITCH = 0.0005
 
 @dataclass(frozen=True)
 class ServeSettings:
-    """How a server runs."""
+    """Settings of a server."""
 
     host: str = "127.0.0.1"
     port: int = 8000
-    """0: any that is free."""
+    """Port; 0: any that is free."""
     token: str | None = None
-    """Who asks must know it. None: nobody needs one on this machine's own address; elsewhere one is made up."""
+    """Token that requests must carry. None: none is needed on a loopback address; elsewhere, one is generated."""
     batch: int = 64
-    """Requests that are computed together, at most."""
+    """Maximum number of requests that are computed together."""
     queue: int = 1024
-    """Requests that may wait for a model."""
+    """Maximum number of requests that may wait for a model."""
     seconds: float = 30.0
-    """For an answer."""
+    """Time limit of an answer, in seconds."""
     watched: tuple[str, ...] = ()
     """Folders of runs whose curves the page shows."""
 
@@ -68,12 +68,12 @@ class ServeSettings:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A server with its models open, which listens."""
+    """A listening server with its models open."""
 
     server: uvicorn.Server
     listening: socket.socket
     url: str
-    """What to open in a browser, with the token."""
+    """Address to open in a browser, with the token."""
 
     def run(self) -> None:
         """Answer until a signal comes, or `server.should_exit`."""
@@ -104,7 +104,7 @@ def prepare(runs: Sequence[str], settings: ServeSettings) -> Prepared:
 
     for place in settings.watched:
         require(Path(place).is_dir(), f"{place}: no such folder of runs")
-    with ExitStack() as stack:  # the address first: to open models takes longer
+    with ExitStack() as stack:  # the address first: opening models takes longer
         listening = stack.enter_context(listen(settings.host, settings.port))
         models = Models(runs, batcher)
         stack.pop_all()
@@ -132,7 +132,7 @@ def observe(metrics: Metrics, name: str, kind: str, size: int) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket at this address. Raises `UsageError` for one that cannot be had."""
+    """Open a socket at this address. Raises `UsageError` if that fails."""
     with ExitStack() as stack:
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -148,12 +148,12 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def is_token(text: str) -> bool:
-    """Whether it can be sent in a header and in a link, and is not guessed soon."""
+    """Whether the text can be sent in a header and in a link, and is not easily guessed."""
     return len(text) >= SHORTEST_TOKEN and text.isascii() and all(c.isalnum() or c in "-_" for c in text)
 
 
 def read_token(path: str | None) -> str | None:
-    """The first line of the file; of None, WORDTIE_TOKEN. Raises `SettingsError`."""
+    """Read the first line of the file; for None, WORDTIE_TOKEN. Raises `SettingsError`."""
     if path is None:
         return os.environ.get("WORDTIE_TOKEN") or None
     try:
@@ -163,53 +163,53 @@ def read_token(path: str | None) -> str | None:
 
 
 def address(host: str, port: int) -> str:
-    """What to open in a browser."""
+    """Return the address to open in a browser."""
     shown = "localhost" if host in ("0.0.0.0", "::", "") else f"[{host}]" if ":" in host else host
     return f"http://{shown}:{port}/"
 
 
 class PatientProtocol(HttpToolsProtocol):
-    """Closes connections of clients that send no request or read no answer for so long. uvicorn waits for ever."""
+    """Closes connections of clients that send no request or read no answer in time. uvicorn waits for ever."""
 
     waiting: asyncio.TimerHandle | None = None
-    """For headers."""
+    """Timer of the wait for headers."""
     unread: asyncio.TimerHandle | None = None
     asked: Sequence[RequestResponseCycle] = ()
-    """What is answered or waits for it."""
+    """Requests that are being answered or wait for it."""
 
     def connection_made(self, transport: Any) -> None:
-        """The clock starts."""
+        """Start the timer for headers."""
         super().connection_made(transport)
         self._look()
 
     def data_received(self, data: bytes) -> None:
-        """It stops once the headers are complete."""
+        """Stop the timer for headers once they are complete."""
         super().data_received(data)
         self._look()
 
     def on_headers_complete(self) -> None:
-        """There is another request; a client may send several before it reads."""
+        """Note another request; a client may send several before it reads."""
         super().on_headers_complete()
         known = (*self.asked, self.cycle)  # none, where the connection asks for another protocol at once
         self.asked = [each for each in known if each is not None and not each.response_complete]
 
     def pause_writing(self) -> None:
-        """More waits for the client than is kept for it. The connection cannot be closed in order: that, too, waits."""
+        """Start a timer, since the client's buffer is full. It aborts the connection: closing it would wait, too."""
         super().pause_writing()
         self.unread = self.loop.call_later(SECONDS_TO_READ, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """It has read some."""
+        """Stop the timer, since the client has read some."""
         super().resume_writing()
         if self.unread is not None:
             self.unread.cancel()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nobody waits any more."""
+        """Stop the timers, and mark the requests that are left as disconnected."""
         for timer in (self.waiting, self.unread):
             if timer is not None:
                 timer.cancel()
-        for each in self.asked:  # uvicorn tells the last one alone, and the others would write to what is closed
+        for each in self.asked:  # uvicorn tells only the last one, and the others would write to what is closed
             each.disconnected = True
         self.pipeline.clear()
         super().connection_lost(exc)

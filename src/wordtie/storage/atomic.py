@@ -1,6 +1,6 @@
-"""Files that are either there and whole, or not there.
+"""Files that are either complete or not there.
 
-A file is written beside its place, brought to the disk, and renamed: a crash or a full disk leaves what was there.
+A file is written beside its place, flushed to disk, and renamed: a crash or a full disk leaves what was there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from wordtie.storage.opening import regular_file
 def saving(target: Path) -> Iterator[None]:
     """Turn an `OSError` from writing into a `SaveError` that names the target.
 
-    A device, a pipe or a socket is refused so, too: a file would take its place, for everyone.
+    A device, a pipe or a socket is refused in the same way: a file would take its place, for everyone.
     """
     try:
         if target.exists() and not (target.is_file() or target.is_dir()):
@@ -38,7 +38,7 @@ def saving(target: Path) -> Iterator[None]:
 
 
 def apply_umask(path: Path) -> None:
-    """Let whoever may read a new file here read this one, which some library made for its owner alone."""
+    """Give a file the permissions that a new file has here: some libraries create files for their owner alone."""
     new = path.with_name(f".{path.name}-mode")
     new.touch()
     shutil.copymode(new, path)
@@ -46,20 +46,20 @@ def apply_umask(path: Path) -> None:
 
 
 def file_sha256(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
+    """Compute the SHA-256 of a file's bytes."""
     with open(path, "rb", opener=regular_file) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def mapped(file: IO[bytes]) -> mmap.mmap | bytes:
-    """An open file's bytes, mapped into memory: read as they are used, and the same if another takes its place."""
+    """Map an open file into memory: its bytes are read as they are used, and stay if another file takes its place."""
     if not os.fstat(file.fileno()).st_size:  # which cannot be mapped
         return b""
     return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def sync(path: Path) -> None:
-    """Bring a file, or a folder's list of names, to the disk."""
+    """Flush a file, or a folder's list of names, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -68,7 +68,7 @@ def sync(path: Path) -> None:
 
 
 def replace_file(new: Path, path: Path) -> None:
-    """Put a finished file in the place of `path`, in one step: unlike `replace_files`, never without one."""
+    """Put a finished file in the place of `path`, in one step: unlike with `replace_files`, there is always a file."""
     sync(new)
     new.replace(path)
     sync(path.parent)
@@ -77,8 +77,8 @@ def replace_file(new: Path, path: Path) -> None:
 def replace_files(stage: Path, folder: Path, names: Sequence[str]) -> None:
     """Move the files from the stage, which lies on the same disk, into the folder; the last name is the seal.
 
-    The old seal goes first and the new one comes last, so that a folder with a seal has all its files, of one make. It
-    comes back where no file was replaced. A single file is replaced in one step.
+    The old seal goes first and the new one comes last, so that a folder with a seal has all files of one version. The
+    old one is put back if no file was replaced. A single file is replaced in one step.
     """
     for name in names:
         if (folder / name).is_dir():
@@ -102,9 +102,9 @@ def replace_files(stage: Path, folder: Path, names: Sequence[str]) -> None:
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """A path to write within the block, which then takes the place of `path`; its folder is made where it is missing.
+    """Yield a path to write within the block, which then takes the place of `path`; a missing folder is created.
 
-    Raises `SaveError`, for a folder of this name before the block; the file that was there before then still is.
+    Raises `SaveError`, before the block if `path` is a folder; an earlier file then stays as it was.
     """
     with saving(path):
         if path.is_dir():
@@ -117,21 +117,21 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 def stage_prefix(path: Path) -> str:
-    """How the names of the folders begin that `atomic_write` writes in: one that was killed leaves its own."""
+    """Return the prefix of the temporary folders of `atomic_write`: a process that was killed leaves its own."""
     return f".{path.name}-"
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a whole small file at once, and its folder. Raises `SaveError`; the file that was there then still is.
+    """Write a small file at once, and create its folder. Raises `SaveError`; an earlier file then stays as it was.
 
-    What is no text, as a file's name may be, is written as its bytes' numbers.
+    Bytes that are not text, which a file's name may have, are written as their numbers.
     """
     with atomic_write(path) as new:
         new.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def remove_leftovers(folder: Path, *prefixes: str) -> None:
-    """Remove the folders in `folder` whose names start so. To be called under the lock of what `folder` is for."""
+    """Remove the folders in `folder` with these prefixes. Call it under the lock of what `folder` is for."""
     for prefix in prefixes:
         for left in folder.glob(f"{prefix}*"):
             shutil.rmtree(left, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Locks on files: who trains in a run folder, who prepares a text. `run_folder.locked` takes a run folder's."""
+"""Locks on files: one process trains in a run folder, or prepares a text. `run_folder.locked` locks a run folder."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import IO, Any
 from wordtie.storage.opening import own_file
 
 LOCK = ".lock"
-"""A file in the run folder, locked for as long as a process trains there; the system frees it however that ends."""
+"""File in a run folder, locked for as long as a process trains there; the system unlocks it however that ends."""
 
 
 def open_lock(path: Path) -> IO[Any]:
-    """Open a lock file for `hold`, and make it if it is missing. What is in it stays: it need not be a lock file.
+    """Open a lock file for `hold`, and create it if it is missing. Its content stays: a log can be locked, too.
 
     Raises `OSError`, for a symbolic link too.
     """
@@ -23,10 +23,10 @@ def open_lock(path: Path) -> IO[Any]:
 
 
 def hold(file: IO[Any], seconds: float = 0.0, lock: int = fcntl.LOCK_EX) -> bool:
-    """Lock a file for as long as it is open, in a child process too; False where another process holds it for so long.
+    """Lock a file for as long as it is open, in a child process too; False if another holds it for all of `seconds`.
 
-    Who only looks, below, holds it for a moment, and must turn nobody away: it takes a shared lock (`fcntl.LOCK_SH`),
-    which does not look like a training to others who look.
+    `is_locked` holds the file for a moment, and must not turn anyone away: it takes a shared lock (`fcntl.LOCK_SH`),
+    which other calls of `is_locked` do not mistake for a training.
     """
     until = time.monotonic() + seconds
     while True:
@@ -41,9 +41,9 @@ def hold(file: IO[Any], seconds: float = 0.0, lock: int = fcntl.LOCK_EX) -> bool
 
 
 def held(path: Path, seconds: float = 0.0) -> IO[Any] | None:
-    """The lock file at this path, opened and locked; None if another process holds it for so long.
+    """Open and lock the lock file at this path; None if another process holds it for all of `seconds`.
 
-    Whoever held it before may have removed the file: then it is made again. Raises `OSError` as `open_lock` does.
+    If the process that held it before removed the file, it is created again. Raises `OSError` as `open_lock` does.
     """
     until = time.monotonic() + seconds
     while True:
@@ -60,7 +60,7 @@ def held(path: Path, seconds: float = 0.0) -> IO[Any] | None:
 
 
 def release(file: IO[Any]) -> None:
-    """For a child process, too, that was forked meanwhile and has the file open."""
+    """Release the lock, even if a child process that was forked meanwhile has the file open."""
     fcntl.flock(file, fcntl.LOCK_UN)
 
 

@@ -31,13 +31,13 @@ def regular_file(path: str, flags: int) -> int:
 
 
 def read_regular(path: Path) -> bytes:
-    """The content of a regular file. Raises `OSError`."""
+    """Read the content of a regular file. Raises `OSError`."""
     with open(path, "rb", opener=regular_file) as file:
         return file.read()
 
 
 def own_file(path: str, flags: int) -> int:
-    """As `regular_file`, for a file that wordtie itself writes. Raises `OSError` for a symbolic link, too."""
+    """Open a file that wordtie itself writes, as `regular_file` does. Raises `OSError` for a symbolic link, too."""
     try:
         return regular_file(path, flags | os.O_NOFOLLOW)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""JSON as this program writes it, read strictly: a file that was damaged or edited is refused by the name of a field.
+"""JSON as this program writes it, read strictly: for a file that was damaged or edited, the error names the field.
 
 `json.loads` accepts more than JSON (`NaN`), keeps the last of two equal keys, and neither bounds the size of a file,
 the depth of its nesting nor the digits of a number. `parse` does. `conform` compares what was parsed with a type:
@@ -20,21 +20,21 @@ import types
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 MOST_BYTES = 64 << 20
-"""Of a file; `tokenizer.json`, which holds a vocabulary, may be larger."""
+"""Largest number of bytes in a file; `tokenizer.json`, which holds a vocabulary, may be larger."""
 MOST_DEPTH = 32
-"""Lists and objects inside one another."""
+"""Largest depth of lists and objects inside one another."""
 MOST_DIGITS = 19
-"""Of a whole number: it fits 64 bits, or nearly so."""
+"""Largest number of digits in a whole number: it fits 64 bits, or nearly so."""
 LONG_NUMBER = re.compile(rf"[0-9]{{{MOST_DIGITS + 1}}}")
 T = TypeVar("T")
 
 
 class JsonError(ValueError):
-    """What is wrong with the JSON, in one line; whoever reads a file names it beside this."""
+    """What is wrong with the JSON, in one line; code that reads a file adds its name."""
 
 
 def read(data: bytes | str, kind: type[T], name: str = "", most_bytes: int = MOST_BYTES) -> T:
-    """Parse, and check against a TypedDict or another type; `name` is what errors call the whole. Raises `JsonError`.
+    """Parse, and check against a TypedDict or another type; errors call the whole `name`. Raises `JsonError`.
 
     >>> read('{"a": [1, true]}', dict[str, list[int]])
     Traceback (most recent call last):
@@ -45,7 +45,7 @@ def read(data: bytes | str, kind: type[T], name: str = "", most_bytes: int = MOS
 
 
 def parse(data: bytes | str, most_bytes: int = MOST_BYTES, infinity: bool = False) -> Any:
-    """The values of a JSON text in UTF-8, numbers finite. Raises `JsonError`.
+    """Parse a JSON text in UTF-8, with finite numbers. Raises `JsonError`.
 
     `infinity`: accept `Infinity`, which checkpoints write before there is a best perplexity.
     """
@@ -104,7 +104,7 @@ def _check_depth(value: Any) -> None:
 
 
 def conform(value: Any, kind: type[T], name: str = "") -> T:
-    """The value itself, which is of this type. Raises `JsonError` that names the field."""
+    """Check that a value is of this type, and return it. Raises `JsonError`, which names the field."""
     _check(value, kind, name)
     checked: T = value
     return checked
@@ -150,7 +150,7 @@ def _required(hint: Any) -> list[str]:
 
 
 def _is_of(value: Any, hint: Any) -> bool:
-    """Whether a value that holds no others is of the type; one that does is of `Any` alone."""
+    """Whether a value that is no list or object is of the type; lists and objects are of `Any` alone."""
     if hint is Any:
         return True
     if get_origin(hint) is Literal:

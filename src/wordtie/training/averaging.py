@@ -19,17 +19,17 @@ class Average:
 
     def __init__(self) -> None:
         self.mean: dict[str, Tensor] = {}
-        """Empty before `begin`."""
+        """Mean of each parameter, by name; empty before `begin`."""
         self.steps = 0
 
     def begin(self, model: nn.Module) -> None:
-        """Start from the parameters as they are."""
+        """Start averaging with the parameters as they are."""
         self.mean = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
         self.steps = 1
 
     @torch.no_grad()
     def add(self, model: nn.Module) -> None:
-        """Count one more step; nothing before `begin`."""
+        """Add the parameters of one more step to the mean; do nothing before `begin`."""
         if not self.mean:
             return
         self.steps += 1
@@ -38,9 +38,9 @@ class Average:
 
     @contextmanager
     def applied(self, model: TrainableModel) -> Iterator[None]:
-        """The model with the mean for its parameters, if there is one; afterwards its own are back, to the bit.
+        """Give the model the mean as its parameters, if there is one, and its own back afterwards, bit for bit.
 
-        Where parameters are held somewhere, as unit rows are, their mean is brought there.
+        If parameters are constrained, for example to unit rows, so is their mean.
         """
         parameters = dict(model.named_parameters()) if self.mean else {}
         own = {name: parameter.data for name, parameter in parameters.items()}

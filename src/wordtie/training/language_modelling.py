@@ -35,18 +35,18 @@ from wordtie.training.divergence import why_diverged
 from wordtie.training.task import Batch, Tensors, Validation
 
 VALIDATION_STREAMS = 10
-"""Streams while choosing between epochs."""
+"""Streams in which the validation text is read to choose between epochs."""
 SAMPLE_WORDS, FEWEST_SAMPLE_WORDS, SAMPLE_SCORES = 2_000, 100, 20_000_000
-"""Words read to estimate how long a measurement takes, and how many scores they may have over a large vocabulary."""
+"""Most and fewest words read to estimate how long measuring takes, and the scores (words x vocabulary) aimed at."""
 
 
 def window(inputs_TB: Tensor, targets_TB: Tensor) -> Batch:
-    """T steps of B streams as a batch."""
+    """Return T steps of B streams as a batch."""
     return Batch(inputs_TB, targets_TB, streams=targets_TB.shape[1], words=targets_TB.numel())
 
 
 def reset(state: State, kept_B: Tensor) -> State:
-    """The state with zeros for the streams that are not kept; parts are (B, H).
+    """Return the state with zeros for the streams that are not kept; parts are (B, H).
 
     >>> reset([(torch.ones(2, 3),)], torch.tensor([True, False]))[0][0].sum(1).tolist()
     [3.0, 0.0]
@@ -62,17 +62,17 @@ class NextWordLoss:
     noise: Noise
     loss: Loss
     reset_at: int | None = None
-    """The id of `<eos>`, if a stream whose window begins with it starts from zeros."""
+    """The id of `<eos>`, if a stream whose window begins with it starts from zeros; else None."""
 
     def forward(self, batch: Batch, state: State) -> tuple[LossSum, State]:
-        """The loss summed over the window's tokens, and the state after it."""
+        """Compute the loss, summed over the window's tokens, and the state after it."""
         if self.reset_at is not None:
             state = reset(state, batch.inputs[0] != self.reset_at)
         scoring, state = self.noise.forward(self.model, batch.inputs, batch.targets, state)
         return self.loss.forward(scoring), state
 
     def add_gradients(self) -> None:
-        """Of the L2 term, which variational smoothing weighs by word (Kong et al. 2019, equation 3)."""
+        """Add those of the L2 term, which variational smoothing weighs by word (Kong et al. 2019, equation 3)."""
         self.noise.add_l2_gradient(self.model)
 
 
@@ -90,8 +90,8 @@ class LanguageModelling:
         self.valid, self.test = (spread(ids, training.measured_tokens) for ids in (data.valid, data.test))
         self.log_p: dict[str, list[Tensor]] = {}
         self.queries: dict[str, list[Tensor]] = {}
-        """Of each token of the texts that `measure` read, in pieces; no pieces if it was sampled, and no queries of a
-        text so long that they would take too much memory."""
+        """Split to log p, and to queries, of each token that `measure` read, in pieces; none if the noise was sampled,
+        and no queries if a text is so long that they would take too much memory."""
         self.noise = build_noise(settings.noise, data, device)
         self.batches_per_epoch = window_count(len(data.train), training.streams, training.steps)
         self.tokens_per_epoch = training.streams * stream_length(len(data.train), training.streams)
@@ -107,11 +107,11 @@ class LanguageModelling:
             self._objective_at_end = dataclasses.replace(self._objective, loss=loss.full)
 
     def initial_state(self) -> State:
-        """Each layer's parts, (B, H): an epoch starts from zeros."""
+        """Return zeros for each layer's parts, (B, H): an epoch starts from them."""
         return self.model.initial_state(self.settings.training.streams)
 
     def batches(self, start: int, epoch: int = 1) -> Iterator[Batch]:
-        """The windows of the training text from number `start` on, the same in each epoch."""
+        """Yield the windows of the training text from number `start` on, the same in each epoch."""
         training, device = self.settings.training, self.model.device
         eos_id = self.data.vocabulary.eos_id
         for inputs_TB, targets_TB in batches(
@@ -120,21 +120,21 @@ class LanguageModelling:
             yield window(torch.from_numpy(inputs_TB).to(device), torch.from_numpy(targets_TB).to(device))
 
     def tokens_before(self, batch: int, epoch: int = 1) -> int:
-        """T tokens of each stream for a window; the last one of an epoch may be short."""
+        """Count the target words before window `batch`: B x T for each; the last one of an epoch may be shorter."""
         training = self.settings.training
         return min(training.streams * batch * training.steps, self.tokens_per_epoch)
 
     def prepare_for_training(self) -> None:
-        """Fast kernels in the run's precision, and dropout on."""
+        """Choose the kernels that the settings ask for, in the run's precision, and turn dropout on."""
         self.model.use(self.settings.training.fused, self.precision, self.settings.has_sparse_updates).train()
 
     def begin_step(self, done: float) -> None:
-        """Normalise over all words from where `loss.full_at_end` says."""
+        """Switch to the full softmax for the last share of the training, `loss.full_at_end`."""
         at_end = done >= 1 - self.settings.loss.full_at_end  # a step never begins at 1, which a plan asks for
         self.objective = self._objective_at_end if at_end else self._objective
 
     def validate(self) -> Validation:
-        """The perplexity of the validation text, by the mean of the noisy word vectors if that is what predicts."""
+        """Measure the perplexity of the validation text, by the mean of the noisy word vectors if that predicts."""
         self.model.use(self.settings.training.fused)
         with self.noise.frozen(self.model):
             score = self._score(self.valid, VALIDATION_STREAMS)
@@ -147,11 +147,11 @@ class LanguageModelling:
         )
 
     def for_export(self, parameters: Tensors) -> Tensors:
-        """With the mean of the noise folded in, where that is what predicts."""
+        """Return the parameters, with the mean of the noise folded in if that predicts."""
         return self.noise.for_prediction(parameters)
 
     def measure(self, exported: Tensors) -> tuple[dict[str, Any], str]:
-        """Perplexity, nats and tokens of validation and test text, and how they were read.
+        """Measure perplexity, nats and tokens of validation and test text, and report how they were read.
 
         The model has these tensors afterwards.
         """
@@ -174,17 +174,17 @@ class LanguageModelling:
         return found, what
 
     def seconds_to_measure(self) -> float:
-        """Of validating once and measuring both texts."""
+        """Estimate the seconds to validate once and to measure both texts."""
         validation, measuring = self.seconds_per_token()
         return validation * len(self.valid) + measuring * (len(self.valid) + len(self.test))
 
     def seconds_per_token(self) -> tuple[float, float]:
-        """(Of a validation, of measuring over one stream), by the time a few words take."""
+        """Estimate the seconds per token of (a validation, measuring over one stream) from a few words."""
         self.model.use(self.settings.training.fused)
         words = min(SAMPLE_WORDS, max(FEWEST_SAMPLE_WORDS, SAMPLE_SCORES // self.model.words))
         sample, found = self.valid[:words], []
         for streams in (VALIDATION_STREAMS, 1):
-            self._score(sample[:FEWEST_SAMPLE_WORDS], streams)  # kernels are compiled once, which is not of a token
+            self._score(sample[:FEWEST_SAMPLE_WORDS], streams)  # kernels are compiled once, which must not count
             started = time.monotonic()
             self._score(sample, streams)
             found.append((time.monotonic() - started) / len(sample))
@@ -194,7 +194,7 @@ class LanguageModelling:
         return evaluate(self.model, ids, self.data.vocabulary.eos_id, streams)
 
     def _final(self, ids: Ids, log_p: list[Tensor], queries: list[Tensor]) -> Score:
-        """Over one stream, or over draws of the noise where `noise.prediction` is sampling; fills the lists."""
+        """Score one stream and fill the lists, or score draws of the noise if `noise.prediction` is sampling."""
         noise = self.settings.noise
         log_p.clear()
         queries.clear()

@@ -1,8 +1,8 @@
-"""An n-gram model of the training text, and its mixture with the network that was trained on the same.
+"""An n-gram model of the training text, and its mixture with the network that was trained on the same text.
 
 Both lie in the network's run folder, which stays the run folder of a language model: `ngram/` holds the counts,
-`mixture/` the weights, and the parts under a second name. The mixture lists the parts' SHA-256, so one that is older
-than the network is not taken for its mixture.
+`mixture/` the weights, and the parts as hard links where possible. The mixture lists the parts' SHA-256, so a mixture
+that is older than the network is not mistaken for its own.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def mix_with_ngrams(
 ) -> TrainingResult:
     """Fit n-grams to the training text and weights to the validation text; write both beside the network.
 
-    `task`: the one that the network was trained and measured on. Returns the result with the figures of the n-gram
-    model and of the mixture, over the same tokens; it is saved. A run that extends another counts its text, too, and
-    fits weights on both validation texts, in the proportion of the training texts.
+    `task`: the one that the network was trained and measured on. Saves the result with the figures of the n-gram model
+    and of the mixture, over the same tokens, and returns it. A run that extends another counts its text, too, and fits
+    weights on both validation texts, in the proportion of the training texts.
     """
     started = time.monotonic()
     data = texts.for_counting()
@@ -91,26 +91,26 @@ def mix_with_ngrams(
 
 
 def _of_earlier(text: EarlierText, network: Network, mixture: Mixture) -> dict[str, float]:
-    """Perplexities of network and mixture on the test text of an earlier run."""
+    """Compute the perplexities of network and mixture on the test text of an earlier run."""
     return {"network": text.perplexity(network), "mixture": text.perplexity(mixture)}
 
 
 @dataclass(frozen=True)
 class _Read:
-    """A text as the parts have read it."""
+    """What the parts of the mixture compute for a text."""
 
     ids_N: Ids
     log_p_NP: Nats
     class_N: Classes
     query_NE: Queries | None
-    """None if they were not kept."""
+    """The vectors from which the network predicts each token; None if they were not kept."""
 
     @classmethod
     def of(
         cls, parts: tuple[Network, NgramModel], ids: Ids, network: Sequence[Tensor], queries: Sequence[Tensor]
     ) -> _Read:
-        """`network`: log p of each token under the first part, in pieces; it is computed if there are none. `queries`:
-        from which it predicted them."""
+        """Score `ids` under both parts. `network`: log p of each token under the first part, in pieces; computed if
+        empty. `queries`: the vectors from which it predicted them, in pieces."""
         query_NE = torch.cat(list(queries)).numpy() if queries else None
         if not network:
             return cls(ids, *log_probabilities(parts, [ids]), query_NE)
@@ -120,12 +120,12 @@ class _Read:
 
     @classmethod
     def unread(cls, parts: tuple[Network, NgramModel], ids_N: Ids, queries: bool) -> _Read:
-        """A text that the network has not been measured on. `queries`: they are to be kept."""
+        """Score a text that the network has not been measured on. `queries`: whether to keep the network's queries."""
         return cls(ids_N, *log_probabilities(parts, [ids_N]), text_queries(parts, ids_N) if queries else None)
 
     @classmethod
     def joined(cls, texts: Sequence[_Read]) -> _Read:
-        """One after the other. Queries are kept if those of all are."""
+        """Concatenate texts. Queries are kept if all texts have them."""
         if len(texts) == 1:
             return texts[0]
         queries = [text.query_NE for text in texts if text.query_NE is not None]
@@ -138,9 +138,9 @@ class _Read:
 
 
 def _of_mixture(texts: Mapping[str, _Read], mixture: Mixture, known: Mapping[str, Nats]) -> dict[str, Any]:
-    """Its weights and figures; if it has recent words, these, and the figures of what it would be without.
+    """Return the mixture's weights and figures; if it has recent words, also their settings and the figures without.
 
-    `known`: log p of each token of a split, where it has been computed.
+    `known`: log p of each token of a split, if it has been computed.
     """
     weights_RP, recent = mixture.weights_RP, recent_words_of(mixture)
     found: dict[str, Any] = {"weights": weights_RP.tolist()}
@@ -152,7 +152,7 @@ def _of_mixture(texts: Mapping[str, _Read], mixture: Mixture, known: Mapping[str
 def _figures(
     texts: Mapping[str, _Read], weights_RP: Nats, mixture: Mixture | None = None, known: Mapping[str, Nats] = EMPTY
 ) -> dict[str, float]:
-    """Perplexity, nats and tokens of each split under these weights; with recent words if they are the mixture's."""
+    """Compute perplexity, nats and tokens of each split under these weights, and the recent words of a `mixture`."""
     found: dict[str, float] = {}
     for split, read in texts.items():
         log_p_N = known.get(split)

@@ -23,14 +23,14 @@ from wordtie.storage.atomic import write_text
 
 @dataclass(frozen=True)
 class NgramResult(RunResult):
-    """An n-gram model that was trained, and how well it predicts. No token is dropped."""
+    """The result of training an n-gram model. No token is dropped."""
 
     ngrams: int
-    """N-grams that are stored, words included."""
+    """Number of n-grams that are stored, words included."""
     bytes: int
-    """Of the model's file."""
+    """Size of the model's file in bytes."""
     seconds: float
-    """To count and to write."""
+    """Seconds to count and to write the n-grams."""
     valid_perplexity: float
     valid_nats: float
     valid_tokens: int

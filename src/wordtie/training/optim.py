@@ -17,14 +17,14 @@ from wordtie.models.language_model import WORD_MATRICES
 from wordtie.training.row_adam import RowAdam
 
 OF_WORDS = (*WORD_MATRICES, "source_embedding.weight")
-"""Parameters with a row a word, of a translation model, too."""
+"""Parameters with one row per word, those of a translation model included."""
 
 Parameters: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]]
-"""As torch's optimisers take them: tensors, or groups of them."""
+"""Parameters as torch's optimisers take them: tensors, or groups of them."""
 
 
 def parameter_groups(model: nn.Module, word_rate: float) -> Parameters:
-    """The model's parameters; where word matrices have a rate of their own, in two groups, the first of them theirs."""
+    """Return the model's parameters; in two groups, word matrices first, if these have a rate of their own."""
     if word_rate == 1:
         return model.parameters()
     words = [parameter for name, parameter in model.named_parameters() if name in OF_WORDS]
@@ -34,7 +34,7 @@ def parameter_groups(model: nn.Module, word_rate: float) -> Parameters:
 
 
 def set_learning_rate(optimiser: torch.optim.Optimizer, lr: float) -> None:
-    """The rate of every parameter: `lr`, times the multiple that its group has."""
+    """Set the rate of every parameter: `lr` times the multiple of its group."""
     for group in optimiser.param_groups:
         group["lr"] = lr * group.get("rate", 1.0)
 
@@ -71,20 +71,20 @@ SLOTS: dict[str, tuple[str, ...]] = {
     "rmsprop": ("step", "square_avg"),
     "adadelta": ("step", "square_avg", "acc_delta"),
 }
-"""What each keeps for a parameter from its first step on, as PyTorch names it."""
+"""What each optimiser keeps for a parameter from its first step on, under PyTorch's names."""
 
 
 def build_optimiser(settings: TrainingSettings, parameters: Parameters) -> torch.optim.Optimizer:
-    """The optimiser that the settings ask for."""
+    """Build the optimiser that the settings ask for."""
     optimiser = OPTIMISERS[settings.optimiser](parameters, settings)
     set_learning_rate(optimiser, settings.lr)
     return optimiser
 
 
 def clip_global_norm(parameters: Iterable[Tensor], limit: float) -> Tensor:
-    """Scale all gradients so that their joint norm is at most `limit` (0: leave them); returns the norm before.
+    """Scale all gradients so that their joint norm is at most `limit` (0: leave them); return the norm before.
 
-    Sparse gradients are coalesced: rows that came several times are added up first.
+    Sparse gradients are coalesced first: rows that occur several times are added up.
     """
     gradients = [_numbers(p) for p in parameters if p.grad is not None]
     norm = torch.nn.utils.get_total_norm(gradients)
@@ -94,7 +94,7 @@ def clip_global_norm(parameters: Iterable[Tensor], limit: float) -> Tensor:
 
 
 def _numbers(parameter: Tensor) -> Tensor:
-    """What a gradient is made of: itself, or the rows of a sparse one; a change of it changes the gradient."""
+    """Return the values of a gradient: itself, or the rows of a sparse one. Changing them changes the gradient."""
     assert parameter.grad is not None
     if not parameter.grad.is_sparse:
         return parameter.grad

@@ -1,10 +1,10 @@
 """A recipe that fits itself to text, machine and time: `wordtie train TEXT --time 10m`.
 
-A few steps of a model are timed on the text. From their speed follows how many tokens can be read in the time, and from
-these how large the model is to be and how much of it is dropped. The plan is a number of tokens. It is fixed before
-training starts and is stored with the settings, so that a killed run resumes with bit-identical results.
+A few steps of a model are timed on the text. Their speed determines how many tokens can be read in the time, and these
+the size and the dropout of the model. The plan is a number of tokens. It is fixed before training starts and is stored
+with the settings, so that a killed run resumes with bit-identical results.
 
-What is best for so many tokens of a text is in `wordtie.training.recipe`.
+What is best for a number of tokens is in `wordtie.training.recipe`.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ from wordtie.training.timings import Counting, Timings, time_counting, time_mode
 from wordtie.training.warm_start import read_start
 
 SHORT = 500_000
-"""Words: shorter texts get noise where they are read until validation stops improving. It helped the first 100,000 and
+"""Words below which a text that is read until validation stops improving gets noise. It helped on the first 100,000 and
 300,000 words of Penn Treebank."""
 SHARE_OF_MEASURING = 0.07
-"""Of the time, for validation and the figures in the end: of long texts, a part is measured."""
+"""Share of the time for validation and the final figures: of long texts, only a part is measured."""
 SHARE_OF_NGRAMS = 0.25
-"""Of the time that counting n-grams may take; they are left out if it would take longer."""
+"""Share of the time that counting n-grams may take; they are left out if it would take longer."""
 SHARE_OF_PLANNING = 0.15
-"""Of the time, that timing models may take; then the plan is made of what is known."""
+"""Share of the time that timing models may take; after it, the plan is made from what is known."""
 SECONDS_OF_TIMING, SHARE_OF_TIMING = 2.0, 1 / 12
-"""The steps of one model are timed for so long at most, and for this share of the time of planning."""
+"""Most seconds, and most of the time for planning as a share, in which the steps of one model are timed."""
 NOISE_OF_TIMING = 0.03
-"""By how much less a step may take by chance."""
+"""Share by which a step may be faster by chance."""
 SECONDS_TO_END = 2.0
-"""To write the model and to end."""
+"""Seconds to write the model and to exit."""
 Reasons: TypeAlias = tuple[str, str, str]
 
 
@@ -77,9 +77,10 @@ class Plan:
 def plan(text: Settings | str | Path, seconds: float, ngram: int | None = 5, **named: Any) -> Plan:
     """Plan a training on this text that takes about `seconds` on this machine, all included.
 
-    `text` and keyword arguments are those of `wordtie.train`; what they set is kept, the rest is chosen. `ngram` is the
-    order of the n-gram model to mix in, or None: counting takes its share of the time. The machine is timed for a few
-    seconds.
+    `text` and keyword arguments are those of `wordtie.train`; what they set is kept, the rest is chosen. A default
+    value counts as set only if it has a keyword of its own: `layers=2`, not `model=ModelSettings(layers=2)`. `ngram` is
+    the order of the n-gram model to mix in, or None: counting takes its share of the time. The machine is timed for a
+    few seconds.
 
         wordtie.train(wordtie.plan("novel.txt", 600), "runs/novel")
     """
@@ -101,14 +102,14 @@ def make_plan(
     keep_ngram: bool = False,
     spent: float = 0.0,
 ) -> Plan:
-    """As `plan`. `given`: full names of the settings that are kept. `spent`: seconds of the time that are over.
+    """Make a plan, as `plan` does. `given`: full names of the settings to keep. `spent`: seconds already used.
 
-    `ngram` is left out where it would take too long to count, unless `keep_ngram` says that it is wanted all the same.
+    The n-gram model is left out if counting would take too much time or memory, unless `keep_ngram`.
     """
     started = time.monotonic() - spent
     require(seconds > 0, f"the time to plan for must be positive, got {seconds}")
     read_start(settings)  # what cannot be trained is refused before any text is read
-    texts = read_texts(settings)
+    texts = read_texts(settings.data)
     data = texts.for_training(settings.training.rehearsal)
     lengths = Lengths(len(data.train), len(data.valid), len(data.test), len(data.vocabulary))
     with exclusive_training(settings.training.threads, resolve_device(settings.training.device)):
@@ -141,7 +142,7 @@ def make_plan(
 
 
 def step_of(settings: Settings) -> tuple[object, ...]:
-    """What decides how long a step takes, of all that a plan chooses."""
+    """Return those settings, of all that a plan chooses, that determine how long a step takes."""
     model, training = settings.model, settings.training
     dropped = model.input_dropout > 0, model.hidden_dropout > 0
     return model.hidden, *dropped, training.streams, settings.noise.kind
@@ -150,7 +151,7 @@ def step_of(settings: Settings) -> tuple[object, ...]:
 def seconds_to_mix(
     texts: Texts, settings: Settings, lengths: Lengths, measuring: float, timings: Timings, counting: Counting
 ) -> float:
-    """To count n-grams, to mix them and recent words in, and to read the texts of earlier runs again."""
+    """Return the seconds to count n-grams, to mix them and recent words in, and to read texts of earlier runs again."""
     measured = settings.training.measured_tokens or measured_tokens(lengths, measuring, timings)
     valid, test = (min(length, measured or length) for length in (lengths.valid, lengths.test))
     weighed = sum(map(len, texts.for_weights(settings.training.rehearsal, valid)))
@@ -172,11 +173,11 @@ class Stopwatch:
         """Seconds that the first timing took."""
 
     def has_time(self) -> bool:
-        """For another timing, which takes as long as the first."""
+        """Whether there is time for another timing, which takes as long as the first."""
         return time.monotonic() - self.started + (self.first or 0.0) <= self.most
 
     def time(self, candidate: Settings) -> Timings:
-        """Of a model with these settings."""
+        """Time a model with these settings."""
         check_size(candidate, len(self.data.vocabulary), resolve_device(candidate.training.device))
         seconds = min(SECONDS_OF_TIMING, SHARE_OF_TIMING * self.most)
         timings = time_model(candidate, self.data, seconds, mixed=self.mixed)
@@ -186,9 +187,9 @@ class Stopwatch:
 
 
 def planned_ngram(texts: Texts, order: int | None, seconds: float, keep: bool) -> tuple[int | None, Counting]:
-    """(The order of the n-gram model, what it takes); None and nothing for none.
+    """Return (the order of the n-gram model, the time it takes); None and no time without one.
 
-    It is left out where counting takes too much of these seconds or of the memory, unless it is to be kept.
+    It is left out if counting takes too much of these seconds or of the memory, unless `keep`.
     """
     if not order:
         return order, Counting()
@@ -202,13 +203,13 @@ def planned_ngram(texts: Texts, order: int | None, seconds: float, keep: bool) -
 
 
 def fitted_to_length(settings: Settings, given: Collection[str]) -> Settings:
-    """Settings for this text, read until validation stops improving. `given`: full names of those that are kept.
+    """Return settings for this text, read until validation stops improving. `given`: full names of those to keep.
 
-    A text of less than `SHORT` words is read so often that noise helps; a very short one is read in fewer streams.
+    A text of fewer than `SHORT` words is read so often that noise helps; a very short one is read in fewer streams.
     """
     precision_of(settings, resolve_device(settings.training.device))  # what makes no sense is refused before any text
     read_start(settings)
-    words = len(read_texts(settings).for_training(settings.training.rehearsal).train)
+    words = len(read_texts(settings.data).for_training(settings.training.rehearsal).train)
     noise = noise_for(MOST_EPOCHS, settings, given) if words < SHORT else {}
     return with_recipe(settings, given, {**streams_for(words), **noise})
 
@@ -216,10 +217,10 @@ def fitted_to_length(settings: Settings, given: Collection[str]) -> Settings:
 def with_fewer_threads(
     timings: Timings, timed: Callable[[], Timings], has_time: Callable[[], bool]
 ) -> tuple[int | None, Timings]:
-    """(The number of threads that is fastest, None for all; its timings). torch has this number afterwards.
+    """Return (the fastest number of threads, None for all; its timings). torch has this number afterwards.
 
-    Half as many are tried while that is faster, and there is time: where other work is on the machine, threads wait for
-    each other.
+    The number is halved while that is faster and there is time: on a machine with other work, threads wait for each
+    other.
     """
     most = torch.get_num_threads()
     best = most
@@ -234,7 +235,7 @@ def with_fewer_threads(
 
 
 def mixed_in(ngram: int | None, wanted: int | None) -> str:
-    """Of the n-gram model of this order, where one of the order `wanted` was asked for."""
+    """Describe the n-gram model of this order; if it is None, say why one of the order `wanted` was left out."""
     if ngram:
         return f"a {ngram}-gram model and recent words are mixed in"
     return "no n-gram model" + (
@@ -245,7 +246,7 @@ def mixed_in(ngram: int | None, wanted: int | None) -> str:
 def reasons(
     settings: Settings, data: PreparedData, seconds: float, timings: Timings, mixed: str, fixed: bool
 ) -> Reasons:
-    """Three lines: what was chosen, and why. `mixed`: what with; `fixed`: the number of tokens was given."""
+    """Return three lines: what was chosen, and why. `mixed`: see `mixed_in`; `fixed`: tokens or epochs were given."""
     model, training = settings.model, settings.training
     tokens = training.tokens or training.epochs * len(data.train)
     epochs = tokens / len(data.train)

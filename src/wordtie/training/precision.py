@@ -1,4 +1,4 @@
-"""Which device and which precision of matrix products a run trains with."""
+"""Choose the device and the precision of matrix products that a run trains with."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from wordtie.errors import SettingsError
 
 
 def resolve_device(name: str) -> torch.device:
-    """`auto` is CUDA where there is a card, else the CPU. Raises `SettingsError` for a device that is not there."""
+    """Return the device; `auto` is CUDA if there is a card, else the CPU. Raises `SettingsError` if it is missing."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     device = torch.device(name)
@@ -21,9 +21,9 @@ def resolve_device(name: str) -> torch.device:
 
 
 def precision_of(settings: AnySettings, device: torch.device) -> torch.dtype:
-    """What a run's products are computed in: fp32 where nothing fused serves, since the readable forms know no other.
+    """Return the precision of a run's matrix products: fp32 without fused kernels, as the readable forms know no other.
 
-    Raises `SettingsError` where bf16 is asked for there.
+    Raises `SettingsError` if bf16 is asked for without fused kernels.
     """
     training = settings.training
     fused_core = isinstance(settings, Settings) and settings.model.core == "lstm"
@@ -35,7 +35,8 @@ def precision_of(settings: AnySettings, device: torch.device) -> torch.dtype:
 
 
 def resolve_precision(name: str, device: torch.device) -> torch.dtype:
-    """`auto` takes bf16 products where the machine has instructions for them (AVX512-BF16, AMX, CUDA 8.0)."""
+    """Return the dtype of a precision; `auto` is bf16 if the machine has instructions for it (AVX512-BF16, AMX, CUDA
+    compute capability 8.0)."""
     if name != "auto":
         return {"fp32": torch.float32, "bf16": torch.bfloat16}[name]
     if device.type == "cuda":

@@ -20,18 +20,18 @@ from wordtie.errors import RunFolderError
 from wordtie.models.fp32 import in_fp32
 
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
-"""Numbers of glibc's settings: free memory at the end of the heap that is kept, and blocks outside the heap."""
+"""glibc's numbers for two settings: free memory that is kept at the end of the heap, and blocks outside the heap."""
 _MOST_KEPT = 2**31 - 1
-"""The most that glibc takes, 2 GB."""
+"""Largest number of bytes that glibc accepts, 2 GiB."""
 _USUAL_BLOCKS, _USUALLY_KEPT = 65_536, 64 << 20
-"""The limit that glibc would reach by itself."""
+"""glibc's default number of blocks outside the heap, and the free bytes that it would keep in the end."""
 
 _ONE_AT_A_TIME = threading.Lock()
-"""torch has one stream of random numbers for the process: of two trainings each would draw what the other should."""
+"""Lock of a training: torch has one stream of random numbers per process, which two trainings would share."""
 
 
 def _free_again() -> None:
-    """In a child that was forked while its parent trained."""
+    """Replace the lock in a forked child process, whose parent may have been training."""
     global _ONE_AT_A_TIME
     _ONE_AT_A_TIME = threading.Lock()
 
@@ -41,10 +41,10 @@ os.register_at_fork(after_in_child=_free_again)
 
 @contextmanager
 def exclusive_training(threads: int | None, device: torch.device) -> Iterator[None]:
-    """torch as training on the device needs it, and afterwards as it was: random numbers, dtype, precision, threads,
+    """Set up torch for training on the device, and restore it afterwards: random numbers, dtype, precision, threads,
     gradients.
 
-    `threads` None: as many as it has. Raises `RunFolderError` where another training is under way in this process.
+    `threads` None: as many as it has. Raises `RunFolderError` if another training is under way in this process.
     """
     if not _ONE_AT_A_TIME.acquire(blocking=False):
         raise RunFolderError("another training is under way in this process: wait, or train in a process of its own")
@@ -68,14 +68,14 @@ def exclusive_training(threads: int | None, device: torch.device) -> Iterator[No
 
 
 def keep_freed_memory() -> None:
-    """For the whole process, by glibc alone: every block is of the heap, whatever its size, and the heap stays."""
+    """Let glibc allocate every block of the process on the heap, whatever its size, and never shrink the heap."""
     if glibc := _glibc():
         glibc.mallopt(_MMAP_MAX, 0)
         glibc.mallopt(_TRIM_THRESHOLD, _MOST_KEPT)
 
 
 def hand_freed_memory_back() -> None:
-    """What is free goes to the system, and large blocks come from there again."""
+    """Return free memory to the system, and let glibc take large blocks from there again."""
     if glibc := _glibc():
         glibc.mallopt(_MMAP_MAX, _USUAL_BLOCKS)
         glibc.mallopt(_TRIM_THRESHOLD, _USUALLY_KEPT)
@@ -83,7 +83,7 @@ def hand_freed_memory_back() -> None:
 
 
 def _glibc() -> ctypes.CDLL | None:
-    """None where the C library is another one."""
+    """Return the C library if it is glibc, else None."""
     try:
         library = ctypes.CDLL(None)
     except (OSError, TypeError):  # another system

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any
 
-from wordtie.console import SECONDS_BETWEEN_LINES, clock, tell, waiting
+from wordtie.console import SECONDS_BETWEEN_LINES, clock, is_silent, tell, waiting
 
 
 class Progress:
@@ -27,13 +27,13 @@ class Progress:
         self.started = time.monotonic()
         self.shown = -math.inf
         self.first: float | None = None
-        """When the first window was done."""
+        """Time at which the first window was done; None before."""
         self.words = 0
-        """Read since then."""
+        """Words read since then."""
         self.live: Any = None
 
     def __enter__(self) -> Progress:
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and not is_silent():
             from rich.console import Console
             from rich.progress import BarColumn, TextColumn
             from rich.progress import Progress as Bar
@@ -54,7 +54,7 @@ class Progress:
     def window(self, epoch: int, done: int, nats: float, tokens: int, words: int) -> None:
         """Show where training is: `nats` over `tokens` in this epoch so far; `words` more were just read."""
         now = time.monotonic()
-        if self.first is None:  # the rate leaves out getting ready, of which this window has its share
+        if self.first is None:  # the rate leaves out start-up, which this window is part of
             self.first = now
             self.shown = now if self.live is None else self.shown
             return
@@ -78,7 +78,7 @@ class Progress:
 
     @contextmanager
     def measuring(self, what: str) -> Iterator[None]:
-        """Show that the model is being measured on the `what` text, in the place of figures that stand still."""
+        """Show that the model is being measured on the `what` text, in place of figures that do not change now."""
         if self.live is not None:
             self.live.update(self.task, figures=f"measuring the {what} text")
             yield
@@ -87,7 +87,7 @@ class Progress:
                 yield
 
     def say(self, line: str) -> None:
-        """A line that stays."""
+        """Print a line that stays on the screen."""
         if self.live is None:
             tell(line)
             return

@@ -1,4 +1,4 @@
-"""The recipe for a budget: sizes, dropout, noise and streams for so many tokens of a text.
+"""The recipe for a budget: model size, dropout, noise and streams for a number of training tokens.
 
 `choose` is a pure function of the lengths of the texts and of what was timed. The sizes are those that were best on the
 validation texts of Penn Treebank and the State of the Union, for budgets from half a million tokens to ten million.
@@ -20,25 +20,25 @@ from wordtie.training.timings import Timings
 REFERENCE = 256
 """Units of the model that is timed first."""
 SIZES = ((0.25e6, 128), (0.5e6, 192), (4e6, REFERENCE), (9e6, 320), (25e6, 400), (math.inf, 512))
-"""Up to how many tokens that it could be trained on in the time which number of units is best."""
+"""Best number of units by the tokens that there is time to train on, as (upper limit, units)."""
 DROPOUTS = ((3.6, 0.0), (5.2, 0.1), (8.0, 0.2), (25.0, 0.3), (33.0, 0.4), (math.inf, 0.5))
-"""Up to how many epochs x sqrt(parameters / words of the text) which dropout is best: `benchmarks/dropout.py`."""
+"""Best dropout by epochs x sqrt(parameters / words of the text), as (upper limit, dropout): `benchmarks/dropout.py`."""
 NOISES = ((6.0, 0.0), (16.0, 0.1), (math.inf, 0.3))
-"""Up to how many epochs which gamma of data noising with Kneser-Ney (`wordtie.noise`) is best."""
+"""Best gamma of data noising with Kneser-Ney (`wordtie.noise`) by epochs, as (upper limit, gamma)."""
 STREAMS = ((6e6, 32), (math.inf, 64))
-"""Up to how many tokens how many streams are best: with more time, steps may be fewer and less noisy."""
+"""Best number of streams by tokens, as (upper limit, streams): with more time, steps may be fewer and less noisy."""
 WORD_RATES = ((4e6, 10.0), (9e6, 5.0), (math.inf, 3.0))
-"""Up to how many tokens which multiple of the rate is best for the word matrix (`benchmarks/word_rate.py`): few steps
-at a low rate leave rare words where they began, many at a high rate are noisy."""
+"""Best multiple of the learning rate for the word matrix by tokens, as (upper limit, multiple): few steps at a low rate
+leave rare words where they began, many at a high rate are noisy (`benchmarks/word_rate.py`)."""
 MOST_EPOCHS = 40
-"""More readings of a text teach a model nothing but this text."""
+"""Largest number of epochs to plan: more passes over a text only make a model overfit."""
 FEWEST_WINDOWS = 20
-"""Trained on if there is no time at all: a model of nothing is of no use."""
+"""Windows to train on even if there is no time at all: an untrained model is of no use."""
 MOST_VALIDATIONS = 10
 FEWEST_MEASURED = 5_000
 """Tokens of each text that are measured however little time there is."""
 MARGIN = 0.025
-"""Of the time, left for what was not foreseen."""
+"""Share of the time kept in reserve for what was not foreseen."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ def choose(
     timings: Timings,
     hidden: int | None = None,
 ) -> Settings:
-    """The settings for texts of these lengths, at the speed of these timings.
+    """Choose the settings for texts of these lengths, at the speed of these timings.
 
-    `seconds`: for training, validation and the figures in the end; `measuring`: of these, for all but training.
-    `hidden`: units of the timed model, where it is the chosen one; without it, the model that was timed has `REFERENCE`
-    units, and how large it is to be is chosen.
+    `seconds`: time for training, validation and the final figures; `measuring`: the part of it for all but training.
+    `hidden`: units of the timed model, if it is the chosen one; without it, the timed model has `REFERENCE` units, and
+    the size is chosen here.
     """
     words = lengths.train
     training = with_recipe(settings, given, {}).training
@@ -103,9 +103,9 @@ def choose(
 
 
 def planned_tokens(settings: Settings, given: Collection[str], words: int, most: int) -> int:
-    """How many to train on: those given, or those of the epochs given, or else `most`, but not of too many epochs.
+    """Return the tokens to train on: as given, or of the epochs given, or `most`, but at most `MOST_EPOCHS` epochs.
 
-    An epoch reads whole streams alone.
+    An epoch reads equally many tokens in each stream, and leaves out the rest.
     """
     if settings.training.tokens is not None:
         return settings.training.tokens
@@ -117,31 +117,31 @@ def planned_tokens(settings: Settings, given: Collection[str], words: int, most:
 
 
 def measuring_seconds(lengths: Lengths, measured: int | None, timings: Timings) -> tuple[float, float]:
-    """(Of one validation, of the last one and the figures in the end), with so many tokens of each text measured."""
+    """Return the seconds of (one validation, the last one and the final figures), over `measured` tokens a text."""
     valid, test = (min(length, measured or length) for length in (lengths.valid, lengths.test))
     once = valid * timings.validation
     return once, once + (valid + test) * timings.measuring
 
 
 def measured_tokens(lengths: Lengths, seconds: float, timings: Timings) -> int | None:
-    """How many tokens of each text can be measured in these seconds; None if they are enough for all."""
+    """Return how many tokens of each text can be measured in `seconds`; None if all can."""
     if measuring_seconds(lengths, None, timings)[1] <= seconds:
         return None
     return max(FEWEST_MEASURED, int(seconds / (timings.validation + 2 * timings.measuring)))
 
 
 def units(settings: Settings, given: Collection[str], planned: int) -> int:
-    """Of a layer: so many as are given, or planned."""
+    """Return the units of a layer: as given, or else as planned."""
     return settings.model.hidden if "model.hidden" in given else planned
 
 
 def size(hidden: int) -> dict[str, int]:
-    """Of the model. Word vectors are half as long as the state: they cost more time than they are worth."""
+    """Return the model's sizes. Word vectors are half as long as the state: longer ones are not worth their time."""
     return {"model.hidden": hidden, "model.embedding": hidden // 2}
 
 
 def streams_for(words: int, tokens: float = 0) -> dict[str, Any]:
-    """More streams to train on many tokens; fewer for a short text, so that each is several windows long.
+    """Choose more streams to train on many tokens, fewer for a short text, so that each is several windows long.
 
     >>> streams_for(1_000_000), streams_for(1_000_000, 9_000_000), streams_for(1000)
     ({'training.streams': 32}, {'training.streams': 64}, {'training.streams': 7})
@@ -151,7 +151,7 @@ def streams_for(words: int, tokens: float = 0) -> dict[str, Any]:
 
 
 def rates_for(tokens: int, window: int) -> dict[str, Any]:
-    """How the rate rises and falls in so many tokens, `window` of them a step, and the multiple for the word matrix.
+    """Choose the schedule of the rate over `tokens`, `window` of them a step, and its multiple for the word matrix.
 
     >>> rates_for(2_000_000, 1024)
     {'training.schedule': 'cosine', 'training.warmup': 50, 'training.word_rate': 10.0}
@@ -164,7 +164,7 @@ def rates_for(tokens: int, window: int) -> dict[str, Any]:
 
 
 def dropout_for(epochs: float, parameters: float) -> dict[str, float]:
-    """By how often the text is read, and how many `parameters` there are for each of its words.
+    """Choose dropout by the number of epochs, and of `parameters` for each word of the text.
 
     >>> dropout_for(2, 1), dropout_for(5, 4)["model.input_dropout"]
     ({'model.input_dropout': 0.0, 'model.hidden_dropout': 0.0}, 0.3)
@@ -174,7 +174,7 @@ def dropout_for(epochs: float, parameters: float) -> dict[str, float]:
 
 
 def noise_for(epochs: float, settings: Settings, given: Collection[str]) -> dict[str, Any]:
-    """Data noising, if the text is read often; nothing if a setting of the noise other than its gamma is given.
+    """Choose data noising if the text is read often; nothing if a noise setting other than a positive gamma is given.
 
     >>> usual = Settings()
     >>> noise_for(20, usual, []), noise_for(2, usual, []), noise_for(20, usual, ["noise.kind"])
@@ -188,9 +188,9 @@ def noise_for(epochs: float, settings: Settings, given: Collection[str]) -> dict
 
 
 def with_recipe(settings: Settings, given: Collection[str], choices: Mapping[str, Any]) -> Settings:
-    """The recipe's values, and these choices instead of them, for what was not given.
+    """Set what was not given to the recipe's values, or to these choices in place of them.
 
-    A choice that was made together with a given setting is not taken (`wordtie.config.recommended`).
+    A value that was chosen together with that of a given setting is not taken (`wordtie.config.recommended`).
     """
     sections = to_dict(settings)
     values = {

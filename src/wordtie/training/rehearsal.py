@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from wordtie.config import Settings, plain_values
+from wordtie.config import DataSettings, Settings, plain_values
 from wordtie.config.model import SHARES
 from wordtie.config.paths import path_of
 from wordtie.config.unused_settings import AT_THE_START
@@ -31,30 +31,30 @@ from wordtie.runs.result import TrainingResult, read_result
 from wordtie.runs.run_folder import SavedModel, read_language_model
 
 OF_DROPOUT = frozenset(f"model.{name}" for name in ("dropout", *SHARES))
-"""Settings that say what is dropped, which follows the text."""
+"""Dropout settings: they follow the text, so an earlier run's are not taken over."""
 
 
 @dataclass(frozen=True)
 class EarlierText:
-    """The text of a run whose words are extended."""
+    """The text of a run whose vocabulary is extended."""
 
     run: str
     data: PreparedData
     result: TrainingResult | None
-    """Of the run, as far as its folder has it."""
+    """Result of the run; None if its folder has none, or if its test text has changed since."""
 
     @property
     def test(self) -> Ids:
-        """The test text, or what of it the run was measured on."""
+        """The test text, or the part of it that the run was measured on."""
         return spread(self.data.test, None if self.result is None else self.result.test_tokens)
 
     def perplexity(self, model: NextWordModel[Any]) -> float:
-        """Of the test text under a model that has this run's words and more, as if it had no more."""
+        """Compute the test perplexity of a model over this run's words and others, as if it had this run's alone."""
         return evaluate_earlier_words(model, self.test, len(self.data.vocabulary)).perplexity
 
     @property
     def figures(self) -> dict[str, Any]:
-        """The run's own perplexities on its test text, if its result is known."""
+        """The run, its corpus and test tokens, and its own test perplexities if its result is known."""
         result = self.result
         found = {"run": self.run, "corpus": self.data.info.corpus, "tokens": len(self.test)}
         if result is None:
@@ -65,15 +65,15 @@ class EarlierText:
 
 @dataclass(frozen=True)
 class Texts:
-    """What a run reads: its own text, and those of the runs whose words it extends, the last one first."""
+    """What a run reads: its own text, and those of the runs whose vocabulary it extends, the latest first."""
 
     own: PreparedData
     earlier: Sequence[EarlierText] = ()
     missing: Sequence[str] = ()
-    """Why an earlier text cannot be read, a line each."""
+    """Why earlier texts cannot be read, one line each."""
 
     def for_training(self, rehearsal: float) -> PreparedData:
-        """The training text is the own one, and of the earlier ones as much as makes a share of `rehearsal`."""
+        """Return the data with a training text of which earlier texts are a share of `rehearsal`, if they suffice."""
         share = _share(rehearsal, len(self.own.train), [each.data.train for each in self.earlier])
         if not share:
             return self.own
@@ -87,38 +87,38 @@ class Texts:
         return replace(self.own, train=np.concatenate(pieces), info=replace(info, splits=stats))
 
     def for_weights(self, rehearsal: float, own: int) -> list[Ids]:
-        """Of the earlier validation texts, what makes a share of `rehearsal` beside so many tokens of the own one:
-        weights that are fitted on the own one alone forget, too."""
+        """Return as much of the earlier validation texts as makes a share of `rehearsal` beside `own` tokens of the new
+        one: weights that are fitted on the new one alone forget, too."""
         share = _share(rehearsal, own, [each.data.valid for each in self.earlier])
         pieces = [spread(each.data.valid, round(share * len(each.data.valid))) for each in self.earlier]
         return [ids_N for ids_N in pieces if len(ids_N)]
 
     @property
     def tokens_to_count(self) -> int:
-        """Of the training text of `for_counting`, which need not be put together for that."""
+        """Number of training tokens of `for_counting`, found without concatenating the texts."""
         return len(self.own.train) + sum(len(each.data.train) for each in self.earlier)
 
     def for_counting(self) -> PreparedData:
-        """The training text is all of them: n-grams that were counted forget nothing."""
+        """Return the data with all training texts concatenated: n-gram counts forget nothing."""
         train = [self.own.train, *(each.data.train for each in self.earlier)]
         return replace(self.own, train=np.concatenate(train)) if self.earlier else self.own
 
 
 def _share(rehearsal: float, own: int, earlier: Sequence[Ids]) -> float:
-    """What of each earlier text makes them `rehearsal` of all that is read, or comes closest."""
+    """Return the share of each earlier text to read, so that together they are `rehearsal` of all, if they suffice."""
     return min(1.0, rehearsal / (1 - rehearsal) * own / max(1, sum(map(len, earlier)))) if earlier else 0.0
 
 
 PIECES = 32
-"""Of an earlier text that is not rehearsed whole: as many as there are streams, as a rule."""
+"""Stretches that are read of an earlier text if not all of it is: usually as many as there are streams."""
 
 
-def read_texts(settings: Settings) -> Texts:
-    """The text of the settings, and if it extends a vocabulary, the texts of the runs before, if they are there.
+def read_texts(settings: DataSettings) -> Texts:
+    """Read the text of the settings and, if it extends a vocabulary, the texts of the earlier runs, as far as possible.
 
     Raises `RunFolderError` for runs that extend each other.
     """
-    own, run = prepare(settings.data), settings.data.extends
+    own, run = prepare(settings), settings.extends
     earlier: list[EarlierText] = []
     missing: list[str] = []
     seen: set[Path] = set()
@@ -131,23 +131,25 @@ def read_texts(settings: Settings) -> Texts:
         try:
             saved = read_language_model(folder)
             run = saved.settings.data.extends
-            earlier.append(EarlierText(before, text_of(saved, folder), read_result(folder)))
+            text = text_of(saved, folder)
+            result = read_result(folder) if text.texts["test"] == saved.texts.get("test") else None
+            earlier.append(EarlierText(before, text, result))
         except (DataError, RunFolderError) as error:
-            missing.append(f"the text of {before} is not read again, so that the model may unlearn it: {error}")
+            missing.append(f"the text of {before} cannot be read: {error}")
     return Texts(own, earlier, missing)
 
 
 def check_other_folder(settings: Settings, out: Path) -> None:
-    """Raise `RunFolderError` if a run is to be written over the one that it extends, which it reads until it ends."""
+    """Raise `RunFolderError` if a run would overwrite the one that it extends, which it reads until it ends."""
     extended = settings.data.extends
     if extended is not None and run_path(extended).resolve() == out.resolve():
         raise RunFolderError(f"{out}: a run cannot replace the one that it extends: give another --out")
 
 
 def with_earlier_texts(result: TrainingResult, texts: Texts, model: NextWordModel[Any]) -> TrainingResult:
-    """The result with the perplexities of the earlier test texts before and after, which is saved.
+    """Add the perplexities of the earlier test texts, before and after, to the result; save and return it.
 
-    The tokens are those of the run before: a word that it did not know is `<unk>` still.
+    The tokens are those of the earlier run: a word that it did not know is still `<unk>`.
     """
     if not texts.earlier:
         return result
@@ -158,10 +160,10 @@ def with_earlier_texts(result: TrainingResult, texts: Texts, model: NextWordMode
 
 
 def settings_to_extend(run: str | None) -> dict[str, Any]:
-    """What a run has in common with the one whose words it extends, by full name: the model but for its dropout, and
-    how text is cut into words.
+    """Return the settings that a run shares with the one whose vocabulary it extends, by full name: the model without
+    its dropout and its start, and the tokenisation.
 
-    Raises `SettingsError` for none, `RunFolderError` for what is no run of a language model.
+    Raises `SettingsError` if `run` is None, `RunFolderError` if it is not a run of a language model.
     """
     require(run is not None, "extend_vocabulary adds words to an earlier run's: name it as start_from")
     assert run is not None
@@ -178,7 +180,7 @@ def settings_to_extend(run: str | None) -> dict[str, Any]:
 
 
 def text_of(saved: SavedModel, folder: Path) -> PreparedData:
-    """The text that a run was trained on. Raises `DataError` if it has changed since, or cannot be read."""
+    """Read the text that a run was trained on. Raises `DataError` if it has changed since, or cannot be read."""
     data = prepare(saved.settings.data)
     if data.tokenizer != saved.tokenizer or data.texts["train"] != saved.texts.get("train"):
         raise DataError(f"{saved.settings.data.corpus} has changed since {folder} was trained")

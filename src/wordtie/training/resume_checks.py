@@ -1,7 +1,7 @@
-"""Whether a checkpoint's tensors and position are those of a run of this task.
+"""Check that a checkpoint's tensors and position belong to a run of this task.
 
-Nobody can prove that a checkpoint was never edited. But most of what it holds follows from the rest: which tensors
-there are and of what sizes, how many steps the optimiser has taken, how many tokens a window is over.
+Nobody can prove that a checkpoint was never edited. But most of what it holds follows from the rest: the names and
+shapes of the tensors, how many steps the optimiser has taken, how many tokens were read before a window.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from wordtie.training.schedule import Budget, averaging_begins, budget_of, windo
 from wordtie.training.task import Task, Tensors
 
 LARGEST_STEP = 2**24
-"""Optimisers count their steps in float32, which stays at this number."""
+"""Largest step count of an optimiser: it is a float32, to which adding 1 changes nothing from here on."""
 
 
 def check_position(position: Position, settings: TrainingSettings, task: Task) -> None:
@@ -37,7 +37,7 @@ def check_position(position: Position, settings: TrainingSettings, task: Task) -
 
 
 def _check_history(position: Position, budget: Budget) -> None:
-    """There is a value for each validation; that which is due after the last window may be to come."""
+    """Raise `ValueError` unless each validation due has a value; the one due after the last window may be missing."""
     done, validated = windows_done(budget, position), len(position.history)
     due = budget.due(done)
     just_due = position.window > 0 and budget.after(due) == done
@@ -76,7 +76,7 @@ def check_resumable(tensors: Tensors, state: RunState, position: Position, setti
 def _expected(
     tensors: Tensors, state: RunState, position: Position, settings: AnySettings, taken: int, averages: bool
 ) -> dict[str, Shape]:
-    """As `RunState.tensors` names and makes them."""
+    """Return the shape and dtype of each tensor, under the names that `RunState.tensors` gives them."""
     model = shapes(state.model.state_dict())
     parameters = shapes(dict(state.model.named_parameters()))
     expected = {f"model.{name}": shape for name, shape in model.items()}

@@ -1,6 +1,6 @@
-"""What a run that is resumed has already: the settings that a plan or the recipe chose, and the order of its n-grams.
+"""What a resumed run already has: the settings that a plan or the recipe chose, and the order of its n-grams.
 
-A plan times the machine, so another plan would be another run. Whoever resumes a planned run keeps its first plan.
+A plan times the machine, so another plan would be another run. A resumed run therefore keeps its first plan.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from wordtie.training.run_writer import checkpointed_settings
 
 
 def planned_before(folder: Path) -> dict[str, Any]:
-    """The settings of the run in the folder that a plan or the recipe chose, by full name; empty without a run.
+    """Return the settings that a plan or the recipe chose for the run in the folder, by full name; empty without a run.
 
     Raises `RunFolderError` for a run that cannot be resumed.
     """
@@ -29,6 +29,6 @@ def planned_before(folder: Path) -> dict[str, Any]:
 
 
 def order_before(folder: Path, otherwise: int | None) -> int | None:
-    """The order of the n-gram model to mix into the run in the folder; earlier versions kept no record of it."""
+    """Return the order of the n-gram model to mix into the run; `otherwise` if it was not recorded."""
     calls = invocations(folder)
     return calls[-1].get("ngram", otherwise) if calls else otherwise

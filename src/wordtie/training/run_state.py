@@ -33,16 +33,16 @@ class RunState:
 
     @property
     def device(self) -> torch.device:
-        """The model's."""
+        """Device of the model."""
         return self.model.device
 
     def parameters(self) -> Tensors:
-        """A copy of what is measured and exported: the model's parameters as they are now, or their mean."""
+        """Copy what is measured and exported: the model's parameters as they are now, or their mean."""
         with self.average.applied(self.model):
             return {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
 
     def tensors(self) -> Tensors:
-        """What a checkpoint holds."""
+        """Return the tensors that a checkpoint holds, by name."""
         tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         tensors |= {f"best.{name}": tensor for name, tensor in self.kept.items()}
         tensors |= {f"average.{name}": tensor for name, tensor in self.average.mean.items()}
@@ -58,7 +58,7 @@ class RunState:
         return tensors
 
     def restore(self, tensors: Tensors, position: Position) -> None:
-        """Take it all back, the random numbers too. Raises `ValueError` for tensors of another model."""
+        """Restore everything, random number generators included. Raises `ValueError` for tensors of another model."""
         try:
             self.model.load_state_dict(_part(tensors, "model"))
             self.kept = {name: tensor.to(self.device) for name, tensor in _part(tensors, "best").items()}
@@ -79,7 +79,7 @@ class RunState:
 
 
 def detached(state: State) -> State:
-    """The same numbers, cut off from what made them."""
+    """Return the state, detached from the computation graph."""
     return [tuple(part.detach() for part in parts) for parts in state]
 
 
@@ -89,7 +89,7 @@ def _part(tensors: Tensors, part: str) -> Tensors:
 
 
 def _hidden_state(tensors: Tensors, like: State) -> State:
-    """The state in the shape of `like`, which is where its device and its parts are known from."""
+    """Rebuild the recurrent state from its tensors, with the layers, parts and devices of `like`."""
     return [
         tuple(tensors[f"{layer}.{number}"].to(part.device) for number, part in enumerate(parts))
         for layer, parts in enumerate(like)

@@ -25,7 +25,7 @@ from wordtie.training.task import Task, Tensors
 
 @dataclass(frozen=True)
 class Resumable:
-    """A checkpoint that was opened, and whose settings are those of the run that is to be resumed."""
+    """An opened checkpoint whose settings are those of the run to resume."""
 
     path: Path
     tensors: Tensors
@@ -34,19 +34,19 @@ class Resumable:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What a run of some kind of model is known by, and how its model is written."""
+    """What identifies a run, for any kind of model, and how its model is written."""
 
     settings: AnySettings
     identity: dict[str, Any]
-    """What a checkpoint says of its run: see `wordtie.runs.compatibility`."""
+    """What a checkpoint records about its run: see `wordtie.runs.compatibility`."""
     write_model: Callable[[Path, Tensors], None]
-    """Makes tensors the run folder's model. Raises `SaveError`."""
+    """Function that writes tensors as the run folder's model. Raises `SaveError`."""
     noted: dict[str, int | None] = field(default_factory=dict)
-    """What each invocation notes of itself, beside where it begins."""
+    """What each invocation records in `sessions.jsonl`, besides where it begins."""
 
 
 def language_model_record(settings: Settings, data: PreparedData, ngram: int | None = None) -> RunRecord:
-    """The record of a run that trains a language model. `ngram`: the order of the one that will be mixed in."""
+    """Return the record of a run that trains a language model. `ngram`: order of the n-gram model to mix in."""
     known_by = identity(settings, data)
 
     def write(folder: Path, tensors: Tensors) -> None:
@@ -57,10 +57,10 @@ def language_model_record(settings: Settings, data: PreparedData, ngram: int | N
 
 
 def read_resumable(folder: Path, settings: AnySettings) -> Resumable | None:
-    """The checkpoint of a run with these settings; None if the run has none yet.
+    """Read the checkpoint of a run with these settings; None if the run has none yet.
 
-    Checked before a text is read for nothing; the text itself is checked by `RunWriter.begin`. Raises `RunFolderError`
-    for a damaged checkpoint and for other settings.
+    Settings are compared here, before a text is read in vain; `RunWriter.begin` checks the text itself. Raises
+    `RunFolderError` for a damaged checkpoint and for other settings.
     """
     path = folder / CHECKPOINT
     if not path.exists():
@@ -78,7 +78,7 @@ def read_resumable(folder: Path, settings: AnySettings) -> Resumable | None:
 
 
 def checkpointed_settings(folder: Path) -> Settings | None:
-    """The settings of the run whose checkpoint is there; None without one, or for a run of another kind.
+    """Return the settings of the checkpoint in the folder; None if there is none, or for another kind of model.
 
     Raises `RunFolderError` for a damaged checkpoint.
     """
@@ -93,7 +93,7 @@ def checkpointed_settings(folder: Path) -> Settings | None:
 
 
 def incompatible_run(folder: Path, other: str) -> RunFolderError:
-    """The error for a run that was started with other settings, or on another text."""
+    """Return the error for a run that was started with other settings, or on another text."""
     back = ""
     if other.startswith(("text of", "data.corpus")):
         back = "give it its text again, or "
@@ -117,7 +117,7 @@ class RunWriter:
         self.metrics = Metrics(folder)
 
     def begin(self, state: RunState, task: Task) -> None:
-        """Bring the run to where its checkpoint is, or save its start. Raises `RunFolderError`, `SaveError`."""
+        """Restore the run from its checkpoint, or save its first one. Raises `RunFolderError`, `SaveError`."""
         if self.resumable:
             self._restore(self.resumable, state, task)
         else:
@@ -128,20 +128,20 @@ class RunWriter:
         self.metrics.open(state.position.metrics_length)
 
     def forget_result(self) -> None:
-        """It is of the model that was there before this one is trained."""
+        """Remove the result of the model that was there before this training."""
         (self.folder / RESULT).unlink(missing_ok=True)
 
     def begin_invocation(self, state: RunState) -> None:
-        """Note what computes from here on. Raises `SaveError`."""
+        """Record what computes from here on: code and machine. Raises `SaveError`."""
         where = {"epoch": state.position.epoch, "window": state.position.window}
         provenance.begin_invocation(self.folder, self.resumable is None, state.device, {**where, **self.record.noted})
 
     def end_invocation(self, how: str) -> None:
-        """Note how it ended, if nothing more is to be expected of the run. Raises `SaveError`."""
+        """Record how the invocation ended, if the run will not continue. Raises `SaveError`."""
         provenance.end_invocation(self.folder, how)
 
     def __enter__(self) -> None:
-        """Begun."""
+        """Do nothing: `begin` has opened the metrics."""
 
     def __exit__(self, *error: object) -> None:
         self.metrics.close()
@@ -160,7 +160,7 @@ class RunWriter:
             self.replaces = False
 
     def _restore(self, resumable: Resumable, state: RunState, task: Task) -> None:
-        """Take everything back. Raises `RunFolderError` if the text is not the run's."""
+        """Restore the state from the checkpoint. Raises `RunFolderError` if the text is not the run's."""
         with checkpoint.wrap_record_errors(resumable.path):
             position, before = read_record(resumable.record)
             other = difference(before, self.record.identity, type(self.settings))

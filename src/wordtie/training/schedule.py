@@ -1,4 +1,4 @@
-"""What changes while a model trains: the learning rate, when it is validated, when averaging begins.
+"""The schedule of a training: its learning rate, when the model is validated, when averaging begins.
 
 epoch      lr * decay once for each epoch after `decay_after`: Zaremba et al. (2014) halve it (small) or divide it by
            1.15 (large), inan-2017 multiplies by 0.9 or 0.97
@@ -22,29 +22,29 @@ from wordtie.runs.result import Position, Stopped
 
 @dataclass(frozen=True)
 class Budget:
-    """How many windows a training has, and after which of them the model is validated.
+    """The number of windows of a training, and those after which the model is validated.
 
-    It follows from settings and text alone, so that it is the same after a kill.
+    It follows from settings and text alone, so that it is the same when a run resumes.
     """
 
     windows: int
-    """In all; the last epoch may end before the text does."""
+    """Windows over all epochs; the last epoch may end before the text does."""
     windows_per_epoch: int
     validations: int | None = None
-    """Spread evenly; None: after each epoch and the last window."""
+    """Number of validations, evenly spread; None: one after each epoch and after the last window."""
 
     @property
     def epochs(self) -> float:
-        """How often the text is read."""
+        """Number of passes over the text, as a fraction."""
         return self.windows / self.windows_per_epoch
 
     @property
     def measurements(self) -> int:
-        """How often the model is validated; never without a step in between."""
+        """Number of validations; there is at least one step between two of them."""
         return min(self.validations or math.ceil(self.epochs), self.windows)
 
     def after(self, number: int) -> int:
-        """After how many windows validation `number` takes place, from 1; 0 is the start.
+        """Return the number of windows after which validation `number`, from 1, takes place; 0 is the start.
 
         >>> budget = Budget(windows=250, windows_per_epoch=100)
         >>> [budget.after(number) for number in range(budget.measurements + 1)]
@@ -56,7 +56,7 @@ class Budget:
         return -(-number * self.windows // self.measurements)
 
     def due(self, windows: int) -> int:
-        """How many validations are due after so many windows.
+        """Return the number of validations that are due after this many windows.
 
         >>> budget = Budget(windows=10, windows_per_epoch=100, validations=3)
         >>> [budget.after(number) for number in (1, 2, 3)], [budget.due(windows) for windows in (3, 4, 9, 10)]
@@ -70,8 +70,8 @@ class Budget:
 
 
 def budget_of(training: TrainingSettings, windows_per_epoch: int, tokens_per_epoch: int) -> Budget:
-    """The budget of a training on a text with so many windows and tokens: `tokens`, rounded up to whole windows, or
-    else `epochs`.
+    """Compute the budget of a training from `training.tokens`, rounded up to whole windows, or else from
+    `training.epochs`.
 
     >>> budget_of(TrainingSettings(tokens=1500), windows_per_epoch=10, tokens_per_epoch=1000).windows
     15
@@ -83,9 +83,9 @@ def budget_of(training: TrainingSettings, windows_per_epoch: int, tokens_per_epo
 
 
 def rate_of_step(settings: TrainingSettings, budget: Budget, position: Position, step: int) -> float:
-    """The rate of a step, counted from 0 over all epochs: of the one before the position, or after it.
+    """Return the learning rate of a step, counted from 0 over all epochs: of the one before the position, or after it.
 
-    A function of these and of nothing else, so that it is the same after a kill.
+    It depends on nothing but the arguments, so that it is the same when a run resumes.
     """
     warm = min(1.0, (step + 1) / settings.warmup) if settings.warmup else 1.0
     if settings.schedule == "cosine":
@@ -94,12 +94,12 @@ def rate_of_step(settings: TrainingSettings, budget: Budget, position: Position,
 
 
 def windows_done(budget: Budget, position: Position) -> int:
-    """Windows that were trained on, over all epochs."""
+    """Return the number of windows trained on so far, over all epochs."""
     return (position.epoch - 1) * budget.windows_per_epoch + position.window
 
 
 def learning_rate(settings: TrainingSettings, epoch: int, history: Sequence[float] = ()) -> float:
-    """The rate of an epoch, counted from 1, by the schedules `epoch` and `plateau`.
+    """Return the learning rate of an epoch, counted from 1, by the schedules `epoch` and `plateau`.
 
     `history` has the validation perplexity of each epoch before it.
     """
@@ -108,7 +108,7 @@ def learning_rate(settings: TrainingSettings, epoch: int, history: Sequence[floa
 
 
 def without_gain(history: Sequence[float]) -> int:
-    """How many epochs were not better than all before them."""
+    """Count the epochs that were not better than all before them."""
     best, count = float("inf"), 0
     for perplexity in history:
         count += perplexity >= best
@@ -117,7 +117,7 @@ def without_gain(history: Sequence[float]) -> int:
 
 
 def why_finished(training: TrainingSettings, budget: Budget, position: Position) -> Stopped | None:
-    """Why nothing more is to be trained; None if something is."""
+    """Return why training is finished; None if it is not."""
     if len(position.history) >= budget.measurements:
         return "finished"
     tired = out_of_patience(position.history, training.patience, training.average_patience)
@@ -130,8 +130,8 @@ def is_validated(budget: Budget, position: Position) -> bool:
 
 
 def out_of_patience(history: Sequence[float], patience: int, average_patience: int) -> bool:
-    """Whether the last `patience` epochs (0: never) were not better than one before them. Where weights are averaged,
-    only epochs that measured the mean count.
+    """Whether none of the last `patience` epochs was better than the best before them (0: never). Where weights are
+    averaged, only epochs that measured the mean count.
 
     >>> [out_of_patience([9.0, 7.0, 8.0, 8.0], patience, average_patience=0) for patience in (0, 2, 3)]
     [False, True, False]

@@ -16,7 +16,7 @@ from wordtie.training.task import Batch, Objective
 
 
 def train_step(objective: Objective, state: RunState, batch: Batch, clip: float) -> bool:
-    """Train on the batch and count it; False, and no weight changed, if loss or gradient is not finite."""
+    """Train on the batch and count it; return False, with no weight changed, if loss or gradient is not finite."""
     model, position = state.model, state.position
     loss, hidden_state = objective.forward(batch, state.hidden_state)
     torch.autograd.backward((loss.total + model.penalty()) / batch.streams)

@@ -13,18 +13,18 @@ from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
 STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-"""Windows has no SIGHUP."""
+"""Signals that stop a training; Windows has no SIGHUP."""
 
 
 RETRY = 0.02
-"""Seconds between looks whether an import is over."""
+"""Seconds between checks whether an import is over."""
 PATIENCE = 0.5
-"""Seconds to wait for it. What takes longer is the start of a command, before which there is nothing to clean up."""
+"""Seconds to wait for an import. Only those at the start of a command take longer, with nothing to clean up yet."""
 
 
 @contextmanager
 def leaving_by_signals() -> Iterator[None]:
-    """While it is open, a signal that would end the process raises an exception, so that no temporary file stays.
+    """Let signals that would end the process raise an exception, so that no temporary file is left behind.
 
     Ctrl-C raises `KeyboardInterrupt`, SIGTERM and SIGHUP `SystemExit`. During an import the exception waits until the
     import is over: raised in the C++ code of a half-loaded library it would abort the process. A long import, or a
@@ -70,7 +70,7 @@ def leaving_by_signals() -> Iterator[None]:
 
 
 def _imports_under_way(frame: FrameType | None) -> int:
-    """How many frames of Python's import system there are from this one outwards."""
+    """Count the frames of Python's import system from this one outwards."""
     count = 0
     while frame is not None:
         count += frame.f_code.co_filename.startswith("<frozen importlib")
@@ -85,7 +85,7 @@ def _raise(number: int) -> NoReturn:
 
 
 class StopSignals:
-    """While it is open the first signal is noted in `heard`; a second one does what it always does."""
+    """Context in which the first signal is only recorded, in `heard`; a second one has its usual effect."""
 
     def __init__(self) -> None:
         self.heard: int | None = None

@@ -26,33 +26,33 @@ class Batch:
     inputs: Any
     targets: Any
     streams: int
-    """Sequences side by side: the gradient is that of the summed loss divided by this number."""
+    """Sequences read in parallel: the gradient is that of the summed loss divided by this number."""
     words: int
-    """Target words, for the rate that is shown."""
+    """Target words, for the words per second that are shown."""
 
 
 @dataclass(frozen=True)
 class Validation:
-    """What one validation gave."""
+    """The outcome of one validation."""
 
     objective: float
-    """What epochs are compared by: a positive number, less is better. A perplexity, or what a BLEU lacks."""
+    """Positive number by which validations are compared; lower is better. A perplexity, or a bound minus BLEU."""
     figures: dict[str, float]
-    """Lines of `metrics.jsonl`, by name."""
+    """Figures for a line of `metrics.jsonl`, by name."""
     diverged: str
-    """Why the model is worse than any guess; empty if it is not."""
+    """Why the training has diverged; empty if it has not."""
     summary: str
-    """For the person who waits: `validation perplexity 120.31`."""
+    """Line for the user, such as `validation perplexity 120.31`."""
 
 
 class Objective(Protocol):
-    """What a step descends: a loss of batches, and what is added to its gradient."""
+    """What a training step minimises: the loss of a batch, and terms that are added to its gradient."""
 
     def forward(self, batch: Batch, state: State) -> tuple[LossSum, State]:
-        """The loss of a batch, in nats, and the state to carry over. Noise is drawn here."""
+        """Compute the loss of a batch, in nats, and the state to carry over. Noise is drawn here."""
 
     def add_gradients(self) -> None:
-        """Add to the gradients, after the backward pass, what the loss does not have."""
+        """Add to the gradients, after the backward pass, those of terms that the loss does not have."""
 
 
 class Task(Protocol):
@@ -60,44 +60,44 @@ class Task(Protocol):
 
     @property
     def model(self) -> TrainableModel:
-        """What is trained."""
+        """Model to train."""
 
     @property
     def objective(self) -> Objective:
-        """What its steps descend."""
+        """Objective that a training step minimises."""
 
     @property
     def batches_per_epoch(self) -> int:
-        """How many steps an epoch has."""
+        """Number of training steps in an epoch."""
 
     @property
     def tokens_per_epoch(self) -> int:
-        """How many target words these have."""
+        """Number of target words in an epoch."""
 
     def initial_state(self) -> State:
-        """The state that an epoch starts with."""
+        """Return the state that an epoch starts with."""
 
     def batches(self, start: int, epoch: int = 1) -> Iterator[Batch]:
-        """The batches of an epoch from number `start` on, always in the same order for the same epoch."""
+        """Yield the batches of an epoch from number `start` on, always in the same order for the same epoch."""
 
     def tokens_before(self, batch: int, epoch: int = 1) -> int:
-        """Target words of the batches of an epoch that come before number `batch`."""
+        """Count the target words of the batches of an epoch that come before number `batch`."""
 
     def prepare_for_training(self) -> None:
-        """Choose kernels and precision, and training mode, before the batches of an epoch."""
+        """Choose kernels and precision, and set training mode, before the batches of an epoch."""
 
     def begin_step(self, done: float) -> None:
-        """Prepare what changes in the course of a training, of which the share `done` is over."""
+        """Prepare what changes in the course of a training, of which the share `done` (0 to 1) is over."""
 
     def validate(self) -> Validation:
         """Measure the model as it is now on the validation text."""
 
     def for_export(self, parameters: Tensors) -> Tensors:
-        """The tensors that a run folder gets, from parameters as they are trained."""
+        """Return the tensors to store in the run folder, from parameters as they are trained."""
 
     def measure(self, exported: Tensors) -> tuple[dict[str, Any], str]:
-        """The figures of the finished run on validation and test text, fields of `TrainingResult`; why they mean
+        """Measure the finished model on validation and test text. Returns fields of `TrainingResult`, and why they mean
         nothing, or an empty string."""
 
     def seconds_to_measure(self) -> float:
-        """How long `validate` and then `measure` will take, estimated from a short reading."""
+        """Estimate the seconds that `validate` and then `measure` will take, from a short reading."""

@@ -1,4 +1,4 @@
-"""What a machine needs for a model of a text: a few steps are timed, and how long the rest takes is estimated."""
+"""Measure how long a machine takes to train a model on a text: a few steps are timed, the rest is estimated."""
 
 from __future__ import annotations
 
@@ -29,51 +29,51 @@ from wordtie.training.step import train_step
 FULL_AT_END = 0.2
 """Share of the training in which the softmax is full, if that takes little longer."""
 LONGER_WITH_FULL = 0.15
-"""By how much of its time a training may become longer for that."""
+"""Share of its time by which the full softmax may lengthen a training."""
 MOST_WORDS_OF_FULL = 50_000
-"""Over more words, a full step takes so long that it is not even timed."""
+"""Largest vocabulary for which the full softmax is timed unasked: over more words, a step would take too long."""
 FULL_STEPS = 3
-"""Full steps that are timed."""
+"""Steps with the full softmax that are timed."""
 TOKENS_TO_REMEMBER = 4096
-"""Read to estimate how long recent words take: more than are remembered."""
+"""Tokens read to estimate how long recent words take: more than are remembered."""
 NGRAM_SAMPLE, NGRAM_SAMPLE_READ = 200_000, 50_000
-"""Tokens counted, and read by the n-gram model, to estimate how long all take; of fewer, the tables fit the cache."""
+"""Tokens to count, and to score, to estimate how long a whole text takes; tables of fewer would fit into the cache."""
 SLOWER_WHOLE = 1.5
-"""How much longer an n-gram takes in the tables of a whole text than in those of a sample."""
+"""Factor by which an n-gram takes longer in the tables of a whole text than in those of a sample."""
 SAVED, BYTES_PER_SECOND = 4, 200e6
 """Copies of the parameters in a checkpoint: the model, the best so far, the optimiser's state. A validation writes two
 checkpoints and the model."""
 FIRST_STEPS, TIMED_STEPS = 2, 50
-"""Steps that are not timed, and the most that are."""
+"""Steps before timing starts, and the largest number of steps that are timed."""
 
 
 @dataclass(frozen=True)
 class Timings:
-    """What a machine needs for a model of this text, in seconds."""
+    """Seconds that a machine needs to train, validate and measure a model of this text."""
 
     window: float
-    """One step of training, and its share of a checkpoint."""
+    """Seconds of one training step, its share of a checkpoint included."""
     validation: float
-    """One token of a validation."""
+    """Seconds per token of a validation."""
     measuring: float
-    """One token of the texts that the finished model is measured on."""
+    """Seconds per token of the texts that the finished model is measured on."""
     saving: float = 0.0
-    """To write what one validation writes."""
+    """Seconds to write the two checkpoints and the model of one validation."""
     remembering: float = 0.0
-    """To find how much recent words count in a mixture."""
+    """Seconds to find how much recent words count in a mixture."""
     full_window: float | None = None
-    """One step with the full softmax; None if it was not timed."""
+    """Seconds of one step with the full softmax; None if it was not timed."""
     tokens: int = 1024
-    """Of a step."""
+    """Tokens of one training step."""
 
     def seconds_of(self, tokens: int, full_at_end: float) -> float:
-        """To train on so many, in the last share of them with the full softmax."""
+        """Return the seconds to train on `tokens`, of which the last share `full_at_end` has the full softmax."""
         full_window = self.window if self.full_window is None else self.full_window
         return tokens / self.tokens * (self.window + full_at_end * (full_window - self.window))
 
     @property
     def full_at_end(self) -> float:
-        """The share of the training in which the softmax is full: the more, the less longer a step takes by it."""
+        """Share of the training in which the softmax is full: smaller if that is slow, 0 if it was not timed."""
         if self.full_window is None:
             return 0.0
         longer = self.full_window / self.window - 1
@@ -81,9 +81,9 @@ class Timings:
 
 
 def time_model(settings: Settings, data: PreparedData, seconds: float, mixed: bool = False) -> Timings:
-    """Train a model for so many seconds, on the beginning of the text, and estimate its validation and its figures.
+    """Train a model for about `seconds` on the beginning of the text, and time how fast it is validated and measured.
 
-    `mixed`: n-grams and recent words will be mixed in.
+    `mixed`: whether n-grams and recent words will be mixed in.
     """
     device = resolve_device(settings.training.device)
     torch.manual_seed(settings.training.seed)
@@ -122,7 +122,7 @@ def time_model(settings: Settings, data: PreparedData, seconds: float, mixed: bo
 
 
 def time_full_softmax(task: LanguageModelling, state: RunState, clip: float) -> float:
-    """Seconds of a step over all words."""
+    """Return the seconds of one step with the softmax over all words."""
     task.begin_step(1.0)
     started = time.monotonic()
     for number, batch in enumerate(islice(cycle(task.batches(0)), 1 + FULL_STEPS)):
@@ -133,7 +133,7 @@ def time_full_softmax(task: LanguageModelling, state: RunState, clip: float) -> 
 
 
 def seconds_to_remember(task: LanguageModelling) -> float:
-    """How long recent words take for one token of a text that is measured, by the time a few words take."""
+    """Estimate the seconds that recent words take per token of a text that is measured, from a short sample."""
     sample, parts = task.valid[:TOKENS_TO_REMEMBER], [Network(task.model, task.data.vocabulary)]
     are_kept = len(task.valid) * task.model.output_matrix.shape[1] <= MOST_KEPT
     query_NE = text_queries(parts, sample) if are_kept else None
@@ -144,16 +144,16 @@ def seconds_to_remember(task: LanguageModelling) -> float:
 
 @dataclass(frozen=True)
 class Counting:
-    """What an n-gram model of a text takes, in seconds."""
+    """Seconds that an n-gram model of a text takes."""
 
     fitting: float = 0.0
-    """To fit and to store it."""
+    """Seconds to fit it."""
     reading: float = 0.0
-    """One token of the texts that it is measured on."""
+    """Seconds per token of the texts that it is measured on."""
 
 
 def time_counting(data: PreparedData, order: int) -> Counting:
-    """What an n-gram model of the text takes, estimated on its beginning; tables of a whole text are slower."""
+    """Estimate what an n-gram model of the text takes from one of its beginning; tables of a whole text are slower."""
     sample = data.train[:NGRAM_SAMPLE]
     started = time.monotonic()
     eos_id = data.vocabulary.eos_id if data.tokenizer.sentences else None

@@ -59,16 +59,14 @@ def train(
     validation text. Whoever opens the run folder then gets the mixture, unless they ask for the network. If it is not
     given, a plan and the run that is resumed have their own order; otherwise there are no n-grams, as with "none".
 
-    `extend_vocabulary`: add the new words of this text to the model of the run that `start_from` names.
+    `extend_vocabulary`: add the new words of this text to the model of the run that `start_from` names. `mode` says
+    what to do with an existing run: `new` refuses, `resume` continues it, `overwrite` replaces it. A planned run that
+    is resumed keeps its first plan. Only one training runs in a process at a time; other threads must not draw torch's
+    random numbers meanwhile, or the result changes.
 
-    `mode` says what to do with a run that is there: `new` refuses, `resume` continues it, `overwrite` replaces it. A
-    planned run that is resumed keeps its first plan. Only one training runs in a process at a time. While it lasts, other threads must not draw torch's random numbers, or the
-    result changes.
-
-    Raises `RunFolderError` if `out` holds a run that `mode` does not allow for or cannot resume, `SettingsError` for
-    invalid settings, `DataError` for a text that cannot be used, `DivergedError` if the loss stops being a number,
-    `SaveError` if something cannot be written. Ctrl-C, SIGTERM and SIGHUP save a checkpoint, then raise
-    `KeyboardInterrupt`, `SystemExit(143)` and `SystemExit(129)`.
+    Raises `RunFolderError` if `out` holds a run that `mode` forbids or cannot resume, `SettingsError` for invalid
+    settings, `DataError` for an unusable text, `DivergedError` if training diverges, `SaveError` if writing fails.
+    Ctrl-C, SIGTERM and SIGHUP save a checkpoint, then raise `KeyboardInterrupt`, `SystemExit(143)`, `SystemExit(129)`.
     """
     if extend_vocabulary:
         named = settings_to_extend(named.get("start_from") or named.get("training.start_from")) | named
@@ -79,9 +77,10 @@ def train(
         check_other_folder(settings, folder)
         resumable = read_resumable(folder, settings) if mode == "resume" else None
         start = None if resumable else read_start(settings)
-        texts = read_texts(settings)
+        texts = read_texts(settings.data)
         data = texts.for_training(settings.training.rehearsal)
-        say([*([] if resumable else of_a_new_run(settings, texts, folder, mode)), *texts.missing])
+        say([] if resumable else of_a_new_run(settings, texts, folder, mode))
+        say(f"{problem}: the model may unlearn it" for problem in texts.missing)
         check_size(settings, len(data.vocabulary), device)
         check_ngrams_fit(texts.tokens_to_count, order)
         torch.manual_seed(settings.training.seed)
@@ -101,9 +100,9 @@ def asked_for(
     ngram: int | Literal["none"] | None,
     named: Mapping[str, Any],
 ) -> tuple[Settings, int | None]:
-    """The settings, and the order of the n-gram model to mix in, if any.
+    """Return the settings, and the order of the n-gram model to mix in, if any.
 
-    Raises `SettingsError` for invalid ones, `RunFolderError` for a planned run that cannot be resumed.
+    Raises `SettingsError` for invalid settings, `RunFolderError` for a planned run that cannot be resumed.
     """
     plan = text if isinstance(text, Plan) else None
     settings = settings_from(text.settings if isinstance(text, Plan) else text)
@@ -119,13 +118,13 @@ def asked_for(
 
 
 def of_a_new_run(settings: Settings, texts: Texts, folder: Path, mode: Mode) -> list[str]:
-    """Notes on a run that begins."""
+    """Return notes on a new run, for the user."""
     new = [f"{folder}: no run to resume, so a new one starts"] if mode == "resume" else []
     return [*new, *unused_settings(settings), *training_text_warnings(texts.own)]
 
 
 def finish(result: TrainingResult, ngram: int | None, texts: Texts, task: LanguageModelling) -> TrainingResult:
-    """Mix n-grams in, if there are to be any, and measure the texts of earlier runs."""
+    """Mix n-grams in, if an order is given, and measure the texts of earlier runs."""
     record_ngram(result.folder, ngram)
     if ngram is None:
         run_folder.remove_mixture(result.folder)

@@ -38,7 +38,7 @@ from wordtie.training.stop_signals import StopSignals
 from wordtie.training.task import Batch, Task, Tensors, Validation
 
 WINDOWS_BETWEEN_LINES = 200
-"""Of `metrics.jsonl`, apart from those of validations."""
+"""Windows between two lines of `metrics.jsonl`, apart from those of validations."""
 
 
 class Trainer:
@@ -53,16 +53,16 @@ class Trainer:
         self.writer = writer
         self.precision = precision
         self.signals = StopSignals()
-        """Obeyed after the batch in which they come; while validating, after that."""
+        """Signals to stop, obeyed after the current batch or, while validating, after that."""
         self.max_seconds = parse_time(training.max_time) if training.max_time else math.inf
         self.budget = budget_of(training, task.batches_per_epoch, task.tokens_per_epoch)
         self.progress = Progress(self.budget.epochs, task.batches_per_epoch, self.max_seconds)
         self.live = LiveProgress(writer.folder)
         self.started = time.monotonic()
         self.seconds_before = 0.0
-        """Of earlier invocations; known once the run is resumed."""
+        """Seconds of earlier invocations; known once the run is resumed."""
         self.reserve = 0.0
-        """Of `max_seconds`, what measuring in the end will take."""
+        """The part of `max_seconds` that measuring in the end will take."""
 
     def run(self) -> TrainingResult:
         """Train until the budget is used up, or until patience or time runs out; then measure the model."""
@@ -102,7 +102,7 @@ class Trainer:
         return why or "finished"
 
     def train_until(self, end: int) -> bool:
-        """Train to `end`, a number of windows over all epochs; False if time or a signal ended it early."""
+        """Train to `end`, a number of windows over all epochs; return False if time or a signal ended it early."""
         task, state = self.task, self.state
         task.prepare_for_training()
         while windows_done(self.budget, state.position) < end:
@@ -115,7 +115,7 @@ class Trainer:
         return True
 
     def train_on(self, batch: Batch, end: int) -> bool:
-        """One step, and what is due after it; False if time or a signal ends training before `end`."""
+        """Train one step, and do what is due after it; return False if time or a signal stops training before `end`."""
         state, training, position = self.state, self.training, self.state.position
         step = windows_done(self.budget, position)
         set_learning_rate(state.optimiser, rate_of_step(training, self.budget, position, step))
@@ -135,7 +135,7 @@ class Trainer:
         return True
 
     def write_line(self, **figures: float) -> None:
-        """A line of `metrics.jsonl`: of a validation, if it has figures, or else between two."""
+        """Write a line of `metrics.jsonl`: for a validation if there are figures, else for the windows in between."""
         position = self.state.position
         if position.recent_tokens:  # a checkpoint of an earlier version may not have counted them
             recent = {"recent_perplexity": Score(position.recent_nats, position.recent_tokens).perplexity}
@@ -152,12 +152,12 @@ class Trainer:
         position.recent_nats, position.recent_tokens = 0.0, 0
 
     def rate(self) -> float:
-        """Of the last step."""
+        """Return the learning rate of the last step."""
         position = self.state.position
         return rate_of_step(self.training, self.budget, position, windows_done(self.budget, position) - 1)
 
     def tokens_seen(self) -> int:
-        """Target words of all windows so far."""
+        """Count the target words of all windows so far."""
         position = self.state.position
         return (position.epoch - 1) * self.task.tokens_per_epoch + position.tokens
 
@@ -167,7 +167,7 @@ class Trainer:
         self.state.hidden_state = self.task.initial_state()
 
     def finish_interval(self) -> None:
-        """Validate, keep the model if it is to be kept, write it all down."""
+        """Validate, export the model if it is to be kept, and record both."""
         self.checkpoint()  # a kill during validation must not cost what was trained since the last one
         state, position = self.state, self.state.position
         validation = self.validate()
@@ -206,16 +206,16 @@ class Trainer:
         return validation
 
     def for_export(self) -> Tensors:
-        """The current parameters as they are exported. Raises `DivergedError` if they could not be loaded again."""
+        """Return the current parameters for export. Raises `DivergedError` if they could not be loaded again."""
         exported = self.task.for_export(self.state.parameters())
         if what := why_unusable(exported):
             self.diverged("after the last window", what)
         return exported
 
     def provisional(self) -> Tensors:
-        """What to export when time ran out: the current parameters, unless those of a validation are better.
+        """Return what to export when time ran out: the current parameters, unless those of a validation are better.
 
-        The checkpoint does not record this, so that a stop does not change what the whole run ends with.
+        The checkpoint does not record this, so that a stop does not change the result of the whole run.
         """
         state = self.state
         if is_validated(self.budget, state.position) and state.kept:
@@ -258,7 +258,7 @@ class Trainer:
         self.writer.checkpoint(self.state)
 
     def seconds(self) -> float:
-        """Of training and validation so far, earlier invocations included."""
+        """Return the seconds of training and validation so far, earlier invocations included."""
         return self.seconds_before + time.monotonic() - self.started
 
     def out_of_time(self) -> bool:
@@ -266,7 +266,7 @@ class Trainer:
         return time.monotonic() - self.started >= self.max_seconds - self.reserve
 
     def diverged(self, where: str, what: str = NO_NUMBER) -> NoReturn:
-        """Stop, and say what was kept and what to try."""
+        """Stop the run: raise `DivergedError`, which says what was kept and what to try."""
         if self.state.kept:
             self.writer.export(self.state.kept)  # the folder may have a provisional one, of a stop by time
         self.writer.end_invocation(f"diverged at epoch {self.state.position.epoch}, {where}")

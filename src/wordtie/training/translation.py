@@ -47,21 +47,21 @@ from wordtie.training.task import Batch, Tensors, Validation
 from wordtie.training.trainer import Trainer
 
 MOST_BLEU = 101.0
-"""What a BLEU is taken from to be an objective: above 100, because objectives are positive."""
+"""Bound from which BLEU is subtracted to give an objective: above 100, because objectives are positive."""
 TIE = 1e-6
-"""Of the nats a word, added to an objective: where BLEU is the same, as it is while it is 0, these decide."""
+"""Weight of the nats per word in an objective: where BLEU is the same, as it is while it is 0, these decide."""
 MOST_NATS = 20.0
 MEASURED_TOGETHER = 64
-"""Pairs of a batch when perplexity is measured."""
+"""Sentence pairs in a batch when perplexity is measured."""
 POSITIONS_TOGETHER = 128 * MEASURED_TOGETHER
-"""Units of such a batch, padding included: a long line is measured with few others."""
+"""Largest number of subwords in such a batch, padding included: a long line is measured with few others."""
 SAMPLE = 64
-"""Pairs that are translated to estimate how long a measurement takes."""
+"""Sentences that are translated to estimate how long measuring takes."""
 
 
 @dataclass(frozen=True)
 class PairNoise:
-    """Data noising of the words that are read; None: nothing is replaced on this side."""
+    """Data noising of the words that are read. A side whose proposal is None stays as it is."""
 
     source: Proposal | None
     target: Proposal | None
@@ -69,7 +69,7 @@ class PairNoise:
     """Whether a target word is replaced where the word before it was (Kneser-Ney)."""
 
     def noised(self, pairs: SentencePairs) -> SentencePairs:
-        """The batch with words replaced. `<eos>` stays: it says where a sentence begins and ends."""
+        """Return the batch with words replaced. `<eos>` stays: it marks where a sentence begins and ends."""
         source_SB, inputs_TB, targets_TB = pairs.source_SB, pairs.inputs_TB, pairs.targets_TB
         if self.source is not None:
             drawn_SB, _ = self.source.replace(source_SB)
@@ -85,13 +85,13 @@ class PairNoise:
 
 
 def _inside(ids_TB: Tensor, lengths_B: Tensor, after: int, before: int) -> Tensor:
-    """Positions of each sentence, without so many at its beginning and its end."""
+    """Return the mask (T, B) of each sentence's positions without the first `after` and the last `before`."""
     step_T1 = torch.arange(len(ids_TB), device=ids_TB.device)[:, None]
     return (step_T1 >= after) & (step_T1 < lengths_B - before)
 
 
 def build_pair_noise(settings: TranslationSettings, data: Bitext, device: torch.device) -> PairNoise:
-    """Count the training sentences, where words are to be replaced. Raises `DataError` for too few of them."""
+    """Build the noise from counts of the training sentences. Raises `DataError` if there are too few of them."""
     noise = settings.noise
 
     def proposal(side: str, ids: Sequence[Sequence[int]]) -> Proposal | None:
@@ -117,11 +117,11 @@ class TargetLoss:
     loss: Loss
 
     def forward(self, batch: Batch, state: State) -> tuple[LossSum, State]:
-        """The loss summed over the batch's target words."""
+        """Compute the loss, summed over the batch's target words."""
         return self.loss.forward(self.model(self.noise.noised(batch.inputs))), state
 
     def add_gradients(self) -> None:
-        """There is nothing to add."""
+        """Do nothing: the loss has all terms."""
 
 
 class Translation:
@@ -145,17 +145,17 @@ class Translation:
         self._orders: dict[int, list[Any]] = {}
 
     def initial_state(self) -> State:
-        """None: every sentence begins afresh."""
+        """Return an empty state: no sentence depends on another."""
         return []
 
     def batches(self, start: int, epoch: int = 1) -> Iterator[Batch]:
-        """The batches of an epoch from number `start` on."""
+        """Yield the batches of an epoch from number `start` on."""
         for pairs in self._order(epoch)[start:]:
             made = self._padded(self.data.train, pairs)
             yield Batch(made, made.targets_TB, streams=len(pairs), words=int(made.target_lengths_B.sum()))
 
     def tokens_before(self, batch: int, epoch: int = 1) -> int:
-        """Target words of the first batches of an epoch, each with its `<eos>`."""
+        """Count the target words of the first `batch` batches of an epoch, the `<eos>` of each pair included."""
         target = self.data.train.target
         return sum(len(target[pair]) + 1 for pairs in self._order(epoch)[:batch] for pair in pairs)
 
@@ -170,14 +170,14 @@ class Translation:
         return as_tensors(pad_pairs(source, target, *self.data.tokenizer.eos_ids), self.model.device)
 
     def begin_step(self, done: float) -> None:
-        """Nothing changes."""
+        """Do nothing: the objective stays the same."""
 
     def prepare_for_training(self) -> None:
-        """Fast kernels, and dropout on."""
+        """Choose the kernels that the settings ask for, and turn dropout on."""
         self.model.use(self.settings.training.fused).train()
 
     def validate(self) -> Validation:
-        """BLEU of greedy translations of the validation text, and its perplexity."""
+        """Measure BLEU of greedy translations of the validation text, and its perplexity."""
         self.model.use(self.settings.training.fused)
         score = self.score(self.data.valid)
         found = self.bleu(self.data.valid, beam=1)
@@ -189,11 +189,11 @@ class Translation:
         )
 
     def for_export(self, parameters: Tensors) -> Tensors:
-        """As they are: data noising predicts with the clean model."""
+        """Return the parameters unchanged: data noising predicts with the clean model."""
         return parameters
 
     def measure(self, exported: Tensors) -> tuple[dict[str, Any], str]:
-        """Perplexity and BLEU of validation and test text. The model has these tensors afterwards."""
+        """Measure perplexity and BLEU of validation and test text. The model has these tensors afterwards."""
         self.model.load_state_dict(exported)
         self.model.use(self.settings.training.fused)
         beam, what = self.settings.training.beam, ""
@@ -211,7 +211,7 @@ class Translation:
         return {**figures, "translation": {**scores, "signature": found.signature, "beam": beam}}, what
 
     def seconds_to_measure(self) -> float:
-        """Of validating once and measuring both texts, by the time that a few translations take."""
+        """Estimate the seconds to validate once and to measure both texts, from a few translations."""
         self.model.use(self.settings.training.fused)
         valid, test = len(self.data.valid), len(self.data.test)
         found = 0.0
@@ -222,7 +222,7 @@ class Translation:
         return found
 
     def score(self, split: Split) -> Score:
-        """Nats of all target words, `<eos>` included."""
+        """Compute the nats of all target words, `<eos>` included."""
         self.model.eval()
         nats, loss = 0.0, build_loss(LossSettings("cross_entropy"), self.settings.training.fused, torch.float32)
         with torch.no_grad(), in_fp32(self.model.device):
@@ -232,25 +232,25 @@ class Translation:
         return Score(nats, split.target_tokens)
 
     def translate(self, source: Sequence[Sequence[int]], beam: int) -> list[str]:
-        """The best translation of each sentence."""
+        """Return the best translation of each sentence."""
         tokenizer = self.data.tokenizer
         found = translate_ids(self.model, source, *tokenizer.eos_ids, Search(beam))
         return [tokenizer.target.join(tokenizer.target.pieces(best[0].ids)) for best in found]
 
     def bleu(self, split: Split, beam: int, interval: bool = False) -> Bleu:
-        """Of the split's translations, against its lines as they were read."""
+        """Compute BLEU of the split's translations; the references are its target lines, as they were read."""
         tokenizer = tokenizer_of(self.settings.data.target, self.data.tokenisation == "space")
         lowercase = self.settings.data.lowercase
         return bleu(self.translate(split.source, beam), split.target_lines, tokenizer, lowercase, interval)
 
 
 def as_tensors(pairs: PaddedPairs, device: torch.device) -> SentencePairs:
-    """The batch on a device."""
+    """Return the batch as tensors on a device."""
     return SentencePairs(*(torch.from_numpy(part).to(device) for part in vars(pairs).values()))
 
 
 def translation_record(settings: TranslationSettings, data: Bitext) -> RunRecord:
-    """The record of a run that trains a translation model."""
+    """Return the record of a run that trains a translation model."""
 
     def write(folder: Path, tensors: Tensors) -> None:
         tokenised = data.tokenisation == "space"
@@ -289,7 +289,7 @@ def train_translation(
 
 
 def notes(data: Bitext) -> list[str]:
-    """Which columns were read, what was left out of the training pairs, and how many of them are measured on."""
+    """List which columns were read, how many training pairs were left out, and how many are measured on, too."""
     lost = {"are too long or have an empty side": data.too_long, "have a sentence of another part": data.repeated}
     return [
         *columns_read(data),
@@ -303,7 +303,7 @@ def notes(data: Bitext) -> list[str]:
 
 
 def also_trained_on(data: Bitext, part: Split) -> int:
-    """Pairs of a part whose two sentences are a training pair."""
+    """Count the pairs of a part whose two sentences are a training pair."""
     trained = set(zip(data.train.source_lines, data.train.target_lines, strict=True))
     return sum(pair in trained for pair in zip(part.source_lines, part.target_lines, strict=True))
 

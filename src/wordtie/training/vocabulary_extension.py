@@ -1,4 +1,4 @@
-"""Parameters of a model whose vocabulary grows: what words start from that it has not seen.
+"""Parameters of a model whose vocabulary grows: what new words start from.
 
 A new word w starts from the rows of old words that are spelt like it. With G(w) the character n-grams of w, its ends
 marked, and df(g) the number of old words that have g,
@@ -8,8 +8,8 @@ marked, and df(g) the number of old words that have g,
 so that a rare n-gram, as a stem is, counts more than a common ending. It is the idea of the bag-of-subwords model of
 Zhao, Mudgal & Liang (2018), without its training. A word that shares no n-gram starts from the mean of all rows.
 
-The output bias of a new word is the mean of those of old words that the training text has about as often. An `<unk>`
-that an imported model lacks is a new word, whose rows are the means of all.
+The output bias of a new word is the mean bias of old words that are about as frequent in the training text. An `<unk>`
+that an imported model lacks is a new word, whose rows are the means of all rows.
 
 Shapes: V old words, W new words, E embedding size.
 """
@@ -28,16 +28,16 @@ from wordtie.models.language_model import UNTRAINED_BIAS, WORD_MATRICES
 NewWords: TypeAlias = Literal["spelling", "mean"]
 BIAS = "head.bias"
 SHORTEST, LONGEST = 3, 6
-"""Characters of an n-gram, the marks of the word's ends included."""
+"""Fewest and most characters of an n-gram, the marks of the word's ends included."""
 PAIRS_AT_ONCE = 100_000
-"""Of n-grams and words, whose rows are in memory at a time."""
+"""Pairs of an n-gram and a word whose rows are in memory at a time."""
 
 
 def extend(tensors: dict[str, Tensor], words: Sequence[str], count_V: Tensor, how: NewWords) -> dict[str, Tensor]:
-    """The parameters of a model over `words`, from those of one over the first of them.
+    """Return the parameters of a model over `words`, from those of a model over the first of them.
 
-    `count_V`: how often the training text has each word; what it repeats of an earlier text is counted, too. An `<unk>`
-    that the model lacks is a new word, too.
+    `count_V`: how often each word occurs in the training text, rehearsed earlier texts included. An `<unk>` that the
+    model lacks is a new word, too.
     """
     size = len(tensors[WORD_MATRICES[0]])
     lacking = [words.index(UNK)] if lacks_unk(tensors, words) else []
@@ -57,12 +57,12 @@ def extend(tensors: dict[str, Tensor], words: Sequence[str], count_V: Tensor, ho
 
 
 def lacks_unk(tensors: dict[str, Tensor], words: Sequence[str]) -> bool:
-    """Whether the `<unk>` of a model is that of `wordtie import`, which nothing was learnt for."""
+    """Whether the `<unk>` of a model is that of `wordtie import`, for which nothing was learnt."""
     return BIAS in tensors and float(tensors[BIAS][words.index(UNK)]) <= UNTRAINED_BIAS
 
 
 def new_rows(weight_VE: Tensor, words: Sequence[str], how: NewWords) -> Tensor:
-    """Rows (W, E) of the words after the first V."""
+    """Return rows (W, E) for the words after the first V."""
     mean_E = weight_VE.mean(0)
     rows_WE = mean_E.repeat(len(words) - len(weight_VE), 1)
     return rows_WE if how == "mean" else _by_spelling(weight_VE, words, rows_WE)
@@ -96,7 +96,7 @@ def _by_spelling(weight_VE: Tensor, words: Sequence[str], rows_WE: Tensor) -> Te
 
 
 def character_ngrams(word: str) -> Iterator[str]:
-    """Stretches of a word in lower case, its ends marked; each once.
+    """Yield the character n-grams of a word in lower case, its ends marked, each once.
 
     >>> list(character_ngrams("The"))
     ['<th', 'the', 'he>', '<the', 'the>', '<the>']
@@ -109,7 +109,7 @@ def character_ngrams(word: str) -> Iterator[str]:
 
 
 def new_biases(bias_V: Tensor, count_V: Tensor) -> Tensor:
-    """Biases (W,) of the words after the first V, by their counts in octaves."""
+    """Return biases (W,) for the words after the first V: the mean of old words whose counts are in the same octave."""
     octave_V = count_V.clamp(min=1).double().log2().floor().long().cpu()
     of_old, of_new = octave_V[: len(bias_V)], octave_V[len(bias_V) :]
     size = int(octave_V.max()) + 1

@@ -25,9 +25,9 @@ from wordtie.training.vocabulary_extension import extend, lacks_unk
 
 
 def read_start(settings: Settings) -> SavedModel | None:
-    """The model that `training.start_from` names, if it names one: of the same model settings.
+    """Read the model that `training.start_from` names; None if it names none. Its model settings must be the same.
 
-    Raises `RunFolderError` for what is not a whole run folder of such a model.
+    Raises `RunFolderError` if there is no complete run folder of such a model.
     """
     if settings.training.start_from is None:
         return None
@@ -45,11 +45,11 @@ def read_start(settings: Settings) -> SavedModel | None:
 
 
 def load_start(saved: SavedModel, settings: Settings, model: LanguageModel, data: PreparedData) -> str:
-    """Give the model the weights of an earlier run; returns their SHA-256.
+    """Load the weights of an earlier run into the model; return the SHA-256 of that run's export.
 
     A run whose own export will be a mean, or that draws word vectors, starts from the vectors that the earlier run
-    trained; any other from what that run exported. Raises `RunFolderError` if the earlier run has other words, or was
-    exported as a mean that cannot be undone.
+    trained; any other starts from what that run exported. Raises `RunFolderError` if the earlier run has another
+    vocabulary, or was exported as a mean that cannot be undone.
     """
     tensors, before, noise = saved.tensors, saved.settings.noise, settings.noise
     exported = checkpoint.tensors_sha256(tensors)
@@ -70,9 +70,9 @@ def load_start(saved: SavedModel, settings: Settings, model: LanguageModel, data
 
 
 def _before_the_mean(saved: SavedModel, folder: Path) -> Tensors:
-    """The parameters that a run trained, from the means that it exported: by its own noise, on its own text."""
+    """Recover the parameters that a run trained from the means that it exported, by its own noise and text."""
     try:
-        texts = read_texts(saved.settings)
+        texts = read_texts(saved.settings.data)
         if texts.missing:
             raise DataError("; ".join(texts.missing))
         data = texts.for_training(saved.settings.training.rehearsal)

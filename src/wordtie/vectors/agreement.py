@@ -2,7 +2,7 @@
 
 Spearman's rho between the cosines of *all* pairs of words under the one and under the other. Ten thousand words make
 50 million pairs. Their ranks come from sorting 64-bit keys, in place: the upper half is the cosine as an integer that
-sorts alike, the lower half the pair's number; so the peak is about 17 bytes a pair, under 1 GB for 10,000 words.
+sorts alike, the lower half the pair's number; so the peak is about 17 bytes per pair, under 1 GB for 10,000 words.
 
 Shapes: V words, P = V (V - 1) / 2 pairs.
 """
@@ -18,7 +18,7 @@ from wordtie.errors import DataError
 from wordtie.vectors.word_vectors import Floats, WordVectors
 
 LIMIT = 10_000
-"""Words up to which every pair is taken."""
+"""Number of words up to which every pair is used."""
 _ROWS = 256
 """Rows of the matrix of cosines in memory at a time."""
 
@@ -32,13 +32,13 @@ class Agreement:
     pairs: int
     shared: int
     sampled: bool
-    """The words are a random sample: there are more than the limit."""
+    """Whether the words are a random sample, since there are more than the limit."""
 
 
 def agreement_of(first: WordVectors, second: WordVectors, limit: int = LIMIT, seed: int = 0) -> Agreement:
-    """Over all pairs of the words that both have; of `limit` words drawn at random where there are more.
+    """Compute the agreement over all pairs of words that both have, or of `limit` random ones if there are more.
 
-    Raises `DataError` where they share fewer than three words, or one side finds all pairs alike.
+    Raises `DataError` if they share fewer than three words, or if one of them finds all pairs equally similar.
     """
     shared = [word for word in first.words if word in second.index]
     if len(shared) < 3:
@@ -55,7 +55,7 @@ def agreement_of(first: WordVectors, second: WordVectors, limit: int = LIMIT, se
 
 
 def _ranks(unit_VE: Floats) -> NDArray[np.int32]:
-    """Twice the mean rank of each pair's cosine, less twice the middle rank, (P,)."""
+    """Return twice the mean rank of each pair's cosine, minus twice the middle rank, (P,)."""
     words = len(unit_VE)
     pairs = words * (words - 1) // 2
     keys = np.empty(pairs, np.uint64)
@@ -72,13 +72,13 @@ def _ranks(unit_VE: Floats) -> NDArray[np.int32]:
 
 
 def _sortable(values: Floats) -> NDArray[np.uint32]:
-    """float32 as uint32 that compare alike; -0 counts as 0."""
+    """Map float32 to uint32 in the same order; -0 counts as 0."""
     bits = (values + np.float32(0)).view(np.uint32)
     return np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
 
 
 def _ranks_of_sorted(keys: NDArray[np.uint64], chunk: int = 1 << 18) -> NDArray[np.int32]:
-    """Each group of equal cosines shares the sum of its first and last rank; a group may reach over chunks."""
+    """Rank sorted keys: a group of equal cosines, which may span chunks, gets the sum of its first and last rank."""
     pairs = len(keys)
     ranks = np.empty(pairs, np.int32)
     start = 0
@@ -100,7 +100,7 @@ def _ranks_of_sorted(keys: NDArray[np.uint64], chunk: int = 1 << 18) -> NDArray[
 
 
 def _correlation(a: NDArray[np.int32], b: NDArray[np.int32], chunk: int = 1 << 20) -> float:
-    """Pearson's r of values whose means are 0."""
+    """Return Pearson's r of values whose means are 0."""
     ab = aa = bb = 0.0
     for start in range(0, len(a), chunk):
         x, y = (side[start : start + chunk].astype(np.float64) for side in (a, b))

@@ -1,4 +1,4 @@
-"""Where the five word-similarity benchmarks of the papers are on this machine."""
+"""The locations, on this machine, of the papers' five word-similarity benchmarks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BENCHMARKS = {
 
 
 def standard() -> dict[str, Path]:
-    """Name to file, in `$WORDTIE_DATA/wordsim`. Raises `DataError` where one is missing."""
+    """Map name to file, in `$WORDTIE_DATA/wordsim`. Raises `DataError` if one is missing."""
     for root in data_folders():
         found = {name: root / "wordsim" / file for name, file in BENCHMARKS.items()}
         if all(file.is_file() for file in found.values()):

@@ -30,17 +30,17 @@ WITH_VECTORS = (LANGUAGE_MODEL, "word2vec")
 
 
 def vectors_of(run: str | Path, side: Side | None = None) -> WordVectors:
-    """The vectors of a run folder; those of `side`, or the tied ones, or the input ones.
+    """Return the vectors of a run folder: those of `side` or, without it, the tied or the input ones.
 
     Words that were never trained (word2vec's `<unk>` and `<eos>`) are left out. Raises `RunFolderError` for a folder
-    that is no finished run, `DataError` for a side that the model does not have.
+    that is not a finished run, `DataError` for a side that the model does not have.
     """
     folder = run_path(run)
     return _side(folder, *_read(folder), side)
 
 
 def sides(run: str | Path) -> dict[str, WordVectors]:
-    """By side: input and output vectors of an untied model, the one set of a tied one."""
+    """Return vectors by side: input and output vectors of an untied model, the one set of a tied one."""
     folder = run_path(run)
     tensors, words = _read(folder)
     both: tuple[Side, ...] = ("input", "output") if WORD_MATRICES[1] in tensors else ("tied",)
@@ -48,7 +48,7 @@ def sides(run: str | Path) -> dict[str, WordVectors]:
 
 
 def _read(run: Path) -> tuple[dict[str, Tensor], Sequence[str]]:
-    """(tensors, words)"""
+    """Return (tensors, words)."""
     if _kind(run) == WORD2VEC:
         tensors, tokenizer = read_word2vec(run)
         return tensors, tokenizer.vocabulary.words
@@ -70,9 +70,9 @@ def _side(run: Path, tensors: Mapping[str, Tensor], words: Sequence[str], side: 
 
 
 def open_vectors(source: str | Path) -> WordVectors:
-    """A vectors file, a run folder, or a side of one: `runs/ptb:output`.
+    """Open a vectors file, a run folder, or one side of it: `runs/ptb:output`.
 
-    Raises `DataError` or `RunFolderError` for what is neither.
+    Raises `DataError` or `RunFolderError` for anything else.
     """
     path = run_path(source)
     if path.is_file():

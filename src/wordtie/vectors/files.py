@@ -27,19 +27,19 @@ from wordtie.vectors.word_vectors import Floats, WordVectors
 
 Format = Literal["text", "binary", "npy"]
 LONGEST_WORD = 10_000
-"""Bytes; a binary file without a blank for longer than this is none."""
+"""Maximum bytes of a word; a file without a blank for longer is not a binary vectors file."""
 NO_NPY = (ValueError, TypeError, EOFError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile)
-"""What `numpy.load` raises for a file that is no array."""
+"""Errors that `numpy.load` raises for a file that is not an array."""
 CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 MOST_UNPACKED = 1032
-"""Bytes that come out of one byte of a `.gz` file, at most."""
+"""Maximum bytes that one byte of a `.gz` file unpacks to."""
 
 
 def write_vectors(vectors: WordVectors, path: str | Path, form: Format) -> list[Path]:
-    """Write the file, and `NAME.vocab` where counts are known or the format has no words: -> what was written.
+    """Write the file, and `NAME.vocab` if counts are known or the format has no words; return the files written.
 
-    Raises `SaveError`; what was there before then still is. Where no counts are known, counts of other vectors that lie
-    beside the file, and would be read as its own, are such an error, too. Raises `DataError` for a word that the format
+    Raises `SaveError`, and then leaves earlier files as they were; also if no counts are known, but counts of other
+    vectors lie beside the file and would be read as its own. Raises `DataError` for a word that the format
     cannot hold.
     """
     path = path_of(path)
@@ -83,7 +83,7 @@ def _rows(vectors: WordVectors, form: Format) -> Iterator[bytes]:
 def read_vectors(path: str | Path) -> WordVectors:
     """Open a file of any of the three formats.
 
-    Raises `DataError` for one that is missing, has a wrong header, ragged rows, a double word, or NaN.
+    Raises `DataError` for one that is missing, has a wrong header, ragged rows, a duplicate word, or NaN.
     """
     path = path_of(path)
     try:
@@ -116,8 +116,8 @@ def _header(path: Path, line: bytes) -> tuple[int, int]:
 
 
 def _is_text(beginning: bytes, size: int) -> bool:
-    """Whether the first row is in decimal, rightly or wrongly: what follows its word can be printed, up to the line's
-    end, and as far as a binary row goes, since a line end may be a byte of a binary number.
+    """Whether the first row is in decimal, valid or not: what follows its word is printable up to the end of the line,
+    and over the length of a binary row, since a line end may be a byte of a binary number.
     """
     _, _, rest = beginning.partition(b" ")
     numbers = rest[: max(4 * size, rest.find(b"\n"))]

@@ -13,18 +13,18 @@ from wordtie.vectors.word_vectors import WordVectors
 
 @dataclass(frozen=True)
 class Judgement:
-    """Two tables, as the fields of `Similarity` and `Difference` after the names of benchmark and vectors."""
+    """Two tables: names of benchmark and vectors, then the fields of `Similarity` or `Difference`."""
 
     similarity: Sequence[dict[str, Any]]
     """A row for each benchmark and set. If nothing can be ranked, rho and its interval are None."""
     difference: Sequence[dict[str, Any]]
     """The first set less each further one, on the pairs that both cover."""
     not_ranked: Sequence[NothingToRankError]
-    """Why a row has no rho."""
+    """Reasons why rows have no rho."""
 
 
 def judge(sets: Sequence[WordVectors], benchmarks: Sequence[Benchmark], seed: int = 0) -> Judgement:
-    """Rank each set on each benchmark; `seed` is of the bootstrap.
+    """Rank each set on each benchmark; `seed` is that of the bootstrap.
 
     >>> import numpy as np
     >>> vectors = WordVectors(["cat", "dog", "car"], np.array([[1, 0], [1, 0.1], [0, 1]], np.float32), name="three")
@@ -53,7 +53,7 @@ def judge(sets: Sequence[WordVectors], benchmarks: Sequence[Benchmark], seed: in
 
 
 def agreements(sets: Sequence[WordVectors], seed: int = 0) -> list[dict[str, Any]]:
-    """The agreement of every two of the sets, as the fields of `Agreement` after their names."""
+    """Return the agreement of every two of the sets: their names, then the fields of `Agreement`."""
     return [
         {"vectors": f"{a.name} ~ {b.name}", **asdict(agreement_of(a, b, seed=seed))}
         for number, a in enumerate(sets)

@@ -20,12 +20,12 @@ from wordtie.storage.atomic import write_text
 from wordtie.vectors.word_vectors import Floats, WordVectors
 
 SIZE = 900
-"""Pixels of a map's side."""
+"""Side of a map, in pixels."""
 LETTER, MEAN_LETTER, HEIGHT = 8, 6, 11
-"""Pixels that a letter is wide, at most and in the mean, and a word high."""
+"""Maximum and mean width of a letter, and height of a word, in pixels."""
 SPECIAL = ("<unk>", "<eos>")
 DEFAULT_WORDS = 12
-"""How many words have their neighbours shown if none are named."""
+"""Number of words whose neighbours are shown if none are named."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Map:
 
     name: str
     method: str
-    """How the places were found."""
+    """Method by which the places were found."""
     texts: Sequence[Place]
     dots: Sequence[Place]
     """Words that would lie on a more frequent one."""
@@ -82,7 +82,7 @@ def write_page(path: Path, sets: Sequence[WordVectors], words: Sequence[str], mo
 
 
 def map_of(vectors: WordVectors, words: Sequence[str], named: frozenset[str]) -> Map:
-    """Places for `words`; those that are `named` are drawn whatever they hide."""
+    """Return places for `words`; those that are `named` are drawn whatever they hide."""
     place_N2, method = two_dimensions(vectors.unit_VE[[vectors.known_row(word) for word in words]])
     span = np.ptp(place_N2, axis=0)
     place_N2 = (place_N2 - place_N2.min(axis=0)) / np.where(span > 0, span, 1) * (SIZE - 80) + 20
@@ -99,7 +99,7 @@ def map_of(vectors: WordVectors, words: Sequence[str], named: frozenset[str]) ->
 
 
 def without_overlap(places: Sequence[Place]) -> frozenset[str]:
-    """The words that can be read if all of them are drawn: one that would lie on an earlier one is left out."""
+    """Return the words that are legible if all of them are drawn: one that would overlap an earlier one is left out."""
     begin_N = np.empty(len(places))
     y_N, width_N = np.empty_like(begin_N), np.empty_like(begin_N)
     legible: list[str] = []
@@ -114,7 +114,7 @@ def without_overlap(places: Sequence[Place]) -> frozenset[str]:
 
 
 def two_dimensions(points_NE: Floats) -> tuple[NDArray[np.float64], str]:
-    """(N, 2) places, and how they were found."""
+    """Return (N, 2) places, and the method by which they were found."""
     try:
         from umap import UMAP
     except ImportError:
@@ -125,7 +125,7 @@ def two_dimensions(points_NE: Floats) -> tuple[NDArray[np.float64], str]:
 
 
 def pca(points_NE: Floats) -> tuple[NDArray[np.float64], str]:
-    """The two directions of most variance; each turned so that its largest entry is positive."""
+    """Project on the two directions of largest variance, each turned so that its largest entry is positive."""
     centred_NE = points_NE.astype(np.float64) - points_NE.mean(axis=0)
     _, length_K, direction_KE = np.linalg.svd(centred_NE, full_matrices=False)
     axes_2E = np.zeros((2, centred_NE.shape[1]))

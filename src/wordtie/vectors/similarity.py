@@ -45,27 +45,27 @@ class NothingToRankError(DataError):
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of a benchmark vectors know."""
+    """The part of a benchmark that a set of vectors covers."""
 
     pairs: int
     covered: int
-    """Pairs with both words known: what rho is over."""
+    """Number of pairs with both words known, over which rho is computed."""
     oov: float
     """Share of the benchmark's distinct words that have no vector."""
 
 
 @dataclass(frozen=True)
 class Similarity:
-    """How well vectors agree with a benchmark."""
+    """Agreement of vectors with a benchmark."""
 
     rho: float
     low: float | None
     high: float | None
-    """Of the 95 % interval; None where the pairs are too few for one."""
+    """Bounds of the 95 % interval, with `low`; None if there are too few pairs for one."""
     pairs: int
     covered: int
     oov: float
-    """As in `Coverage`."""
+    """Share of words without a vector; these three fields are as in `Coverage`."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ class Difference:
 
 
 def read_benchmark(path: str | Path) -> Benchmark:
-    """Read `word word score` a line, parted by tabs or blanks; blank lines and lines that open with # are skipped.
+    """Read lines of `word word score`, separated by tabs or blanks; blank lines and lines beginning with # are skipped.
 
-    Raises `DataError`, naming the line, for one that is not so, and for a file without pairs.
+    Raises `DataError`, naming the line, for any other line, and for a file with fewer than two pairs.
     """
     path = path_of(path)
     pairs, scores = [], []
@@ -110,7 +110,7 @@ def read_benchmark(path: str | Path) -> Benchmark:
 
 
 def cosines(vectors: WordVectors, benchmark: Benchmark) -> Doubles:
-    """(P,), NaN where a word has no vector. Raises `NothingToRankError` where fewer than two pairs are covered."""
+    """Return cosines, (P,), NaN for words without vectors. Raises `NothingToRankError` below two covered pairs."""
     rows = np.array([[-1 if (row := vectors.row(word)) is None else row for word in p] for p in benchmark.pairs])
     known_P = (rows >= 0).all(axis=1)
     if known_P.sum() < 2:
@@ -123,7 +123,7 @@ def cosines(vectors: WordVectors, benchmark: Benchmark) -> Doubles:
 
 
 def coverage(vectors: WordVectors, benchmark: Benchmark) -> Coverage:
-    """How much of the benchmark has vectors."""
+    """Return how much of the benchmark the vectors cover."""
     words = {word for pair in benchmark.pairs for word in pair}
     missing = {word for word in words if vectors.row(word) is None}
     covered = sum(missing.isdisjoint(pair) for pair in benchmark.pairs)
@@ -131,7 +131,7 @@ def coverage(vectors: WordVectors, benchmark: Benchmark) -> Coverage:
 
 
 def similarity_of(vectors: WordVectors, benchmark: Benchmark, seed: int = 0) -> Similarity:
-    """rho with its interval and coverage. Raises `NothingToRankError`."""
+    """Compute rho with its interval and coverage. Raises `NothingToRankError`."""
     cosine_P = cosines(vectors, benchmark)
     known_P = ~np.isnan(cosine_P)
     ours, theirs = cosine_P[known_P], benchmark.scores[known_P]
@@ -141,7 +141,7 @@ def similarity_of(vectors: WordVectors, benchmark: Benchmark, seed: int = 0) -> 
 
 
 def difference(first: WordVectors, second: WordVectors, benchmark: Benchmark, seed: int = 0) -> Difference:
-    """Paired difference of two sets of vectors. Raises `NothingToRankError` where they share no pairs to rank."""
+    """Compute the paired difference of two sets. Raises `NothingToRankError` if they share no pairs to rank."""
     a, b = cosines(first, benchmark), cosines(second, benchmark)
     known_P = ~(np.isnan(a) | np.isnan(b))
     if known_P.sum() < 2:
@@ -155,7 +155,7 @@ def difference(first: WordVectors, second: WordVectors, benchmark: Benchmark, se
 
 
 def spearman(a: Doubles, b: Doubles) -> float:
-    """Spearman's rho, ties sharing their mean rank; NaN where one side is constant.
+    """Compute Spearman's rho, with mean ranks for ties; NaN if one side is constant.
 
     >>> spearman(np.array([1.0, 2.0, 3.0, 3.0]), np.array([10.0, 30.0, 40.0, 40.0]))
     1.0
@@ -164,7 +164,7 @@ def spearman(a: Doubles, b: Doubles) -> float:
 
 
 def weighted_spearman(a: Doubles, b: Doubles, weights_RP: Doubles) -> Doubles:
-    """Spearman's rho of each resample, (R,): pair p stands in resample r as often as `weights_RP` says."""
+    """Compute Spearman's rho of each resample, (R,): pair p is in resample r as often as `weights_RP` gives."""
     x, y = _centred_ranks(a, weights_RP), _centred_ranks(b, weights_RP)
     xy, xx, yy = ((weights_RP * u * v).sum(axis=1) for u, v in ((x, y), (x, x), (y, y)))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -173,7 +173,7 @@ def weighted_spearman(a: Doubles, b: Doubles, weights_RP: Doubles) -> Doubles:
 
 
 def _centred_ranks(values: Doubles, weights_RP: Doubles) -> Doubles:
-    """Mean ranks less the mean of all ranks, (R, P)."""
+    """Return mean ranks minus the mean of all ranks, (R, P)."""
     _, group_P = np.unique(values, return_inverse=True)
     groups = int(group_P.max()) + 1
     order = np.argsort(group_P, kind="stable")
@@ -185,7 +185,7 @@ def _centred_ranks(values: Doubles, weights_RP: Doubles) -> Doubles:
 
 
 def _resamples(pairs: int, seed: int) -> Iterator[Doubles]:
-    """How often each resample has each pair, (R, P) at a time: so many resamples that they fit into memory."""
+    """Yield how often each resample has each pair, (R, P), for as many resamples at a time as fit into memory."""
     rng = np.random.default_rng(seed)
     at_once = max(1, NUMBERS_AT_ONCE // pairs)
     for first in range(0, RESAMPLES, at_once):
@@ -194,7 +194,7 @@ def _resamples(pairs: int, seed: int) -> Iterator[Doubles]:
 
 
 def _interval(values_R: Doubles) -> tuple[float, float] | tuple[None, None]:
-    """None where more resamples have no rho, all their pairs being one, than may lie outside of the interval."""
+    """Return the interval; None if more resamples lack a rho, their pairs being all one, than may lie outside of it."""
     if np.isnan(values_R).mean() > 1 - LEVEL:
         return None, None
     low, high = np.nanquantile(values_R, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])

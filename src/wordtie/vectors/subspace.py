@@ -4,7 +4,7 @@ With U and V orthonormal bases of the column spaces of X and Y, and C columns in
 
     d^2 = 1/C * |V - U U^T V|^2 = 1/C * (C - |U^T V|^2) = 1/C * sum_i sin^2(theta_i)
 
-where theta_i are the principal angles (Björck & Golub 1973). d is 0 where the spaces are one and 1 where they are
+where theta_i are the principal angles (Björck & Golub 1973). d is 0 if the spaces are equal and 1 if they are
 orthogonal; for unrelated matrices of E columns over V words it is about sqrt(1 - E / V).
 
 The paper takes both ranks to be the same. Here the columns that depend on others are left out, and C is the larger of
@@ -39,12 +39,12 @@ class Subspaces:
     angles: Doubles
     """Principal angles, smallest first, in radians: as many as the smaller rank."""
     outside: float
-    """Norm of what of the second matrix lies outside the space of the first, as a share of its norm. Here directions
-    count by how much of the matrix lies along them, in d all alike."""
+    """Norm of the part of the second matrix outside the space of the first, as a share of its norm. Here, directions
+    count by how much of the matrix lies along them; in d, all count the same."""
 
 
 def compare_subspaces(first_VE: NDArray[Any], second_VF: NDArray[Any]) -> Subspaces:
-    """The column spaces of two matrices whose rows are the same words in the same order.
+    """Compare the column spaces of two matrices whose rows are the same words in the same order.
 
     Raises `DataError` for matrices of different heights, without a space of their own (all zeros), or not finite.
 
@@ -66,9 +66,9 @@ def compare_subspaces(first_VE: NDArray[Any], second_VF: NDArray[Any]) -> Subspa
 
 
 def compare_spaces(first: WordVectors, second: WordVectors) -> tuple[int, Subspaces]:
-    """The number of words that two sets of vectors share, and the spaces of these words' vectors.
+    """Return the number of words that two sets of vectors share, and compare the spaces of these words' vectors.
 
-    Raises `DataError` if they share none, and what `compare_subspaces` raises.
+    Raises `DataError` if they share none, and the errors of `compare_subspaces`.
     """
     shared = [word for word in first.words if word in second.index]
     if not shared:
@@ -78,7 +78,7 @@ def compare_spaces(first: WordVectors, second: WordVectors) -> tuple[int, Subspa
 
 
 def orthonormal_basis(matrix_VE: NDArray[Any]) -> Doubles:
-    """Orthonormal columns of the same span, (V, K): QR, then the small factor's own rank.
+    """Return orthonormal columns of the same span, (V, K): QR, then the small factor's own rank.
 
     Raises `DataError` for a matrix that is not finite, or all zeros.
     """
@@ -97,7 +97,7 @@ def orthonormal_basis(matrix_VE: NDArray[Any]) -> Doubles:
 
 
 def _angles(smaller: Doubles, larger: Doubles, cosine_KL: Doubles) -> Doubles:
-    """From sines where an angle is small and from cosines where it is large, as either is exact there alone."""
+    """Compute small angles from sines and large ones from cosines, as each is exact only there."""
     cosine = np.clip(np.linalg.svd(cosine_KL, compute_uv=False), 0, 1)
     sine = np.clip(np.linalg.svd(smaller - larger @ cosine_KL.T, compute_uv=False), 0, 1)[::-1]
     angles: Doubles = np.where(cosine**2 > 0.5, np.arcsin(sine), np.arccos(cosine))

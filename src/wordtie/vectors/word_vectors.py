@@ -29,7 +29,7 @@ class WordVectors:
     matrix_VE: Floats
     counts: Sequence[int] | None = None
     name: str = "vectors"
-    """Where they are from, for messages and tables."""
+    """Source of the vectors, for messages and tables."""
 
     def __post_init__(self) -> None:
         if len(self.index) != len(self.words):
@@ -42,12 +42,12 @@ class WordVectors:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """Word to row."""
+        """Map word to row."""
         return {word: row for row, word in enumerate(self.words)}
 
     @cached_property
     def folded(self) -> dict[str, int]:
-        """Word without regard to case to the first, so most frequent, row that has it."""
+        """Map word, without regard to case, to the first, and so most frequent, row that has it."""
         found: dict[str, int] = {}
         for row, word in enumerate(self.words):
             found.setdefault(word.casefold(), row)
@@ -55,18 +55,18 @@ class WordVectors:
 
     @cached_property
     def unit_VE(self) -> Floats:
-        """Rows of length 1; a row of zeros stays one."""
+        """Rows scaled to length 1; a row of zeros stays one."""
         squares_V = np.einsum("ve,ve->v", self.matrix_VE, self.matrix_VE, dtype=np.float64)  # in fp32 they may overflow
         norm_V1 = np.sqrt(squares_V).astype(np.float32)[:, None]
         unit: Floats = (self.matrix_VE / np.where(norm_V1 > 0, norm_V1, 1)).astype(np.float32)
         return unit
 
     def row(self, word: str) -> int | None:
-        """The word's row: as it is written, or else without regard to case. None where it is not known."""
+        """Return the word's row: as it is written, or else without regard to case. None if it is not known."""
         return self.index.get(word, self.folded.get(word.casefold()))
 
     def known_row(self, word: str) -> int:
-        """As `row`. Raises `DataError` for a word that is not known."""
+        """Return the word's row, like `row`. Raises `DataError` for an unknown word."""
         row = self.row(word)
         if row is None:
             near = difflib.get_close_matches(word.casefold(), self.folded, n=1, cutoff=0.8)
@@ -75,7 +75,7 @@ class WordVectors:
         return row
 
     def neighbours(self, word: str, top: int = 10) -> list[tuple[str, float]]:
-        """The words nearest by cosine, without the word itself. Raises `DataError` for an unknown word."""
+        """Return the words nearest by cosine, without the word itself. Raises `DataError` for an unknown word."""
         row = self.known_row(word)
         return self._nearest(self.unit_VE[row], {row}, top)
 

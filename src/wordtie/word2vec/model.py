@@ -30,12 +30,12 @@ Floats = NDArray[np.float32]
 
 
 def padded(size: int) -> int:
-    """P for a vector size."""
+    """Return P for a vector size."""
     return -(-size // LANES) * LANES
 
 
 class Word2Vec:
-    """The matrices, and what the random choices are drawn by. `wordtie.word2vec.training.fit` trains it."""
+    """The matrices, and the tables behind the random choices. `wordtie.word2vec.training.fit` trains it."""
 
     def __init__(self, settings: Word2VecSettings, count_V: NDArray[np.int64]) -> None:
         """Vectors start uniform in (-1/E, 1/E), the output vectors of `untied` at zero, as in gensim.
@@ -65,11 +65,11 @@ class Word2Vec:
 
     @property
     def draws(self) -> tuple[int, int, NDArray[np.uint32], NDArray[np.int32]]:
-        """What a prediction is drawn by, as the kernels take it: window, negatives, and their alias table."""
+        """What the kernels need to draw a prediction: window, negatives, and their alias table (two arrays)."""
         return self.settings.window, self.settings.negative, self.threshold_V, self.alias_V
 
     def tensors(self) -> dict[str, Tensor]:
-        """What a run folder stores: each matrix once, without padding, and the counts."""
+        """Return what a run folder stores: each matrix once, without padding, and the counts."""
         size = self.settings.vector_size
         found = {
             "embedding.weight": torch.from_numpy(self.input_VP[:, :size]),
@@ -82,12 +82,13 @@ class Word2Vec:
         return found
 
     def parameter_count(self) -> int:
-        """Trained numbers, a shared matrix counted once."""
+        """Count the trained numbers, those of a shared matrix once."""
         return sum(tensor.numel() for name, tensor in self.tensors().items() if name != "counts")
 
 
 def keep_thresholds(count_V: NDArray[np.int64], sample: float) -> NDArray[np.int64]:
-    """How likely each word is kept, of 2^32: sqrt(t / f) + t / f for a word's share f of the text, t = `sample`."""
+    """Return 2^32 times the probability that each word is kept, sqrt(t / f) + t / f, at most 1, for its share f of the
+    text and t = `sample`; 0 for words that are not trained."""
     if sample == 0:
         return np.where(count_V > 0, ALWAYS, 0)
     ratio_V = sample * count_V.sum() / np.maximum(count_V, 1)
@@ -95,12 +96,12 @@ def keep_thresholds(count_V: NDArray[np.int64], sample: float) -> NDArray[np.int
 
 
 def noise_weights(count_V: NDArray[np.int64], exponent: float) -> NDArray[np.float64]:
-    """Count to the power of `exponent`; a word that is not trained is never drawn."""
+    """Return counts to the power of `exponent`; 0 for a word that is not trained, which is never drawn."""
     weight_V: NDArray[np.float64] = np.where(count_V > 0, np.maximum(count_V, 1).astype(np.float64) ** exponent, 0)
     return weight_V
 
 
 def _zeros(rows: int, columns: int) -> Floats:
-    """Aligned to a cache line, which numpy does not promise."""
+    """Return zeros that are aligned to a cache line, which numpy does not promise."""
     zeros: Floats = torch.zeros(rows, columns).numpy()
     return zeros

@@ -18,7 +18,7 @@ from wordtie.word2vec.settings import Word2VecSettings
 
 
 def read_word2vec(folder: Path) -> tuple[dict[str, Tensor], Tokenizer]:
-    """(tensors, tokenizer); the tensors are those of its settings. Raises `RunFolderError`."""
+    """Read (tensors, tokenizer), and check that the tensors fit the settings. Raises `RunFolderError`."""
     config, tensors, tokenizer = read_model(folder, WORD2VEC)
     settings = _settings(config["settings"].get("word2vec", {}), folder / CONFIG)
     check_fits(folder, tensors, lambda: _shapes(settings, config["words"]))
@@ -38,7 +38,7 @@ def _settings(values: Mapping[str, Any], path: Path) -> Word2VecSettings:
 
 
 def _shapes(settings: Word2VecSettings, words: int) -> dict[str, Shape]:
-    """As `Word2Vec.tensors` names and makes them."""
+    """Return the shape and dtype of each tensor, under the names that `Word2Vec.tensors` gives them."""
     size = settings.vector_size
     expected: dict[str, Shape] = {
         "embedding.weight": ((words, size), torch.float32),

@@ -39,11 +39,11 @@ class Word2VecResult(RunResult):
     """The result of a run of word2vec."""
 
     losses: Sequence[float]
-    """Nats a prediction, each epoch: the exact negative-sampling loss, while the vectors moved."""
+    """Nats per prediction in each epoch: the exact negative-sampling loss, while the vectors moved."""
     predictions: int
-    """In the last epoch: pairs of skip-gram, words of CBOW."""
+    """Predictions in the last epoch: pairs for skip-gram, words for CBOW."""
     words_read: int
-    """Of the training text, `<eos>` and `<unk>` included, over all epochs."""
+    """Words of the training text that were read over all epochs, `<eos>` and `<unk>` included."""
     vocabulary: int
     """Words that were trained."""
     parameters: int
@@ -106,7 +106,7 @@ def train(
 
 
 def trained_counts(ids_N: Ids, data: PreparedData) -> NDArray[np.int64]:
-    """How often each word comes, (V,); 0 for `<unk>` and `<eos>`, which gensim's texts do not have either."""
+    """Count how often each word occurs, (V,); 0 for `<unk>` and `<eos>`, which gensim's texts do not have either."""
     words, chunk = len(data.vocabulary), 1 << 20
     count_V = np.zeros(words, np.int64)
     for start in range(0, len(ids_N), chunk):

@@ -11,7 +11,7 @@ from wordtie.config.unused_settings import unused
 from wordtie.errors import require
 
 MIN_COUNT = 5
-"""What `data.min_count` is where it is left open, as in gensim; a language model keeps rarer words."""
+"""Default of `data.min_count` for word2vec, as in gensim; a language model keeps rarer words."""
 
 
 @dataclass(frozen=True)
@@ -94,10 +94,10 @@ class Word2VecSettings:
 
 
 def recipe(data: DataSettings, settings: Word2VecSettings) -> dict[str, dict[str, Any]]:
-    """Plain values, as a recipe and the run folder's `settings.yaml` hold them."""
+    """Return plain values, as a recipe and the run folder's `settings.yaml` hold them."""
     return {"data": to_dict(Settings(data=data))["data"], "word2vec": asdict(settings)}
 
 
 def with_min_count(data: DataSettings) -> DataSettings:
-    """The settings of the text as word2vec takes them, a recipe of a language model's too."""
+    """Return the settings of the text, with `data.min_count` set to `MIN_COUNT` if it is None."""
     return replace(data, min_count=MIN_COUNT) if data.min_count is None else data

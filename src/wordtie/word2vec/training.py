@@ -29,15 +29,15 @@ PIECE = 100_000
 """Words of the text a thread takes at a time; a sentence that crosses two pieces is cut there."""
 
 Loss = tuple[float, int]
-"""Nats, and over how many predictions."""
+"""Nats, and the number of predictions that they are summed over."""
 Report = Callable[[int, int, float, int], None]
 """Called after each piece with the epoch, the words of it that are done, and the epoch's nats and predictions."""
 
 
 def fit(model: Word2Vec, ids_N: Ids, eos_id: int, report: Report | None = None) -> list[Loss]:
-    """Train on a text, which may be memory-mapped: -> the loss of each epoch.
+    """Train on a text, which may be memory-mapped; return the loss of each epoch.
 
-    Raises `DivergedError` where the vectors stop being numbers.
+    Raises `DivergedError` if the vectors stop being numbers.
     """
     settings = model.settings
     pieces = [(epoch, first) for epoch in range(settings.epochs) for first in range(0, len(ids_N), PIECE)]
@@ -85,7 +85,7 @@ def train_piece(model: Word2Vec, ids_N: Ids, eos_id: int, epoch: int, first: int
 
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """The threads are word2vec's own: a matrix product must not start more."""
+    """Limit torch to one thread: the threads are word2vec's own, and a matrix product must not start more."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -25,12 +25,12 @@ from wordtie.word2vec.model import Word2Vec
 BLOCK = 16_000
 """Words between two products with the map."""
 PART = 1_000
-"""Words of a block that a thread takes at a time, or the rest of their sentence more."""
+"""Words of a block that a thread takes at a time; it takes the rest of their last sentence, too."""
 ROWS = 512
-"""Of a product with the map, that a thread takes at a time."""
+"""Rows of a product with the map that a thread takes at a time."""
 MAP_EVERY = 4
-"""The map itself learns from the first block of a piece and from one in this many after it: its gradient changes little
-from one to the next."""
+"""Blocks from one update of the map to the next, from the first block of a piece on: its gradient changes little from
+one block to the next."""
 
 
 def train_linear(
@@ -41,7 +41,7 @@ def train_linear(
     place: tuple[int, ...],
     threads: Executor,
 ) -> tuple[float, int]:
-    """Train on a piece, its random numbers drawn by `place`: -> (nats, predictions)."""
+    """Train on a piece, with random numbers seeded by `place`; return (nats, predictions)."""
     assert model.linear_PP is not None
     settings, linear_PP = model.settings, torch.from_numpy(model.linear_PP)
     dtype = resolve_precision(settings.precision, torch.device("cpu"))
@@ -80,7 +80,7 @@ def _train_parts(
     place: tuple[int, ...],
     threads: Executor,
 ) -> Iterator[tuple[float, int]]:
-    """The (nats, predictions) of each part of a block."""
+    """Train on the parts of a block; return the (nats, predictions) of each."""
     one, mean = model.settings.algorithm == "skipgram", model.settings.mean
 
     def run(part: tuple[int, NDArray[np.int64]]) -> tuple[float, int]:
@@ -104,7 +104,8 @@ def parts(ends_S: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
 
 
 def _product(left_DP: Tensor, right_PP: Tensor, threads: Executor) -> Tensor:
-    """In fp32, whatever the factors are in; by word2vec's threads, as torch's own would spin between two products."""
+    """Return the product as fp32, whatever the factors' dtype. It is computed by word2vec's threads, as torch's own
+    would spin between two products."""
     product_DP = torch.empty(left_DP.shape)
 
     def run(first: int) -> None:
@@ -115,7 +116,7 @@ def _product(left_DP: Tensor, right_PP: Tensor, threads: Executor) -> Tensor:
 
 
 class _Buffers:
-    """What `gather` fills."""
+    """Buffers that `gather` fills."""
 
     def __init__(self, words: int, columns: int) -> None:
         self.place = np.full(words, -1, np.int32)
@@ -126,5 +127,5 @@ class _Buffers:
         self.ends = np.empty(BLOCK, np.int64)
 
     def filled(self) -> tuple[Any, ...]:
-        """In the order that `gather` takes them."""
+        """Return the buffers in the order in which `gather` takes them."""
         return self.place, self.distinct, self.rows_BP.numpy(), self.words, self.block, self.ends

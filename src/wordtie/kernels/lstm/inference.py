@@ -1,8 +1,8 @@
 """The fast twin of an LSTM layer that only reads: no gradient, no masks, float32 on the CPU.
 
 torch's own `lstm` takes all steps in one call, which oneDNN runs with the recurrent weights packed once: a third of the
-time of a step by step loop for one stream, whose recurrent product is a matrix by a vector. Always in the parameters'
-float32, whatever precision is trained in, and no wait for numba where a few words are wanted.
+time of a step-by-step loop for one stream, whose recurrent product is a matrix by a vector. Always in the parameters'
+float32, whatever precision is trained in, and without waiting for numba when only a few words are read.
 
 Shapes: T steps, B streams, E input size, H units, gate rows i, f, g, o, as torch has them.
 """
@@ -18,7 +18,7 @@ from wordtie.nn.lstm import LSTMWeights
 def read_layer(
     layer: LSTMWeights, inputs_TBE: Tensor, state: tuple[Tensor, Tensor]
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """h of each step, (T, B, H), and the last (h, c)."""
+    """Return h of each step, (T, B, H), and the last (h, c)."""
     hidden_1BH, cell_1BH = state[0][None], state[1][None]
     weights = [layer.input_weight, layer.recurrent_weight, layer.bias, torch.zeros_like(layer.bias)]
     outputs = []
@@ -31,7 +31,7 @@ def read_layer(
 
 
 def _powers_of_two(steps: int) -> list[int]:
-    """Their sum is `steps`: oneDNN keeps code, and half a megabyte, for every length that it has seen.
+    """Return powers of two whose sum is `steps`: oneDNN keeps code, half a megabyte, for every length it has seen.
 
     >>> _powers_of_two(13)
     [8, 4, 1]

@@ -26,15 +26,15 @@ from wordtie.nn.masks import LayerMasks
 
 
 def product(a: Tensor, b: Tensor) -> Tensor:
-    """a @ b in the precision of `a`; the result is in the dtype of `b`."""
+    """Return a @ b in the precision of `a`; the result is in the dtype of `b`."""
     return (a @ b.to(a.dtype)).to(b.dtype)
 
 
 def _steps_for(operand: Tensor, training: bool) -> Any:
-    """The module of the loop over time.
+    """Return the module of the loop over time.
 
-    Outside training it is torch's: the same scores, whether or not something was trained before in the process, and
-    no wait for numba where a few words are wanted.
+    Outside training it is torch's: scores are the same whether or not something was trained before in the process,
+    and there is no wait for numba when only a few words are read.
     """
     if training and numba_serves(operand):
         from wordtie.kernels.lstm import steps_numba
@@ -60,7 +60,7 @@ class LSTMLayerFunction(torch.autograd.Function):
         precision: torch.dtype,
         training: bool,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Outputs (T, B, H), not masked, then the last h and c."""
+        """Return outputs (T, B, H), not masked, then the last h and c."""
         steps, streams, size = inputs_TBE.shape
         units = hidden_BH.shape[1]
         mask = torch.ones_like(hidden_BH) if mask_BH is None else mask_BH.contiguous()
@@ -80,7 +80,7 @@ class LSTMLayerFunction(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, d_outputs: Tensor, d_hidden: Tensor, d_cell: Tensor) -> Any:
-        """Gradients in the order of `forward`'s arguments."""
+        """Return gradients in the order of `forward`'s arguments."""
         refuse_second_derivatives()
         inputs, input_weight, recurrent_weight, mask, dropped, gates, cells, squashed, masked = ctx.saved_tensors
         size, units = inputs.shape[2], mask.shape[1]
@@ -100,14 +100,14 @@ class LSTMLayerFunction(torch.autograd.Function):
 
 @dataclass(frozen=True)
 class FastLayer:
-    """The twin of `LSTMLayer.forward` but for the mask on its outputs, with the large products in `precision`."""
+    """The fast twin of `LSTMLayer.forward`, without the mask on its outputs; large products are in `precision`."""
 
     precision: torch.dtype
 
     def __call__(
         self, weights: LSTMWeights, inputs_TBE: Tensor, state: tuple[Tensor, Tensor], masks: LayerMasks
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """(outputs (T, B, H), the state after them)."""
+        """Return (outputs (T, B, H), the state after them)."""
         reads_only = not torch.is_grad_enabled() and masks.recurrent is None and masks.candidate is None
         if reads_only and inputs_TBE.device.type == "cpu" and inputs_TBE.dtype == torch.float32:
             return read_layer(weights, inputs_TBE, state)

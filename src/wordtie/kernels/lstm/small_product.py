@@ -1,6 +1,6 @@
 """A product of few rows with a matrix that stays in cache, inside a compiled function: for recurrences.
 
-The matrix is cut into panels of `WIDTH` columns, two vectors of the machine's. A tile of up to six rows by one panel is
+The matrix is cut into panels of `WIDTH` columns, two machine vectors wide. A tile of up to six rows by one panel is
 summed in vector registers, over k = 0, 1, ... K-1; what one row gives does not depend on the rows beside it. Six rows
 are as many as AVX2's sixteen registers hold, with one for either vector of the panel and one for a row's own number.
 
@@ -34,11 +34,11 @@ WIDTH = 2 * _LANES
 HEIGHT = 6
 _VECTOR = ir.VectorType(ir.FloatType(), _LANES)
 _FUSED = ("contract",)
-"""Multiply and add may become one instruction."""
+"""LLVM flags: multiply and add may become one instruction."""
 
 
 def panels(matrix_KC: Tensor) -> Tensor:
-    """The matrix as (P, K, WIDTH), the last panel filled up with zeros."""
+    """Return the matrix as (P, K, WIDTH), with the last panel padded with zeros."""
     terms, columns = matrix_KC.shape
     return F.pad(matrix_KC, (0, -columns % WIDTH)).view(terms, -1, WIDTH).transpose(0, 1).contiguous()
 

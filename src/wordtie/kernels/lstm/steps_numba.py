@@ -1,4 +1,4 @@
-"""The recurrence of an LSTM layer, compiled by numba: all steps in one call, the streams shared out over threads.
+"""The recurrence of an LSTM layer, compiled by numba: all steps in one call, the streams distributed over threads.
 
 Streams do not meet within a layer, so that each thread goes through all steps with its own, and no step waits for
 another thread. The same calls as `wordtie.kernels.lstm.steps_torch`.
@@ -22,7 +22,7 @@ from wordtie.kernels.numba_math import compiled, exp
 _ONE = np.float32(1)
 _TWO = np.float32(2)
 _HIGHEST = np.float32(87)
-"""Comes second in `min`, so that a NaN passes through."""
+"""Largest argument of `exp`; comes second in `min`, so that a NaN passes through."""
 
 
 @njit(inline="always", error_model="numpy")
@@ -95,7 +95,7 @@ def _run(work: Any, *operands: Tensor) -> None:
 
 
 def _candidates(dropped_TBH: Tensor | None, mask_BH: Tensor) -> Tensor:
-    """The candidates' masks, or one of ones that serves all steps."""
+    """Return the candidates' masks, or a mask of ones that serves all steps."""
     return torch.ones_like(mask_BH)[None] if dropped_TBH is None else dropped_TBH.contiguous()
 
 
@@ -103,7 +103,7 @@ def forward(
     gates_TBG: Tensor, recurrent_weight: Tensor, mask_BH: Tensor, dropped_TBH: Tensor | None,
     cells: Tensor, squashed_TBH: Tensor, hidden_TBH: Tensor, masked: Tensor,
 ) -> None:  # fmt: skip
-    """As `steps_torch.forward`."""
+    """Do the same as `steps_torch.forward`."""
     weight, dropped = panels(recurrent_weight.T), _candidates(dropped_TBH, mask_BH)
     _run(_forward, gates_TBG, weight, mask_BH, dropped, cells, squashed_TBH, hidden_TBH, masked)
 
@@ -112,6 +112,6 @@ def backward(
     d_hidden_TBH: Tensor, d_next: Tensor, d_cell: Tensor, gates_TBG: Tensor, recurrent_weight: Tensor,
     mask_BH: Tensor, dropped_TBH: Tensor | None, cells: Tensor, squashed_TBH: Tensor, d_gates_TBG: Tensor,
 ) -> None:  # fmt: skip
-    """As `steps_torch.backward`."""
+    """Do the same as `steps_torch.backward`."""
     weight, dropped = panels(recurrent_weight), _candidates(dropped_TBH, mask_BH)
     _run(_backward, d_hidden_TBH, d_next, d_cell, gates_TBG, weight, mask_BH, dropped, cells, squashed_TBH, d_gates_TBG)

@@ -15,9 +15,9 @@ def forward(
     gates_TBG: Tensor, recurrent_weight: Tensor, mask_BH: Tensor, dropped_TBH: Tensor | None,
     cells: Tensor, squashed_TBH: Tensor, hidden_TBH: Tensor, masked: Tensor,
 ) -> None:  # fmt: skip
-    """Input projections become activations of the gates; writes c_t, tanh c_t, h_t and m * h_t.
+    """Turn input projections into activations of the gates, in place; write c_t, tanh c_t, h_t and m * h_t.
 
-    `cells` and `masked` are (T + 1, B, H), and start with what the window starts from.
+    `cells` and `masked` are (T + 1, B, H); their first entries come from the window's initial state.
     """
     units = mask_BH.shape[1]
     for t, gates in enumerate(gates_TBG):
@@ -37,9 +37,9 @@ def backward(
     d_hidden_TBH: Tensor, d_next: Tensor, d_cell: Tensor, gates_TBG: Tensor, recurrent_weight: Tensor,
     mask_BH: Tensor, dropped_TBH: Tensor | None, cells: Tensor, squashed_TBH: Tensor, d_gates_TBG: Tensor,
 ) -> None:  # fmt: skip
-    """From d h_t and the last d c to d(gates); `d_cell` becomes that of the first c.
+    """Compute d(gates) from d h_t and the last d c; `d_cell` becomes the gradient of the first c.
 
-    `d_next` starts at zero and becomes d(m * h) of what the window starts from.
+    `d_next` starts at zero and becomes d(m * h) of the window's initial state.
     """
     for t in range(len(gates_TBG) - 1, -1, -1):
         i, f, g, o = gates_TBG[t].chunk(4, dim=1)

@@ -1,7 +1,7 @@
 """Targets with output vectors of their own, in the fast losses (Kong et al. 2019, section 4.2, training).
 
 The target's score is put into its row before the row work, and its gradient taken out after it, so that it passes
-through the drawn vector and not through the matrix. Of each piece of the rows, one number a token is written and read;
+through the drawn vector and not through the matrix. In each piece of rows, one number per token is written and read;
 vectors are multiplied once for all tokens, before the first piece and after the last.
 
 Shapes: N tokens sorted by target, V words, E embedding size.
@@ -23,11 +23,11 @@ class DrawnTargets:
         self.d_scores_N = torch.empty_like(self.scores_N)
 
     def put(self, rows: Tensor, targets_N: Tensor, here: slice) -> None:
-        """Scores of the targets, for the tokens `here`, into their rows."""
+        """Put the scores of the targets, for the tokens `here`, into their rows."""
         rows[: len(targets_N)].scatter_(1, targets_N[:, None], self.scores_N[here, None].to(rows.dtype))
 
     def take(self, rows: Tensor, targets_N: Tensor, here: slice) -> None:
-        """Gradients of the targets' scores out of their rows; the -1 of p - onehot joins them here, in fp32."""
+        """Take the gradients of the targets' scores out of their rows; the -1 of p - onehot is added here, in fp32."""
         rows = rows[: len(targets_N)]
         self.d_scores_N[here] = rows.gather(1, targets_N[:, None])[:, 0].to(self.d_scores_N.dtype) - 1
         rows.scatter_(1, targets_N[:, None], 0)

@@ -29,14 +29,14 @@ from wordtie.kernels.softmax.drawn_targets import DrawnTargets
 CHUNK_ELEMENTS = 7_200_000
 """Scores held at a time: 720 rows of a 10,000-word vocabulary, the papers' window of 20 x 35 tokens at once."""
 FEWEST_ROWS = 256
-"""Of scores held at a time, for a large vocabulary: a chunk reads and writes the whole gradient of the matrix."""
+"""Minimum rows of scores held at a time: a chunk reads and writes the whole gradient of the matrix."""
 WORDS_AT_A_TIME = 16_384
-"""Of a chunk's gradient: a block that stays in cache until it is added."""
+"""Words per block of a chunk's gradient: a block stays in cache until it is added."""
 
 
 @dataclass(frozen=True)
 class Pull:
-    """What the augmented loss adds: None in its place means cross-entropy alone."""
+    """What the augmented loss adds; None in its place means cross-entropy alone."""
 
     temperature: float
     gamma: float
@@ -49,7 +49,7 @@ class Pull:
 
 
 def _rows_for(operand: Tensor, precision: torch.dtype) -> Any:
-    """The module that does the row work for such operands."""
+    """Return the module that does the row work for such operands."""
     if precision in (torch.float32, torch.bfloat16) and numba_serves(operand):
         from wordtie.kernels.softmax import rows_numba
 
@@ -58,9 +58,9 @@ def _rows_for(operand: Tensor, precision: torch.dtype) -> Any:
 
 
 def _distinct(targets_N: Tensor) -> tuple[Tensor, Tensor]:
-    """(M target words, which of them each token aims at), from sorted targets.
+    """Return (M target words, index of each token's target among them), from sorted targets.
 
-    On a GPU each token brings a word of its own: a little more work, but shapes that do not wait for the data.
+    On a GPU, each token has a word of its own: a little more work, but shapes that do not wait for the data.
     """
     if targets_N.is_cuda:
         return targets_N, torch.arange(len(targets_N), device=targets_N.device)
@@ -69,7 +69,7 @@ def _distinct(targets_N: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _add_product(d_matrix: Tensor, rows: Tensor, vectors: Tensor, first: bool = False) -> None:
-    """d_matrix += rows.T @ vectors; `first`: whatever it held is written over."""
+    """Add rows.T @ vectors to `d_matrix`; `first`: overwrite what it held."""
     for d_block, columns in zip(d_matrix.split(WORDS_AT_A_TIME), rows.split(WORDS_AT_A_TIME, dim=1), strict=True):
         if rows.dtype == d_block.dtype:
             torch.addmm(d_block, columns.T, vectors, beta=0 if first else 1, out=d_block)
@@ -151,7 +151,7 @@ class _Chunks:
         _add_product(self.d_output, rows, self.query[here], here.start == 0)
 
     def targets_themselves(self, targets: Tensor) -> None:
-        """The -1 of p - onehot, in fp32: rounding p - 1 to bf16 would lose what p says."""
+        """Add the -1 of p - onehot, in fp32: rounding p - 1 to bf16 would lose the information in p."""
         if self.drawn is not None:
             self.d_drawn = self.drawn.add_gradient(self.d_query)
         else:
@@ -162,9 +162,9 @@ class _Chunks:
 
 
 def _bounds(tokens: int, words: int, augmented: bool) -> list[slice]:
-    """Even pieces of the tokens, whose rows of scores stay within `CHUNK_ELEMENTS`, or are `FEWEST_ROWS`.
+    """Split the tokens into even pieces, whose rows of scores stay within `CHUNK_ELEMENTS`, or are `FEWEST_ROWS`.
 
-    Where they are `augmented`, a row for each distinct target joins them.
+    If they are `augmented`, a row for each distinct target is added.
     """
     rows = max(FEWEST_ROWS, CHUNK_ELEMENTS // words)
     chunk = max(1, rows * 2 // 3) if augmented else rows
@@ -173,7 +173,7 @@ def _bounds(tokens: int, words: int, augmented: bool) -> list[slice]:
 
 
 def _scaled(gradient: Tensor | None, factor: Tensor) -> Tensor | None:
-    """factor * gradient: in place, unless the graph is kept and will ask for it again."""
+    """Return factor * gradient: in place, unless the graph is kept and may ask for it again."""
     if gradient is None:
         return None
     kept = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", lambda: True)
@@ -222,7 +222,7 @@ class SoftmaxLossFunction(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, d_total: Tensor, d_nats: Tensor) -> Any:
-        """Gradients in the order of `forward`'s arguments."""
+        """Return gradients in the order of `forward`'s arguments."""
         refuse_second_derivatives()
         d_query, d_output, d_bias, d_words, d_drawn = (_scaled(gradient, d_total) for gradient in ctx.saved_tensors)
         return d_query, d_output, d_bias, None, d_words, None, None, d_drawn
@@ -238,7 +238,7 @@ def softmax_loss(
     precision: torch.dtype,
     drawn: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """(total, cross-entropy), summed nats. `words is output` means tied; `drawn` (N, E) stands for the targets' rows.
+    """Return (total, cross-entropy), summed nats. `words is output` means tied; `drawn` (N, E) replaces targets' rows.
 
     A score or vector that is not finite gives NaN, and so does a bias, unless it is -inf where plain torch serves.
     """

@@ -22,19 +22,19 @@ _TWENTY = np.float32(20)
 GROUP = 16
 """Rows of cross-entropy, or words with all their rows, that are summed together, whichever thread works on them."""
 _APART = 128
-"""Numbers kept free on either side of a block that loops write: nearer to what they read, the compiled loop goes word
-by word in place of vectors, and a small vocabulary's sums come out in other bits, as memory happens to lie."""
+"""Numbers kept free on either side of a block that loops write: if it were nearer to what they read, the compiled loop
+would go word by word, not by vectors, and the bits of a small vocabulary's sums would depend on memory addresses."""
 
 
 @inlined
 def _block(words: Any) -> Any:
-    """Memory to work in, (words,)."""
+    """Return memory to work in, (words,)."""
     return np.empty(words + 2 * _APART, np.float32)[_APART : words + _APART]
 
 
 @inlined
 def _order(row: Any, bias: Any, v: Any) -> Any:
-    """The rank of a score, or of score + bias."""
+    """Return the rank of a score, or of score + bias."""
     if bias is None:
         return rank(row[v])
     return rank(load(row[v]) + bias[v])
@@ -42,7 +42,7 @@ def _order(row: Any, bias: Any, v: Any) -> Any:
 
 @inlined
 def _highest(row: Any, bias: Any) -> Any:
-    """The maximum of a row's scores, or of score + bias where there is one; NaN where one is NaN or infinite."""
+    """Return the maximum of a row's scores, or of score + bias if there is one; NaN if any is NaN or infinite."""
     high = low = _order(row, bias, 0)
     for v in range(row.shape[0]):
         order = _order(row, bias, v)
@@ -55,7 +55,7 @@ def _highest(row: Any, bias: Any) -> Any:
 
 @inlined
 def _spoil(row: Any) -> None:
-    """A row of NaN: what a score that is not finite leaves behind."""
+    """Fill a row with NaN: what a score that is not finite leaves behind."""
     nan = np.float32(np.nan)
     for v in range(row.shape[0]):
         row[v] = store(nan, row)
@@ -63,7 +63,7 @@ def _spoil(row: Any) -> None:
 
 @inlined
 def _similar_row(row: Any, own: Any, inverse_temperature: Any, similar: Any, rest: Any) -> Any:
-    """A word's `similar` = exp((s - max) / tau) and `rest` = own * s: -> (sum of `similar`, log-normaliser)."""
+    """Compute a word's `similar` = exp((s - max) / tau) and `rest` = own * s: -> (sum of `similar`, log-normaliser)."""
     best = _highest(row, None)
     total = np.float32(0)
     for v in range(row.shape[0]):
@@ -77,7 +77,7 @@ def _similar_row(row: Any, own: Any, inverse_temperature: Any, similar: Any, res
 
 @inlined
 def _token_row_twenty(row: Any, target: Any, similar: Any, rest: Any, soft: Any, gamma: Any, gamma_similar: Any) -> Any:
-    """A token at tau = 20 without bias, where exp(z) is the twentieth power of exp(z / 20).
+    """Process a token at tau = 20 without bias, where exp(z) is the twentieth power of exp(z / 20).
 
     -> (cross-entropy, log-normaliser at temperature tau).
     """
@@ -113,7 +113,7 @@ def _token_row(
     row: Any, bias: Any, biased: Any, target: Any, similar: Any, rest: Any, soft: Any, sharp: Any,
     inverse_temperature: Any, gamma: Any, gamma_similar: Any, predicted: Any,
 ) -> Any:  # fmt: skip
-    """A token at any temperature: -> (cross-entropy, log-normaliser at temperature tau)."""
+    """Process a token at any temperature: -> (cross-entropy, log-normaliser at temperature tau)."""
     best_logit = _highest(row, bias)
     best = _highest(row, None) if biased == 0 else best_logit
     target_logit = np.float64(load(row[target]) + bias[target])
@@ -141,7 +141,7 @@ def _token_row(
 
 @inlined
 def _mean(similar: Any, rest: Any, total: Any) -> Any:
-    """y . r"""
+    """Return y . r."""
     dot = np.float32(0)
     for v in range(similar.shape[0]):
         dot += similar[v] * rest[v]
@@ -152,7 +152,7 @@ def _mean(similar: Any, rest: Any, total: Any) -> Any:
 def _word_row(
     row: Any, similar: Any, rest: Any, own: Any, entropy_alone: Any, total: Any, inverse_temperature: Any, gamma: Any
 ) -> Any:
-    """The word's row becomes d(loss)/d(similarity score), that of the entropy where it is alone: -> y . r / tau."""
+    """Turn the word's row into d(loss)/d(similarity score), or that of the entropy alone: -> y . r / tau."""
     mean = _mean(similar, rest, total)
     divergence = np.float64(mean * inverse_temperature)
     if entropy_alone:
@@ -213,7 +213,7 @@ def augmented_rows(
 
 @compiled
 def cross_entropy_rows(rows: Any, bias: Any, targets: Any, begin: Any, end: Any, out: Any, predicted: Any) -> None:
-    """Token rows become softmax(scores + bias), `bias` may be None; out[n] is the cross-entropy.
+    """Turn token rows into softmax(scores + bias), where `bias` may be None; out[n] is the cross-entropy.
 
     Rows of the groups `begin` to `end`, `GROUP` rows each; predicted[group], where it has columns, becomes their sum.
     """

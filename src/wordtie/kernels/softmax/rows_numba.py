@@ -13,14 +13,14 @@ from wordtie.kernels.softmax import row_kernels
 
 
 def as_numpy(rows: Tensor) -> Any:
-    """The tensor's memory as the row kernels take it: float32, or bfloat16 seen as uint16."""
+    """Return the tensor's memory as the row kernels take it: float32, or bfloat16 seen as uint16."""
     if rows.dtype == torch.bfloat16:
         return rows.view(torch.int16).numpy().view(np.uint16)
     return rows.numpy()
 
 
 def cross_entropy_rows(rows_NV: Tensor, bias_V: Tensor | None, targets_N: Tensor) -> tuple[Tensor, Tensor | None]:
-    """Rows become softmax(scores + bias): -> (summed cross-entropy, with a bias their sum over the tokens)."""
+    """Turn rows into softmax(scores + bias): -> (summed cross-entropy, with a bias their sum over the tokens)."""
     rows, targets = as_numpy(rows_NV), targets_N.numpy()
     bias = None if bias_V is None else bias_V.contiguous().numpy()
     nats = np.empty(len(targets))
@@ -43,7 +43,7 @@ def augmented_rows(
     biased: bool,
     entropy_alone: bool,
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Token rows and word rows become gradients, see `rows_torch.augmented_rows`."""
+    """Turn token rows and word rows into gradients; see `rows_torch.augmented_rows`."""
     scores, targets = as_numpy(rows), targets_N.numpy()
     words = len(rows) - len(targets)
     first = np.searchsorted(word_of_N.numpy(), np.arange(words + 1))

@@ -13,19 +13,19 @@ from torch import Tensor
 
 
 def wide(rows: Tensor) -> Tensor:
-    """Scores in the precision that sums are taken in."""
+    """Return scores in the precision that sums are taken in."""
     return rows.to(torch.promote_types(rows.dtype, torch.float32))
 
 
 def _predicted(scores_NV: Tensor, bias_V: Tensor | None, targets_N: Tensor) -> tuple[Tensor, Tensor]:
-    """(summed cross-entropy, softmax(scores + bias))."""
+    """Return (summed cross-entropy, softmax(scores + bias))."""
     log_p = (scores_NV if bias_V is None else scores_NV + bias_V).log_softmax(dim=1)
     nats = -log_p.gather(1, targets_N[:, None]).sum(dtype=torch.float64)
     return nats, log_p.exp_()
 
 
 def cross_entropy_rows(rows_NV: Tensor, bias_V: Tensor | None, targets_N: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows become softmax(scores + bias): -> (summed cross-entropy, their sum over the tokens (V,))."""
+    """Turn rows into softmax(scores + bias): -> (summed cross-entropy, their sum over the tokens (V,))."""
     nats, predicted_NV = _predicted(wide(rows_NV), bias_V, targets_N)
     rows_NV.copy_(predicted_NV)
     return nats, predicted_NV.sum(0)
@@ -42,12 +42,12 @@ def augmented_rows(
     biased: bool,
     entropy_alone: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`rows`: N token rows, then M word rows; token n aims at word `word_of_N[n]` of the M.
+    """Turn `rows`, N token rows, then M word rows, into gradients; token n's target is word `word_of_N[n]` of the M.
 
     On return token rows hold d(total)/d(score) less the target's own -1, word rows d(total)/d(similarity score).
-    -> (summed cross-entropy, summed divergence, what the bias learns from but for the targets' own -1 (V,)). Where not
-    `divergent`, the second is the cross-entropy between similarities and prediction; where `biased`, the bias takes
-    part in it; where `entropy_alone`, word rows hold what the entropy of the similarities gives them.
+    -> (summed cross-entropy, summed divergence, gradient of the bias without the targets' own -1 (V,)). If not
+    `divergent`, the second is the cross-entropy between similarities and prediction; if `biased`, the bias takes
+    part in it; if `entropy_alone`, word rows hold what the entropy of the similarities gives them.
     """
     tokens = len(targets_N)
     scores_NV, similarity_MV = wide(rows[:tokens]), wide(rows[tokens:])

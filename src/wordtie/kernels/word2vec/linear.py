@@ -64,7 +64,7 @@ def train_part(
     block: Any, words: Any, start: Any, ends: Any, queries: Any, matrix: Any, draws: Any, alpha: Any, scale: Any,
     state: Any, one: Any, mean: Any,
 ) -> Any:  # fmt: skip
-    """The predictions of a block's sentences from the place `start` on: moves `matrix` and `queries`, the rows of Y.
+    """Make the predictions of a block's sentences from the place `start` on: move `matrix` and `queries`, Y's rows.
 
     -> (loss, predictions)
     """

@@ -70,7 +70,7 @@ def predict(query: Any, output: Any, words: Any, drawn: Any, alpha: Any, step: A
 
 @inlined
 def sum_rows(matrix: Any, words: Any, first: Any, last: Any, middle: Any, total: Any) -> None:
-    """Put the sum of the rows of the words from `first` to `last`, but that in the `middle`, into `total`."""
+    """Put the sum of the rows of the words from `first` to `last`, except the one in the `middle`, into `total`."""
     for e in range(total.shape[0]):
         total[e] = _ZERO
     for j in range(first, last):
@@ -82,7 +82,7 @@ def sum_rows(matrix: Any, words: Any, first: Any, last: Any, middle: Any, total:
 
 @inlined
 def move_rows(matrix: Any, words: Any, first: Any, last: Any, middle: Any, step: Any) -> None:
-    """Add `step` to the same rows."""
+    """Add `step` to the rows that `sum_rows` sums."""
     for j in range(first, last):
         if j != middle:
             row = np.int64(words[j])
@@ -92,14 +92,14 @@ def move_rows(matrix: Any, words: Any, first: Any, last: Any, middle: Any, step:
 
 @inlined
 def scale_by(vector: Any, factor: Any) -> None:
-    """Multiply in place."""
+    """Multiply a vector by a factor, in place."""
     for e in range(vector.shape[0]):
         vector[e] *= factor
 
 
 @inlined
 def workspace(width: Any, wanted: Any) -> Any:
-    """What a prediction writes to: its query, the query's step, its words, and the steps of their rows."""
+    """Return what a prediction writes to: its query, the query's step, its words, and the steps of their rows."""
     query, error = np.empty(width, np.float32), np.empty(width, np.float32)
     return query, error, np.empty(wanted + 1, np.int64), np.empty(wanted + 1, np.float32)
 
@@ -109,7 +109,7 @@ def skipgram(
     rows: Any, targets: Any, start: Any, end: Any, inputs: Any, output: Any, draws: Any, alpha: Any, scale: Any,
     state: Any, work: Any,
 ) -> Any:  # fmt: skip
-    """The sentence from `start` to `end`: one row of a window predicts the word in its middle: -> (loss, predictions).
+    """Learn the sentence from `start` to `end`: a row of a window predicts its middle word: -> (loss, predictions).
 
     Each place of the text has its row of `inputs` in `rows` and its word in `targets`; `inputs` move by `scale` times
     the error. `draws` are (window, negatives, and their alias table).
@@ -138,7 +138,7 @@ def cbow(
     rows: Any, targets: Any, start: Any, end: Any, inputs: Any, output: Any, draws: Any, alpha: Any, scale: Any,
     state: Any, work: Any, mean: Any,
 ) -> Any:  # fmt: skip
-    """As `skipgram`, the mean or sum of the window predicting the word in its middle.
+    """Learn like `skipgram`, but the mean or sum of the window predicts the word in its middle.
 
     As in gensim and Mikolov's word2vec, each vector of a mean moves by the whole error; each vector of a sum
     moves by its share of it.
@@ -167,7 +167,7 @@ def learn(
     rows: Any, targets: Any, start: Any, end: Any, inputs: Any, output: Any, draws: Any, alpha: Any, scale: Any,
     state: Any, work: Any, one: Any, mean: Any,
 ) -> Any:  # fmt: skip
-    """A sentence, by `skipgram` if `one` vector is to predict, else by `cbow`."""
+    """Learn a sentence, by `skipgram` if `one` vector is to predict, else by `cbow`."""
     if one:
         return skipgram(rows, targets, start, end, inputs, output, draws, alpha, scale, state, work)
     return cbow(rows, targets, start, end, inputs, output, draws, alpha, scale, state, work, mean)

@@ -1,4 +1,4 @@
-"""How hard the augmented loss pulls, beside the cross-entropy, at each temperature.
+"""How hard the augmented loss pulls, compared with the cross-entropy, at each temperature.
 
     python -m wordtie.reproduction.analyses.augmented_pull RUN > results/search/NAME.tsv
 
@@ -34,7 +34,7 @@ TEMPERATURES = (1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
 
 @dataclass(frozen=True)
 class PullStrength:
-    """Means over the tokens."""
+    """Means over the tokens, at one temperature."""
 
     temperature: float
     pull: float
@@ -45,7 +45,7 @@ class PullStrength:
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the table.
 
-    Raises `RunFolderError` where there is no such run, or its text has changed, `DataError` where its text is gone.
+    Raises `RunFolderError` if there is no such run or its text has changed, `DataError` if its text is missing.
     """
     parser = argparse.ArgumentParser(
         "python -m wordtie.reproduction.analyses.augmented_pull",
@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def pulls(
     model: LanguageModel, query_NE: Tensor, targets_N: Tensor, temperatures: Sequence[float] = TEMPERATURES
 ) -> Iterator[PullStrength]:
-    """One for each temperature; an output bias has its part in the cross-entropy alone (equation 3.1)."""
+    """Yield the pull at each temperature; an output bias enters the cross-entropy only (equation 3.1)."""
     words_VE, output_VE = model.embedding.weight, model.output_matrix
     scores_NV = query_NE @ output_VE.T
     similar_NV = words_VE[targets_N] @ words_VE.T

@@ -1,10 +1,10 @@
-"""On which words one model is ahead of another: nats a token, by how often the training text has the word.
+"""On which words one model is better than another: nats per token, by the word's frequency in the training text.
 
     python -m wordtie.reproduction.analyses.by_frequency RUN [RUN ...] > results/search/NAME.tsv
 
-Of the first run's validation and test text, each read as one stream. `share` is that of the text's tokens; the words of
-a line come from `from` to just below the next line's times. Perplexity weighs what is gained on rare words by how many
-of them a text has, so that two models may change places between two texts.
+Measured on the first run's validation and test text, each read as one stream. `share` is the share of the text's
+tokens; the words of a line occur at least `from` times, and less often than those of the next line. Perplexity weighs
+a gain on rare words by how many of them a text has, so two models may change places between two texts.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from wordtie.inference.training_corpus import is_of, training_corpus
 from wordtie.models.next_word import NextWordModel
 
 FROM = (0, 10, 100, 1_000, 10_000)
-"""How often a word of each line comes in the training text at least."""
+"""Minimum number of occurrences in the training text, for the words of each line."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the table.
 
-    Raises `RunFolderError` where there is no such run, or the first one's text has changed, `DataError` for runs of
-    other words or of another text than the first, or where its text is gone.
+    Raises `RunFolderError` if there is no such run or the first one's text has changed, `DataError` for runs with
+    other words or another text than the first, or if its text is missing.
     """
     parser = argparse.ArgumentParser(
         "python -m wordtie.reproduction.analyses.by_frequency",
@@ -62,14 +62,14 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def nats_of(model: NextWordModel[Any], ids: Ids) -> NDArray[np.float64]:
-    """Of each token, (N,)."""
+    """Return the nats of each token, (N,)."""
     return math.log(2) * np.concatenate([surprisal for surprisal, _ in Reader(model)(ids)])
 
 
 def lines(
     count_N: NDArray[np.integer], nats: Sequence[NDArray[np.float64]]
 ) -> Iterator[tuple[int, float, list[float]]]:
-    """(count from which on, share of the tokens, each model's mean nats) of the counts that there are."""
+    """Yield (minimum count, share of the tokens, each model's mean nats) for each line that has tokens."""
     line_N = np.searchsorted(FROM, count_N, side="right") - 1
     for number, least in enumerate(FROM):
         here_N = line_N == number

@@ -3,7 +3,7 @@
     python -m wordtie.reproduction.analyses.trials RUN [RUN ...] > results/search/NAME.tsv
 
 The first run is the one that the others are compared with. The test text has no part in it. `--subspace` is for runs
-that overfit on purpose (inan-2017, Figure 1): what is searched for there is not a low validation perplexity.
+that overfit on purpose (inan-2017, Figure 1): there, the search is not for a low validation perplexity.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def trials(folders: Sequence[Path], shown: Callable[[Path], dict[str, str]]) -> list[dict[str, str]]:
-    """A row for each run: its name, what it changed, and what is `shown` of it.
+    """Return a row for each run: its name, what it changed, and the columns that `shown` returns for it.
 
     Raises `RunFolderError` for a folder without settings or without a finished epoch.
     """
@@ -55,7 +55,7 @@ def trials(folders: Sequence[Path], shown: Callable[[Path], dict[str, str]]) -> 
 
 
 def _settings(folder: Path) -> dict[str, Any]:
-    """`section.name` to value, less what only decides where and how long a run computes."""
+    """Map `section.name` to value, without settings that only decide where and how long a run computes."""
     settings = recorded_settings(folder)
     if settings is None:
         raise RunFolderError(f"{folder}: no settings.yaml: not a run folder")
@@ -68,12 +68,12 @@ def _changed(base: dict[str, Any], settings: dict[str, Any]) -> str:
 
 
 def _curve(folder: Path) -> dict[str, str]:
-    """Validation perplexity by epoch."""
+    """Return the validation perplexity by epoch."""
     return {f"epoch {n}": f"{line['valid_perplexity']:.2f}" for n, line in enumerate(_finished(folder), start=1)}
 
 
 def _ending(folder: Path) -> dict[str, str]:
-    """The perplexity of the last epoch."""
+    """Return the number of epochs, the last training perplexity, the subspace distance and the share of W outside."""
     lines, found = _finished(folder), spaces(folder)
     return {
         "epochs": str(len(lines)),

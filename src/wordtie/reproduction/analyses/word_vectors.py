@@ -6,10 +6,10 @@ r"""The evidence on word vectors: press-wolf-2017 tables 2 to 4 and gulordava-20
     python -m wordtie.reproduction.analyses.word_vectors --corpus novel.txt --epochs 1 --vector-size 50 \
         --runs try/runs --results try
 
-Each run writes results/word-vectors/NAME.json; a run whose result is there, of the same settings and text (as far as
-the result says which; older ones do not), is not repeated, so that the same command continues after a stop, which loses
-the run it comes in. The table at the end is Spearman's rho of every such result. IMDB stands in for text8 and
-Wikipedia; the published numbers are there to compare the shape.
+Each run writes results/word-vectors/NAME.json. A run whose result is there, with the same settings and text (older
+results do not name their text), is not repeated, so the same command continues after a stop; only the interrupted run
+is lost. The table at the end shows Spearman's rho of every such result. IMDB replaces text8 and Wikipedia; the
+published numbers are shown to compare the pattern.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from wordtie.word2vec.settings import Word2VecSettings, with_min_count
 RUNS, RESULTS = Path("runs/word-vectors"), Path("results/word-vectors")
 DATA = DataSettings(corpus="imdb", lowercase=True, min_count=5)
 COMMON = Word2VecSettings(vector_size=300, epochs=5)
-"""300 dimensions are gulordava-2018's, `min_count` is press-wolf-2017's; neither paper gives more, so that the rest
-is gensim's."""
+"""300 dimensions are gulordava-2018's, `min_count` is press-wolf-2017's; neither paper gives more, so the rest are
+gensim's defaults."""
 ROWS: dict[str, Word2VecSettings] = {
     "skipgram-untied": replace(COMMON, algorithm="skipgram", head="untied"),
     "skipgram-tied": replace(COMMON, algorithm="skipgram", head="tied"),
@@ -56,7 +56,7 @@ ROWS: dict[str, Word2VecSettings] = {
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run what is missing, then compare. Raises `WordtieError` for what the user can fix."""
+    """Run what is missing, then compare. Raises `WordtieError` for errors that the user can fix."""
     arguments = parse(argv)
     standard()  # so that a missing benchmark is found before the training, not after
     data = replace(DATA, corpus=arguments.corpus)
@@ -84,7 +84,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
-    """The command line. Leaves by `SystemExit` where it does not say what to do."""
+    """Parse the command line. Raises `SystemExit` if it is invalid."""
     parser = argparse.ArgumentParser(
         "python -m wordtie.reproduction.analyses.word_vectors",
         description=__doc__,
@@ -123,21 +123,21 @@ def run_row(name: str, data: DataSettings, settings: Word2VecSettings, folder: P
 
 
 def asked_of(data: DataSettings, settings: Word2VecSettings) -> Any:
-    """What a result is of, as JSON gives it back."""
+    """Return the settings that identify a result, as plain JSON values."""
     return _plain({"data": asdict(data), "word2vec": asdict(settings) | {"alpha": settings.rate}})
 
 
 def is_there(result: Path, data: DataSettings, settings: Word2VecSettings) -> bool:
-    """Whether the file has the result of these settings, the number of threads aside, and of the text as it is now.
+    """Whether the file has the result for these settings, except the number of threads, and for the present text.
 
-    Raises `LedgerError` where it is not what the program wrote. An older one, which does not say of which text
-    it is, is taken to be of this one.
+    Raises `LedgerError` if it is not as the program wrote it. An older result, which does not name its text, is
+    assumed to be of this one.
     """
     if not result.exists():
         return False
     content = read(result)
     found = content["settings"]
-    found["data"] = plain_values(DataSettings()) | found["data"]  # an older one lacks what is new
+    found["data"] = plain_values(DataSettings()) | found["data"]  # older results lack newer settings
     found["word2vec"]["workers"] = settings.workers
     if found != asked_of(data, settings):
         return False
@@ -145,12 +145,12 @@ def is_there(result: Path, data: DataSettings, settings: Word2VecSettings) -> bo
 
 
 def texts_of(folder: Path) -> dict[str, str]:
-    """SHA-256 of the text of each split that a run folder's model was trained with."""
+    """Return the SHA-256 of the text of each split that a run folder's model was trained with."""
     return read_model(folder, KIND)[0].get("texts", {})
 
 
 def print_table(results: Sequence[Path]) -> None:
-    """Spearman's rho on each benchmark, tab-separated, a line for each set of vectors."""
+    """Print Spearman's rho on each benchmark, tab-separated, one line for each set of vectors."""
     rows = [read(path) for path in results]
     names = list(standard())
     print("\t".join(["row", "vectors", "loss", *names]))
@@ -161,7 +161,7 @@ def print_table(results: Sequence[Path]) -> None:
 
 
 def compare(name: str, runs: Mapping[str, Path], results: Path) -> None:
-    """Paired differences from the untied input vectors, and the agreement of all sets of vectors.
+    """Write the paired differences from the untied input vectors, and the agreement of all sets of vectors.
 
     Raises `RunFolderError` for a run folder with other weights than those of its row in `results`.
     """
@@ -188,14 +188,14 @@ def compare(name: str, runs: Mapping[str, Path], results: Path) -> None:
 
 
 def check_weights(folder: Path, result: Path) -> None:
-    """That the run folder has the model of the result. Raises `RunFolderError`."""
+    """Raise `RunFolderError` unless the run folder has the model of the result."""
     if tensors_sha256(read_model(folder, KIND)[1]) != read(result)["training"]["weights_sha256"]:
         hint = f"take the folder from a copy, or remove {result} and run this again"
         raise RunFolderError(f"{folder}: has other weights than {result} was measured on: {hint}")
 
 
 def judged(sets: Mapping[str, WordVectors]) -> dict[str, dict[str, Any]]:
-    """Benchmark to set to its rho, interval and coverage."""
+    """Return rho, interval and coverage by benchmark and set of vectors."""
     return {
         benchmark: {key: asdict(similarity_of(vectors, read_benchmark(file))) for key, vectors in sets.items()}
         for benchmark, file in standard().items()
@@ -203,7 +203,7 @@ def judged(sets: Mapping[str, WordVectors]) -> dict[str, dict[str, Any]]:
 
 
 def write(path: Path, content: dict[str, Any]) -> None:
-    """With the versions and the machine, sealed as the ledger's entries are."""
+    """Write the content with versions and machine, sealed like the ledger's entries."""
     write_sealed(path, _plain({**content, **versions(), "machine": machine()}))
     print(path)
 

@@ -12,9 +12,9 @@ from wordtie.reproduction.ledger.record import EARLIER, EarlierResult, Entry, st
 
 
 def with_earlier(entry: Entry, before: Entry, content: bytes) -> Entry:
-    """The entry with what `before`, the entry in its place with this file content, has of it.
+    """Return the entry with the earlier results of `before`, the entry that it replaces, and with that result itself.
 
-    A result of another text is not comparable and is dropped.
+    `content` is the file content of `before`. A result of another text is not comparable and is dropped.
     """
     kept = entry.copy()
     kept.pop(EARLIER, None)
@@ -29,7 +29,7 @@ def with_earlier(entry: Entry, before: Entry, content: bytes) -> Entry:
 
 
 def numbers(entry: Entry, content: bytes) -> EarlierResult:
-    """What is kept of a result that is replaced; `blob` is the name that git has for its file."""
+    """Return the numbers to keep of a replaced result; `blob` is the Git object name of its file."""
     return {
         "valid_perplexity": entry["valid_perplexity"],
         "test_perplexity": entry["test_perplexity"],
@@ -41,5 +41,5 @@ def numbers(entry: Entry, content: bytes) -> EarlierResult:
 
 
 def git_blob(content: bytes) -> str:
-    """The object name of a file with this content, in a repository with SHA-1."""
+    """Return the Git object name of a file with this content, in a SHA-1 repository."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

@@ -1,4 +1,4 @@
-"""What an entry of the ledger says of a run: how its numbers came about, and the numbers.
+"""Build the ledger's entry of a run: its numbers, and how they were obtained.
 
 `wordtie.reproduction.ledger.ledger` seals and keeps it.
 """
@@ -32,7 +32,7 @@ class Texts(Protocol):
 
 
 def about(row: Row, settings: RowSettings, data: Texts) -> About:
-    """What an entry says of its run."""
+    """Return the part of an entry that identifies its run."""
     seed = settings.word2vec.seed if isinstance(settings, VectorSettings) else settings.training.seed
     return {
         "row": row.name,
@@ -49,11 +49,11 @@ def texts(settings: RowSettings, data: Texts) -> dict[str, str]:
 
 
 def stage_entry(result: TrainingResult, folder: Path, spread: bool = False) -> Stage:
-    """The numbers of one training stage, and the machines and versions it was computed with.
+    """Return the numbers of one training stage, and the machines and versions that computed it.
 
     `spread`: its validations were spread over a number of tokens, rather than one after each epoch.
 
-    Raises `RunFolderError` where the folder no longer says which.
+    Raises `RunFolderError` if the folder lacks its invocations or metrics.
     """
     calls = invocations(folder)
     if not calls:
@@ -71,9 +71,9 @@ def stage_entry(result: TrainingResult, folder: Path, spread: bool = False) -> S
 
 
 def curve(folder: Path, least: int, spread: bool = False) -> Curve:
-    """Training and validation perplexity of each epoch, or, where they are `spread` over tokens, at each validation.
+    """Return training and validation perplexity of each epoch or, if `spread`, at each validation.
 
-    Raises `RunFolderError` where there are fewer than so many epochs, or validations.
+    Raises `RunFolderError` if there are fewer than `least` epochs or validations.
     """
     lines = finished_epochs(folder)
     lines = lines if spread else lines[:least]

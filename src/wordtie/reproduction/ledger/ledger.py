@@ -1,6 +1,6 @@
-"""The ledger: one JSON a finished run, `results/<row>.seed-N.json`, written by the program and never by hand.
+"""The ledger: one JSON file per finished run, `results/<row>.seed-N.json`, written by the program, never by hand.
 
-An entry carries the SHA-256 of its own canonical content, so that a number that was edited shows.
+An entry carries the SHA-256 of its own canonical content, so that an edited number is detected.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ class _Versioned(TypedDict):
 
 
 class LedgerError(DataError):
-    """A result is not what the program wrote, or a table is not what the results say."""
+    """A result is not as the program wrote it, or a table does not match the results."""
 
 
 def entry_path(results: Path, row: str, seed: int) -> Path:
-    """Where the entry of a row lies; the run folder has the same name without `.json`."""
+    """Return the path of a row's entry; the run folder has the same name without `.json`."""
     return results / f"{row}.seed-{seed}.json"
 
 
 def checksum(sealed: Mapping[str, Any]) -> str:
-    """SHA-256 of everything else in it, as JSON with sorted keys and no white space."""
+    """Return the SHA-256 of all fields but `checksum`, as JSON with sorted keys and no white space."""
     content = {name: value for name, value in sealed.items() if name != "checksum"}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -55,7 +55,7 @@ def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_sealed(path: Path, hint: str) -> dict[str, Any]:
-    """What `write_sealed` wrote there, to the letter. Raises `LedgerError`, which gives the `hint`."""
+    """Read what `write_sealed` wrote. Raises `LedgerError`, with the `hint`, for any other content."""
     try:
         text = path.read_text(encoding="utf-8")
         content: dict[str, Any] = conform(parse(text), dict[str, Any])
@@ -74,9 +74,9 @@ def _text(content: Mapping[str, Any]) -> str:
 
 
 def write_entry(results: Path, entry: Entry) -> Path:
-    """Seal an entry and write it to its place, with the numbers of what it replaces there.
+    """Seal an entry and write it to its place, with the numbers of the entry that it replaces.
 
-    Raises `SaveError`, and `LedgerError` for scores that do not fit.
+    Raises `SaveError`, and `LedgerError` for inconsistent scores.
     """
     path = entry_path(results, entry["row"], entry["seed"])
     _check_scores(path, entry)
@@ -85,7 +85,7 @@ def write_entry(results: Path, entry: Entry) -> Path:
 
 
 def _after_another(path: Path, entry: Entry) -> Entry:
-    """The entry with what it replaces; one that was counted has no weights to replace, a damaged one says nothing."""
+    """Return the entry with the numbers it replaces; nothing is added without scores, or if the old one is damaged."""
     if "weights_sha256" not in entry or not has_scores(entry) or not path.exists():
         return entry
     try:
@@ -96,7 +96,7 @@ def _after_another(path: Path, entry: Entry) -> Entry:
 
 
 def read_entry(path: Path) -> Entry:
-    """An entry that is what the program wrote. Raises `LedgerError` where it is not."""
+    """Read an entry. Raises `LedgerError` if it is not as the program wrote it."""
     content = read_sealed(path, HINT)
     try:
         version, entry = conform(content, _Versioned)["version"], _conforming(content)
@@ -112,7 +112,7 @@ def read_entry(path: Path) -> Entry:
 
 
 def read_unless_again(path: Path, again: bool) -> Entry | None:
-    """The entry; None if there is none, or a damaged one that is to be made `again`. Raises `LedgerError`."""
+    """Read the entry; None if there is none. A damaged one gives None if `again`, otherwise raises `LedgerError`."""
     try:
         return read_entry(path) if path.exists() else None
     except LedgerError:
@@ -122,7 +122,7 @@ def read_unless_again(path: Path, again: bool) -> Entry | None:
 
 
 def _conforming(content: dict[str, Any]) -> Entry:
-    """The content as an entry; what trained word vectors may lack perplexities. Raises `ValueError`."""
+    """Return the content as an entry; one of word vectors may lack perplexities. Raises `ValueError`."""
     if "word2vec" in conform(content, About)["configuration"]:
         return cast(Entry, conform(content, VectorEntry))
     return conform(content, Entry)
@@ -142,7 +142,7 @@ def _check_scores(path: Path, entry: Entry) -> None:
 
 
 def read_all(results: Path) -> list[Entry]:
-    """Every entry under a folder, in the order of rows and seeds. Raises `LedgerError` where one is bad."""
+    """Read every entry in a folder, sorted by row and seed. Raises `LedgerError` if one is invalid."""
     entries, problems = read_sound(results)
     if problems:
         raise LedgerError(problems[0])
@@ -150,9 +150,9 @@ def read_all(results: Path) -> list[Entry]:
 
 
 def read_sound(results: Path) -> tuple[list[Entry], list[str]]:
-    """The entries that are what the program wrote, in the order of rows and seeds; what is wrong with the others.
+    """Return the entries that are as the program wrote them, sorted by row and seed, and the problems of the others.
 
-    Raises `LedgerError` where there is something else than a folder.
+    Raises `LedgerError` if the path exists and is not a folder.
     """
     if results.exists() and not results.is_dir():
         raise LedgerError(f"{results}: is not a folder of results")
@@ -170,19 +170,19 @@ def read_sound(results: Path) -> tuple[list[Entry], list[str]]:
 
 
 def _is_entry(path: Path) -> bool:
-    """Not what is being written beside its place, in a hidden folder, or was when a process was killed."""
+    """Whether the path is an entry's, not that of a hidden temporary file, which a killed process may leave behind."""
     hidden = any(part.startswith(".") for part in path.parts)
     return not hidden and re.search(r"\.seed-\d+\.json$", path.name) is not None
 
 
 def ever(entry: Entry, name: str) -> Iterator[Any]:
-    """What a run had of a thing (`code_version`, `machine`), each time that it went on, in all its stages."""
+    """Yield the values of a field (`code_version`, `machine`) over a run's invocations, in all its stages."""
     for part in cast(list[dict[str, Any]], [*entry.get(STAGES, ()), entry]):
         yield from part.get(f"{name}s", [part[name]] if name in part else [])
 
 
 def configuration(settings: RowSettings) -> dict[str, Any]:
-    """What decides the numbers of a run, as plain values."""
+    """Return the settings that determine the numbers of a run, as plain values."""
     if isinstance(settings, VectorSettings):
         found = settings.resolved()
         del found["word2vec"]["workers"]
@@ -194,9 +194,9 @@ def configuration(settings: RowSettings) -> dict[str, Any]:
 
 
 def same_configuration(entry: Entry, settings: RowSettings) -> bool:
-    """Whether an entry's run had these settings; one that its version did not know had what is its default now.
+    """Whether an entry's run had these settings; a setting that its version did not know has today's default.
 
-    What was counted rather than trained has settings of its text alone.
+    For an n-gram model, only the settings of its text are compared.
     """
     try:
         before = configuration(_settings_of(entry, settings))
@@ -207,7 +207,7 @@ def same_configuration(entry: Entry, settings: RowSettings) -> bool:
 
 
 def _settings_of(entry: Entry, like: RowSettings) -> RowSettings:
-    """Those that an entry was computed with. Raises `SettingsError` where they are not of that kind."""
+    """Return the settings of an entry. Raises `SettingsError` if they are not of the type of `like`."""
     values = entry["configuration"]
     if isinstance(like, VectorSettings):
         require("word2vec" in values, "not the settings of word vectors")
@@ -216,7 +216,7 @@ def _settings_of(entry: Entry, like: RowSettings) -> RowSettings:
 
 
 def is_stale(entry: Entry, row: Row) -> bool:
-    """Whether the row, or a later stage of it, has been given other settings since."""
+    """Whether the settings of the row, or of a later stage, have changed since the entry was written."""
     changed = [stage["changed"] for stage in entry.get(STAGES, ())[1:]]
     try:
         same = same_configuration(entry, settings_of(row, entry["seed"]))

@@ -1,4 +1,4 @@
-"""What an entry of the ledger holds: the types of its fields, and the keys whose names are older than today's terms.
+"""The contents of a ledger entry: the types of its fields, and the keys whose names are older than today's terms.
 
 Files keep the keys that they were written with; everything else here says *stage* for a training that starts from an
 earlier result.
@@ -16,27 +16,27 @@ DIVERGED: Final = "later_session_diverged"
 EARLIER: Final = "earlier"
 """The key of the results that an entry replaced, oldest first."""
 STAGE_SUFFIX: Final = ".session-"
-"""Between the name of a row's run folder and the number of a later stage."""
+"""Separator between the name of a row's run folder and the number of a later stage."""
 
 
 class Curve(TypedDict):
-    """Perplexity at each validation: of each epoch, as a rule."""
+    """Perplexity at each validation, usually after each epoch."""
 
     train: list[float]
     valid: list[float]
 
 
 class EarlierResult(TypedDict):
-    """What is kept of a result that was replaced."""
+    """The numbers that are kept of a replaced result."""
 
     valid_perplexity: float
     test_perplexity: float
     weights_sha256: str
     code_version: str
     epochs: list[int]
-    """Of each stage."""
+    """Number of epochs of each stage."""
     blob: str
-    """The name that git has for the file."""
+    """Git object name of the replaced file."""
 
 
 class Scores(TypedDict):
@@ -51,16 +51,16 @@ class Scores(TypedDict):
 
 
 class Training(TypedDict, total=False):
-    """How a training went, and what computed it."""
+    """The course of a training stage, and the software and machines that computed it."""
 
     code_version: str
     torch: str
     python: str
     machine: dict[str, Any]
     code_versions: list[str]
-    """If there were several."""
+    """Versions of the code, if there were several."""
     machines: list[dict[str, Any]]
-    """If there were several."""
+    """Machines, if there were several."""
     precision: str
     epochs: int
     best_epoch: int
@@ -75,7 +75,7 @@ class Training(TypedDict, total=False):
 
 
 class Stage(Scores, Training):
-    """The numbers of one training, and what computed it."""
+    """The numbers of one training stage, and the software and machines that computed it."""
 
 
 class _Run(TypedDict):
@@ -85,7 +85,7 @@ class _Run(TypedDict):
 
 
 class About(_Run, total=False):
-    """Which run the numbers are of."""
+    """The run that the numbers belong to."""
 
     label: str
     data: dict[str, str]
@@ -97,7 +97,7 @@ class _More(TypedDict, total=False):
     later_session_diverged: dict[str, Any]
     earlier: list[EarlierResult]
     measures: dict[str, Any]
-    """By the names that rows use."""
+    """Measures besides perplexity, by the names that rows use."""
 
 
 class Entry(About, Stage, _More):
@@ -108,10 +108,10 @@ class Entry(About, Stage, _More):
 
 
 class VectorEntry(About, Training, _More):
-    """The result of a row that trains word vectors: as an `Entry`, without perplexities."""
+    """The result of a row that trains word vectors: like an `Entry`, without perplexities."""
 
     losses: list[float]
-    """Nats a prediction, each epoch."""
+    """Loss of each epoch, in nats per prediction."""
 
 
 def has_scores(entry: Entry) -> bool:
@@ -120,15 +120,15 @@ def has_scores(entry: Entry) -> bool:
 
 
 def stages_of(entry: Entry) -> Sequence[Stage]:
-    """The stages of a run, first to last; of one stage, the entry itself."""
+    """Return the stages of a run, first to last; for a single stage, the entry itself."""
     return entry.get(STAGES) or [entry]
 
 
 def entry_of(about: About, stage: Stage) -> Entry:
-    """The entry of a run with the numbers of its best stage."""
+    """Return the entry of a run with the numbers of its best stage."""
     return cast(Entry, {**about, **stage})
 
 
 def score_of(scores: Scores, split: str) -> float:
-    """The perplexity of the `valid` or the `test` text."""
+    """Return the perplexity of the `valid` or the `test` text."""
     return scores["valid_perplexity"] if split == "valid" else scores["test_perplexity"]

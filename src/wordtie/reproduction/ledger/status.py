@@ -1,4 +1,4 @@
-"""How every row stands: published and ours, reached or not, and why not run."""
+"""The status of every row: published and our numbers, reached or not, or why it is not run."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from wordtie.runs.run_progress import hundredths
 from wordtie.storage.lock import is_locked
 
 Status: TypeAlias = Literal["reached", "not reached", "run", "running", "stopped", "diverged", "not run"]
-"""`run`: there is no published number to compare with, or it is of another text. `stopped`: started, and to be resumed
-with; `diverged`: it would end in the same way again."""
+"""`run`: there is no published number to compare with, or it is for another text or size. `stopped`: started, and can
+be resumed. `diverged`: if resumed, it would diverge again."""
 SEED_AND_STAGE = re.compile(rf"\.seed-(\d+)(?:{re.escape(STAGE_SUFFIX)}(\d+))?$")
-"""What the name of a run folder ends in, unless it was moved away; a later stage starts from the one before it."""
+"""End of a run folder's name: its seed and, for a later stage, which starts from the one before it, its number."""
 TOLERANCE = 0.02
-"""Within so much of the published number, or better, is reached: as a share of it, or, below 1, as a difference.
+"""Tolerance within which a published number is reached (or if ours is better): relative or, below 1, absolute.
 Correlations and distances are below 1. They are printed to two decimals, and 2 % of 0.13 is less than half of the last
-one, so their share is of the whole scale, whose length is 1. Ours are not rounded first."""
+one, so the tolerance is relative to the whole scale, whose length is 1. Ours are not rounded first."""
 
 
 @dataclass(frozen=True)
 class Mean:
-    """Over seeds."""
+    """Mean and standard deviation over seeds."""
 
     mean: float
     spread: float | None
-    """Standard deviation; None of one seed."""
+    """Standard deviation; None for a single seed."""
     seeds: int
     counts: bool = False
-    """Whether it is of counts, which have no decimals."""
+    """Whether the values are counts, which have no decimals."""
 
     @classmethod
     def from_values(cls, values: Sequence[float]) -> Mean:
-        """Of one value or more."""
+        """Return the mean of one or more values."""
         spread = statistics.stdev(values) if len(values) > 1 else None
         return cls(statistics.fmean(values), spread, len(values), all(isinstance(value, int) for value in values))
 
@@ -61,7 +61,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class RowState:
-    """A row, and what there is of it."""
+    """A row, its results and its status."""
 
     row: Row
     entries: tuple[Entry, ...]
@@ -69,24 +69,24 @@ class RowState:
     why: str = ""
 
     def ours(self, name: str) -> Mean | None:
-        """`valid` or `test` perplexity over the seeds; None for a row of other numbers."""
+        """Return the mean `valid` or `test` perplexity over seeds; None without one, or for a row of other numbers."""
         if not self.row.shows_perplexities:
             return None
         values = [score_of(entry, name) for entry in self.entries]
         return Mean.from_values(values) if values else None
 
     def values(self) -> dict[str, Mean]:
-        """Numbers of another kind, by their names."""
+        """Return the means of numbers other than perplexities, by name."""
         return shown_values(self.row, self.entries)
 
     @property
     def difference(self) -> float | None:
-        """Ours less the published one on the test text, as a share of it; None where they are not of one text."""
+        """Relative difference of our test perplexity from the published one; None if they cannot be compared."""
         published, ours = self.row.published.test, self.ours("test")
         return None if published is None or ours is None or self.row.stands_in else ours.mean / published - 1
 
     def as_json(self) -> dict[str, Any]:
-        """What `wordtie reproduce list --json` prints."""
+        """Return what `wordtie reproduce list --json` prints."""
         valid, test = self.ours("valid"), self.ours("test")
         published = self.row.published
         return {
@@ -109,10 +109,10 @@ class RowState:
 
 
 def states(entries: Iterable[Entry], runs: Path | None = None, rows: Iterable[Row] | None = None) -> list[RowState]:
-    """Every row's state; with `runs`, those that have been begun are `running` or `stopped`. A row with a result keeps
-    its status while another seed is trained, and `why` says how that one stands.
+    """Return the rows' states; with `runs`, unfinished ones are `running`, `stopped` or `diverged`. A row with a result
+    keeps its status while another seed is trained, and `why` gives the state of that run.
 
-    Entries of other settings than the row's are not counted as the row's.
+    Entries with other settings than the row's are ignored.
     """
     of_row: dict[str, list[Entry]] = {}
     for entry in entries:
@@ -139,7 +139,7 @@ def _state(row: Row, of_row: dict[str, list[Entry]], runs: Path | None) -> RowSt
 
 
 def _begun_state(row: Row, runs: Path, found: Sequence[Entry]) -> tuple[Status, str] | None:
-    """How a run stands that has no result yet, in training or no longer; None where there is none."""
+    """Return status and progress of a run without a result, in training or not; None if there is no such run."""
     folder = _begun(row, runs, {entry["seed"] for entry in found})
     if folder is None:
         return None
@@ -156,14 +156,14 @@ def _begun_state(row: Row, runs: Path, found: Sequence[Entry]) -> tuple[Status, 
 
 
 def shown_values(row: Row, entries: Sequence[Entry]) -> dict[str, Mean]:
-    """What the entries hold where the row says, over the seeds."""
+    """Return the numbers that the row shows, averaged over seeds."""
     tables = [_shown(row, entry) for entry in entries if row.shows]
     names = (row.published.values or tables[0]) if tables else ()
     return {name: Mean.from_values([table[name] for table in tables]) for name in names}
 
 
 def _shown(row: Row, entry: Entry) -> dict[str, Any]:
-    """What an entry holds where the row says; empty where it was not measured."""
+    """Return the numbers of an entry that the row shows; empty if they were not measured."""
     found = cast(dict[str, Any], entry)
     for name in row.shows:
         found = found.get(name, {})
@@ -190,19 +190,19 @@ def _verdict(row: Row, entries: Sequence[Entry]) -> Status:
 
 
 def _near(published: Published, name: str, ours: float) -> bool:
-    """Whether one of the numbers of another kind has been reached."""
+    """Whether a published number other than perplexity has been reached."""
     wanted = published.values[name]
     worse = {"more": wanted - ours, "less": ours - wanted, "neither": abs(ours - wanted)}[published.better]
     return _within(worse, TOLERANCE * max(1.0, abs(wanted)))
 
 
 def _within(apart: float, allowed: float) -> bool:
-    """Up to the rounding of float64."""
+    """Whether `apart` is at most `allowed`, up to the rounding of float64."""
     return round(apart - allowed, 9) <= 0
 
 
 def why_not(row: Row) -> str:
-    """Why a row has no result."""
+    """Return why a row has no result."""
     if row.not_run:
         return row.not_run
     if row.kind == "drawn":
@@ -211,8 +211,8 @@ def why_not(row: Row) -> str:
 
 
 def _begun(row: Row, runs: Path, entered: Collection[int]) -> Path | None:
-    """The run folder of a row: of several seeds and stages one in training, else the one that was trained last of
-    those whose seeds have not been `entered` in the ledger."""
+    """Return the run folder of a row: of several seeds and stages one in training, otherwise the latest of those whose
+    seeds have not been `entered` in the ledger; None if there is none."""
     parent, name = runs / Path(row.name).parent, Path(row.name).name
     begun = [path for path in parent.glob(f"{name}.seed-*/{SETTINGS}") if SEED_AND_STAGE.search(path.parent.name)]
     found = [path.parent for path in sorted(begun, key=lambda path: path.stat().st_mtime_ns)]
@@ -222,7 +222,7 @@ def _begun(row: Row, runs: Path, entered: Collection[int]) -> Path | None:
 
 
 def _begun_otherwise(folder: Path, row: Row) -> str:
-    """Which settings a run folder has that are not the row's; empty if it can be resumed."""
+    """Return the names of the settings in which a run folder differs from the row; empty if it can be resumed."""
     try:
         begun = recorded_settings(folder)
     except RunFolderError as error:
@@ -243,7 +243,7 @@ def _seed_and_stage(folder: Path) -> tuple[int, int]:
 
 
 def _progress(folder: Path) -> str:
-    """Where a run that has begun is."""
+    """Return the progress of a run, in words: epoch, best validation perplexity and training time."""
     seed, stage = _seed_and_stage(folder)
     which = f"seed {seed}, " if seed > 1 else ""
     which += f"stage {stage}, " if stage > 1 else ""

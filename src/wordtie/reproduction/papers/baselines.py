@@ -1,7 +1,7 @@
-"""What counting words gets: the Kneser-Ney 5-gram that press-wolf-2017's table 6 starts from.
+"""What counting words achieves: the Kneser-Ney 5-gram that press-wolf-2017's table 6 starts from.
 
-Mikolov et al. (2011) print 141.2 for Penn Treebank. It is measured here through the same text, vocabulary and count of
-tokens as every model, and so is a check of all of them.
+Mikolov et al. (2011) print 141.2 for Penn Treebank. It is measured here with the same text, vocabulary and count of
+tokens as every model, and so checks all of them.
 """
 
 from __future__ import annotations

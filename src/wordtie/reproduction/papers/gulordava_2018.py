@@ -32,7 +32,7 @@ COMMON: Changes = {
 OPEN = "left open: the rate and the dropout that the search chose; taken: the rate of PyTorch's example, dropout {}"
 HEADS = {"non-tied": "untied", "tied": "tied", "tied-l": "tied_linear"}
 DROPPED = {200: 0.3, 400: 0.4, 600: 0.5}
-"""By hidden size; the first two found on the validation text, with tied + L, the third taken."""
+"""Dropout by hidden size: the first two chosen on the validation text, with tied+L; the third is our assumption."""
 
 TABLE_1: dict[tuple[int, int], dict[str, tuple[float, float, float]]] = {
     (200, 200): {"non-tied": (95.0, 91.1, 4.7e6), "tied": (90.8, 86.6, 2.7e6), "tied-l": (89.8, 85.8, 2.7e6)},
@@ -50,7 +50,7 @@ TABLE_2_RHO = {
     (600, 300): {"non-tied": (0.34, 0.52, 0.60), "tied-l": (0.42, 0.61, 0.68)},
     (600, 600): {"non-tied": (0.34, 0.52, 0.60), "tied": (0.39, 0.55, 0.64), "tied-l": (0.42, 0.59, 0.70)},
 }
-"""The better of input and output vectors where they differ."""
+"""Spearman's rho by benchmark: the better of input and output vectors where they differ."""
 TABLE_3 = {
     "cbow-non-tied": (0.38, 0.51, 0.63),
     "cbow-tied-l": (0.38, 0.50, 0.65),
@@ -91,7 +91,7 @@ def table_1() -> list[Row]:
 
 
 def tables_2_and_3() -> list[Row]:
-    """The same, and word2vec, on 100M words of Wikipedia."""
+    """Language models, and word2vec, on 100M words of Wikipedia."""
     not_public = "the 100M words of Wikipedia that were drawn are not public"
     rows = []
     for (hidden, embedding), models in TABLE_2.items():
@@ -108,12 +108,12 @@ def tables_2_and_3() -> list[Row]:
 
 
 SCALED: dict[tuple[int, int], tuple[int, int]] = {(200, 200): (600, 600), (400, 200): (600, 300)}
-"""Our hidden and embedding size, and those of the rows of Table 2 that stand beside ours."""
+"""Hidden and embedding size of our rows, and of the rows of Table 2 shown beside them."""
 SCALED_DROPOUT = {200: 0.2, 400: 0.3}
 NON_TIED_RHO = {"input": (0.33, 0.52, 0.55), "output": (0.34, 0.50, 0.60)}
-"""Of both of the paper's sizes."""
+"""Spearman's rho of the non-tied models' vectors, the same for both of the paper's sizes."""
 AS_MEASURED = ("SimLex-999", "Rare-Word", "MEN")
-"""The same benchmarks, by the names that our measurements have."""
+"""Names of the same benchmarks in our measurements."""
 OF_TABLE_2 = """\
 scaled down: WikiText-2's 2M words in place of 100M of Wikipedia, {} units in place of 600, dropout {}, 20 epochs, \
 which are as many steps as 45 on PTB; published are the numbers of the row {} of table 2, and nothing is compared with \
@@ -121,7 +121,7 @@ them"""
 
 
 def scaled_down() -> list[Row]:
-    """Table 2 at a size that a CPU bears: perplexity, and word similarity of both matrices."""
+    """Table 2 at a size that is practical on a CPU: perplexity, and word similarity of both matrices."""
     return [
         row
         for (hidden, embedding), beside in SCALED.items()

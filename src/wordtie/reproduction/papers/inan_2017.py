@@ -42,8 +42,8 @@ TRAINED_BEFORE: dict[str, Changes] = {
     "base": {**BEFORE, "training.epochs": 32},
     "re": {**BEFORE, "training.epochs": 20, "model.input_dropout": 0.0},
 }
-"""Small models on PTB: the number of epochs was left open then, and whether input vectors are masked. RE's first
-stage ends where the rate is at a fifth: what little more it would bring, the start of the second undoes."""
+"""Small models on PTB: the number of epochs was open then, and whether input vectors are masked. RE's first stage
+ends when the rate is a fifth of the first: the start of the second stage would undo what little it could still gain."""
 KEPT = {
     ("ptb", "small"): 0.7,
     ("ptb", "medium"): 0.5,
@@ -89,8 +89,8 @@ SMALL_RHN: Changes = {
     "training.decay_after": 6,
     "training.epochs": 20,
 }
-"""What is otherwise at 200 units: the scale and the dropout of a small VD-LSTM, and a schedule that ends after 20
-epochs with the rate at a twentieth, an hour for each of the two on two cores."""
+"""What differs at 200 units: the scale and the dropout of a small VD-LSTM, and a schedule that ends after 20 epochs
+with the rate at a twentieth, an hour for each of the two models on two cores."""
 VD_RHN, VD_RHN_RE = Published(71.2, 68.5, parameters=32e6), Published(68.1, 66.0, parameters=24e6)
 
 LATER_STAGES: dict[str, tuple[Changes, ...]] = {
@@ -99,9 +99,9 @@ LATER_STAGES: dict[str, tuple[Changes, ...]] = {
     "re": ({"training.epochs": 40, "model.input_dropout": 0.3},),
     "real": ({"training.epochs": 45}, {"training.epochs": 60}),
 }
-"""Of the small models on PTB (footnote 4, which says that a second stage did not change the baseline, and names no
-third). RE's masks layer 1's input: by then it fits the training text too well without. Where the code has 100 epochs at
-most, we end a stage in which the rate is so low that little more comes of it."""
+"""Later stages of the small models on PTB (footnote 4, which says that a second stage did not change the baseline, and
+names no third). RE's second stage masks layer 1's input: without it, the model overfits by then. Where the code has at
+most 100 epochs, we end a stage once the rate is too low to gain much more."""
 
 TABLE_1: dict[tuple[str, str], dict[str, tuple[float, float]]] = {
     ("ptb", "small"): {"base": (92.6, 87.3), "al": (86.3, 82.9), "re": (89.9, 85.1), "real": (86.3, 82.7)},
@@ -137,7 +137,7 @@ def settings(corpus: str, size: str, model: str) -> Changes:
 
 
 def note(corpus: str, size: str, model: str) -> str:
-    """What a reader should know of the settings."""
+    """Return what readers should know about the settings."""
     if (corpus, size) != ("ptb", "small"):
         left_open = [f"gamma within the printed range ({GAMMA[corpus]} taken)"] if model in ("al", "real") else []
         left_open += ["the initial scale"] if size != "large" else []
@@ -151,12 +151,12 @@ def note(corpus: str, size: str, model: str) -> str:
 
 
 def measures(size: str) -> tuple[str, ...]:
-    """What base and REAL are compared by, beside perplexity. The small ones were trained before `mass` was measured."""
+    """Return the measures that compare base and REAL. The small ones were trained before `mass` was measured."""
     return ("predictions",) if size == "small" else ("predictions", "mass")
 
 
 def section_6_4() -> list[Row]:
-    """How much base and REAL give to `<unk>` and to frequent words in vain: the paper says that REAL gives less."""
+    """Probability that base and REAL waste on `<unk>` and on frequent words: the paper says that REAL wastes less."""
     note = (
         "mean probability in % where something else came, over the test text: `unk` of <unk>, `frequent` of the 50 "
         "most frequent words together; the paper says that REAL gives them less, and prints no number"
@@ -245,7 +245,7 @@ def rhn(name: str, label: str, head: str, depth: int, units: int, published: Pub
 
 
 def scaled_down() -> list[Row]:
-    """Recurrent highway networks with and without RE, at a size that a CPU bears."""
+    """Recurrent highway networks with and without RE, at a size that is practical on a CPU."""
     changes: Changes = {**RHN, **SMALL_RHN}
     note = (
         "scaled down to 200 units, depth 3 and 20 epochs, with as much dropout as the small VD-LSTM and no dropped "

@@ -1,7 +1,7 @@
 """Figure 1 of Inan, Khosravi & Socher (2017): does the augmented loss bring input and output vectors together?
 
-Section 6.2: a 2 x 300 LSTM with two matrices learns 20,000 contiguous words of PTB by heart, with nothing that
-regularises, rows of the input matrix held at norm 1 and no output bias (section 4), on equation 6.1,
+Section 6.2: a 2 x 300 LSTM with two matrices memorises 20,000 contiguous words of PTB, without regularisation, with
+rows of the input matrix kept at norm 1 and no output bias (section 4), on equation 6.1,
 
     J = beta * J_aug * tau^2 * V + (1 - beta) * J_ce;
 
@@ -9,12 +9,12 @@ then the distance of the spaces of both matrices is measured (appendix B; `wordt
 has beta from 0 to 1 at tau 10, panel (b) tau at beta 1.
 
 The paper leaves open: the optimiser, the epochs, the initial scale, and whether gradient flows through the similar
-words. It must not here. In first trials (60 units, 800 words) it made all input vectors the same one (mean cosine 0.95
+words. It must not here: in first trials (60 units, 800 words) this made all input vectors the same (mean cosine 0.95
 after 30 epochs), so that the loss was 0 and the spaces were as far apart as unrelated ones, 0.96.
 
-To first order the W that fits J_aug best spans the space of L whatever h may be, since each step adds to W what lies
-in that space, and what is left outside is W's start, in directions along which h varies little: these hardly learn.
-So W starts small here, and the layers start large, that h varies in all directions from the beginning.
+To first order, the W that fits J_aug best spans the space of L whatever h is, since each step adds to W what lies in
+that space. What remains outside is W's start, in directions along which h varies little: these hardly learn. So W
+starts small here, and the layers start large, so that h varies in all directions from the beginning.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ NOTE = """\
 the paper has 10 runs of each, a distance of nearly 1 at beta 0 and about 0.06 at beta 1 (tau 10); epochs, optimiser, \
 rate and initial scale are not given; settings: results/search/inan-2017-figure-1.tsv"""
 AT_BETA_1 = Published(values={"distance": 0.06}, better="neither")
-"""Of a figure without numbers the text says "almost 1" at beta 0, as for unrelated spaces, and "around 0.06" here."""
+"""The figure has no numbers; the text says "almost 1" at beta 0, as for unrelated spaces, and "around 0.06" here."""
 DISTANCE = ("measures", "subspace")
 
 

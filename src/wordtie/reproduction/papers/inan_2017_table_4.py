@@ -1,4 +1,4 @@
-"""inan-2017, Table 4: phrases of the PTB test text, the word that follows, and what two large models foresaw."""
+"""inan-2017, Table 4: phrases of the PTB test text, the word that follows, and what two large models predicted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PRINTED = {
         "other 0.01",
     ),
 }
-"""By model, a line a phrase; of REAL's first, half is not legible in our copy."""
+"""Printed words by model, one line per phrase; half of REAL's first line is not legible in our copy."""
 
 
 def _pairs(line: str) -> list[tuple[str, float]]:
@@ -37,4 +37,4 @@ PUBLISHED: dict[str, dict[str, list[tuple[str, float]]]] = {
     label: {phrase: _pairs(line) for phrase, line in zip(PHRASES, lines, strict=True)}
     for label, lines in _PRINTED.items()
 }
-"""Model to phrase to its ten likeliest words with their probabilities, the likeliest first."""
+"""The ten most likely words with their probabilities, most likely first, by model and phrase."""

@@ -3,8 +3,8 @@
 A two-layer LSTM with Zaremba's non-recurrent dropout; tying without an output bias; CE + alpha * KL, or CE in place of
 KL, without a temperature (`loss.gamma` is its alpha). The "dropout" column is read as the share kept (the
 text says "keep probability"). Left open: the number of epochs (early stopping), the initial scale, clipping, and
-whether gradient flows through the similar words. The code that it names, github.com/inanhkn/informed-rnnlm, was not to
-be had.
+whether gradient flows through the similar words. The code that it names, github.com/inanhkn/informed-rnnlm, was not
+available.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ LARGE: Changes = {
 }
 """SGD, the rate decayed from the ninth epoch on."""
 AL: Changes = {"loss.kind": "augmented_2016", "loss.gamma": 0.3, "loss.gradient_through_target": False}
-"""No gradient flows through the similar words: so the validation text has it. KL is then CE less a constant, which is
-what the report finds, and one run is both."""
+"""No gradient flows through the similar words, as chosen on the validation text. KL is then CE minus a constant, as
+the report finds, and one run covers both."""
 BOTH: Changes = {"model.head": "tied", **AL, "loss.form": "cross_entropy"}
 
 
 def dropout(kept: float) -> Changes:
-    """Zaremba's: on what goes up, new at every step, none on what recurs."""
+    """Zaremba's dropout: on non-recurrent connections only, with a new mask at every step."""
     dropped = round(1 - kept, 2)
     return {
         "model.dropout": "zaremba",
@@ -52,7 +52,7 @@ def dropout(kept: float) -> Changes:
 
 
 def row(name: str, label: str, test: float, *parts: Changes, needs_gpu: bool = False) -> Row:
-    """A line of a table; later parts win."""
+    """Return a line of a table; later parts override earlier ones."""
     changes = {key: value for part in parts for key, value in part.items()}
     note = OPEN.format(changes["training.epochs"], changes["model.init"])
     note += NO_GRADIENT if changes["loss.kind"] == "augmented_2016" else ""
@@ -60,7 +60,7 @@ def row(name: str, label: str, test: float, *parts: Changes, needs_gpu: bool = F
 
 
 def table_1() -> list[Row]:
-    """Either change alone, and both."""
+    """Either change alone (tying, augmented loss), and both."""
     plain: Changes = {"model.head": "untied", "loss.kind": "cross_entropy"}
     tied: Changes = {"model.head": "tied", "loss.kind": "cross_entropy"}
     augmented: Changes = {"model.head": "untied", **AL}
@@ -73,7 +73,7 @@ def table_1() -> list[Row]:
 
 
 def table_2() -> list[Row]:
-    """Both, in four sizes; KL, or CE in its place."""
+    """Both changes, in four sizes; KL, or CE in its place."""
 
     def same_run(name: str, label: str, test: float, run: str) -> Row:
         return Row(f"{PAPER}/{name}", label, Published(test=test), kind="drawn", drawn_from=(f"{PAPER}/{run}",))

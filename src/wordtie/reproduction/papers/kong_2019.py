@@ -6,8 +6,8 @@ candidate, element-wise dropout on input and output vectors. T is not given: 35.
 4e-3, lambda in 1e-4 and 1e-3, gamma in 0.1 to 0.4, and does not give what it found; here 3e-3, 1e-4 and 0.2
 throughout. VS by LI leaves the output matrix alone (section 4.1; footnote 6 says that one draw for both matrices
 would noise the output "even for linear interpolation"). It predicts with the mean, as the paper does: the shared matrix
-keeps its rows for scoring, and the first layer takes the mean. Whether VS by KN draws a target at its own gamma or with
-the word before it, equations 4 and 5 and the account of the training answer differently; the latter is better
+keeps its rows for scoring, and the first layer takes the mean. Equations 4 and 5 and the account of the training
+disagree on whether VS by KN draws a target at its own gamma or with the word before it; the latter is better
 on validation at a small size (methods/ptb-200: vs-kn and vs-elementwise, each beside its -pairs).
 """
 
@@ -62,7 +62,7 @@ PARAMETERS = {
     (1024, "ptb"): (37e6, 27e6),
     (1024, "wikitext-2"): (85e6, 50e6),
 }
-"""Untied, tied, as printed."""
+"""Parameters of the untied and the tied models, as printed."""
 SAMPLED = {("dn-kn", 512): 96.5, ("dn-kn", 1024): 85.1, ("vs-kn", 512): 89.8, ("vs-kn", 1024): 78.7}
 """Section 5.4: validation perplexity by method and units."""
 FIGURE_1_GAMMAS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -77,7 +77,7 @@ WITH_NOISE = OPEN.format("the rate, lambda and gamma", "3e-3, 1e-4 and 0.2")
 MODE = "predicts with the mode, where the paper takes the mean"
 APART = "to be compared with `ptb-200-vs-kn-own`, which draws each word at its own gamma_i, too"
 OF_OWN = ("shared", "all")
-"""How rows are drawn of which the target's need not be where the word read was replaced."""
+"""Variants in which a target's row may be drawn even where the word that was read was not replaced."""
 
 
 def settings(corpus: str, units: int, method: str) -> Changes:
@@ -116,7 +116,7 @@ def table_2() -> list[Row]:
 
 
 def of_gamma(gamma: float, name: str, size: str, same: str, changes: Changes, note: str) -> Row:
-    """One point of Figure 1. That of the gamma that every row has is the row `same`, not trained twice."""
+    """Return one point of Figure 1. At the gamma that all rows have, it shows the row `same`, not trained twice."""
     label = f"VS: Kneser-Ney, {size}, PTB, gamma {gamma}"
     if gamma == GAMMA["noise.gamma"]:
         return Row(name, label, Published(), kind="drawn", drawn_from=(same,), note=note)
@@ -147,7 +147,7 @@ def sampling() -> list[Row]:
 
 
 def scaled_down() -> list[Row]:
-    """Every method at a size that a CPU bears. These are not the paper's rows."""
+    """Every method at a size that is practical on a CPU. These are not the paper's rows."""
     dropout: Changes = {"noise.input_vector_dropout": 0.1, "noise.output_vector_dropout": 0.1}
     size: Changes = {"model.hidden": 200, "training.epochs": 12, "training.streams": 20, **dropout}
     note = (

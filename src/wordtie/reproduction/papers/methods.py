@@ -1,8 +1,8 @@
-"""What each idea buys at small scale: one change a row, at 200 units on Penn Treebank, with the same budget for all.
+"""What each idea gains at small scale: one change per row, 200 units, Penn Treebank, with the same budget for all.
 
-These are no paper's rows and have no published numbers. All are trained for eight epochs, the rate halved at each from
-the fifth on (the schedule of Zaremba's small model), so that every run settles within the budget. A dropout's
-share is 0.3 and a noise's gamma 0.2 wherever the method does not ask for another.
+They are from no paper and have no published numbers. All are trained for eight epochs, the rate halved at each from
+the fifth on (the schedule of Zaremba's small model), so that every run settles within the budget. Dropout is 0.3
+and the noise's gamma 0.2 unless the method asks for another value.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ COMMON: Changes = {
 }
 UNTIED: Changes = {"model.head": "untied"}
 LINEAR: Changes = {"model.head": "tied_linear", "model.output_bias": True}
-"""As our rows of both papers have it. Without a bias the map learns what is frequent, and the rate 1 is too much."""
+"""As in our rows of both papers. Without a bias, the map learns word frequencies, and the rate 1 is too high."""
 AUGMENTED: Changes = {"loss.kind": "augmented"}
 NO_DROPOUT: Changes = {"model.input_dropout": 0.0, "model.hidden_dropout": 0.0}
 ZAREMBA: Changes = {"model.dropout": "zaremba"}
@@ -30,7 +30,7 @@ GAL: Changes = {"model.dropout": "gal"}
 
 
 def replaced(kind: str) -> Changes:
-    """Data noising of a kind."""
+    """Return the settings of data noising of this kind."""
     return {"noise.scheme": "data_noising", "noise.kind": kind}
 
 
@@ -112,7 +112,7 @@ READABLE: dict[str, tuple[str, Changes]] = {
         {**AUGMENTED, "training.fused": False, "training.precision": "fp32"},
     ),
 }
-"""The same model as `real`, so that the two hold the fast twins to account over a whole training."""
+"""The same model as `real`, so that the two check the fast implementations over a whole training."""
 
 ROWS: dict[str, Row] = table_of(
     *(

@@ -58,7 +58,7 @@ PENALTY: Changes = {
     "model.projection_form": "squared_norm",
     "model.projection_bias": True,
 }
-"""As released. With the bias little is learnt while the rate is 1, and much as soon as it falls."""
+"""Penalty as released. With the bias, little is learnt while the rate is 1, and much as soon as it falls."""
 MODELS: dict[str, tuple[str, Changes]] = {
     "small": ("Small", {"model.head": "untied"}),
     "wt": ("Small + WT", {"model.head": "tied"}),
@@ -76,7 +76,7 @@ MEASURES = {
     "small": ("similarity", "agreement", "repetition"),
     "wt": ("similarity", "agreement_with_small", "repetition"),
 }
-"""For tables 3 and 4, and section 3."""
+"""Measures for tables 3 and 4, and section 3."""
 TABLE_7: dict[str, dict[str, tuple[float, float | None, float]]] = {
     "text8": {"small": (90.4, None, 195.3), "wt": (95.6, None, 187.1), "pr": (92.6, None, 199.0),
               "wt-pr": (95.3, None, 183.2)},
@@ -86,8 +86,8 @@ TABLE_7: dict[str, dict[str, tuple[float, float | None, float]]] = {
             "wt-pr": (45.7, 96.4, 98.9)},
 }  # fmt: skip
 TEXT8: Changes = {"data.corpus": "text8", "data.sentences": False, "data.min_count": 11}
-"""The paper names the split and the vocabulary of Mikolov et al. (2014). The code of those,
-github.com/facebookarchive/SCRNNs, keeps the words that come more than 10 times in training."""
+"""The paper names the split and the vocabulary of Mikolov et al. (2014). Their code,
+github.com/facebookarchive/SCRNNs, keeps the words that occur more than 10 times in training."""
 TEXT8_SPLIT = """\
 text8's vocabulary and test text, the last million characters, are those of the code of Mikolov et al. (2014), whom \
 the paper names; they have no validation text, so ours is the million before it, which training lacks, and their text \
@@ -131,7 +131,7 @@ def table_5() -> list[Row]:
 
 
 def section_3() -> list[Row]:
-    """How likely the current word is to come again: an untied model may learn that words seldom do."""
+    """Probability of repeating the current word: an untied model may learn that words are seldom repeated."""
     note = (
         "mean probability over the test text, in %; `elsewhere`: where another word came; `found`: how often it came "
         "again"
@@ -173,7 +173,7 @@ def table_6() -> dict[str, Row]:
 
 
 def table_7() -> list[Row]:
-    """The same four on other texts."""
+    """The four small models on other texts."""
     return [
         Row(
             f"{PAPER}/table-7/{corpus}-{model}",

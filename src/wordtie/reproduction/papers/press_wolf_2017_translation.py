@@ -57,7 +57,7 @@ def _trained(name: str, label: str, changes: Changes) -> Row:
 
 
 def translation() -> list[Row]:
-    """Tables 1 and 8."""
+    """Tables 1 and 8, as printed, and our scaled-down rows."""
     rows = []
     for pair, subwords in TABLE_1.items():
         published = Published(values=dict(zip(("source only", "target only", "both"), subwords, strict=True)))

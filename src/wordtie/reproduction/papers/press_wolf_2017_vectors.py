@@ -1,4 +1,4 @@
-"""Press & Wolf (2017): the tables that are not perplexities. Word similarity, and agreement of embeddings."""
+"""Press & Wolf (2017): the tables without perplexities. Word similarity, and agreement of embeddings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TABLE_3 = {
     "text8-output": (0.27, 0.35, 0.50, 0.15, 0.48),
     "text8-tied": (0.28, 0.42, 0.50, 0.17, 0.45),
 }
-"""The small language model."""
+"""The small language model's vectors: Spearman's rho with human judgements."""
 TABLE_4 = {
     "word2vec": (0.77, 0.19, 0.39),
     "small": (0.13, 0.31, 0.65),
@@ -32,7 +32,7 @@ UNTIED = {"word2vec": "table-2/input", "small": "table-6/small"}
 TIED = {"word2vec": ("table-2/tied", "agreement_with_untied"), "small": ("table-6/wt", "agreement_with_small")}
 """The rows whose vectors table 4 compares, and what is measured of the tied ones."""
 OF_TEXT = {"ptb": "table-6/", "text8": "table-7/text8-"}
-"""How the names of the small models of a text begin."""
+"""Prefix of the names of the small models trained on a text."""
 SKIPGRAM: Changes = {
     "data.corpus": "text8",
     "data.sentences": False,
@@ -48,13 +48,13 @@ LARGE = "needs the large models of table 5, and so a GPU"
 
 
 def drawn(name: str, label: str, published: Published, source: str, *shows: str) -> Row:
-    """A row whose numbers are measured of another row's model."""
+    """Return a row whose numbers are measured on another row's model."""
     source = f"{PAPER}/{source}"
     return Row(f"{PAPER}/{name}", label, published, kind="drawn", drawn_from=(source,), shows=("measures", *shows))
 
 
 def of_benchmarks(numbers: tuple[float, ...]) -> Published:
-    """Spearman's rho on each of the five."""
+    """Return the published Spearman's rho on each of the five benchmarks."""
     return Published(values=dict(zip(BENCHMARKS, numbers, strict=True)))
 
 
@@ -86,7 +86,7 @@ def similarity() -> list[Row]:
 
 
 def agreement() -> list[Row]:
-    """Table 4."""
+    """Table 4: agreement of two sets of vectors on all pairs of words."""
     rows = []
     for model, numbers in TABLE_4.items():
         for pair, rho in zip(("input-output", "input-tied", "output-tied"), numbers, strict=True):
@@ -108,4 +108,4 @@ _ROWS = {
     **table_of(*table_7(), *skipgram(), *similarity(), *agreement(), *translation()),
 }
 ROWS: dict[str, Row] = {name: _ROWS[name] for name in sorted(_ROWS, key=lambda name: name.split("/")[1])}
-"""In the order of the tables."""
+"""Rows by name, in the order of the tables."""

@@ -1,4 +1,4 @@
-"""All rows, those of the papers and those that compare the methods, by name, and how a person picks some of them."""
+"""All rows by name, those of the papers and those that compare the methods, and a selection of them by name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROWS: dict[str, Row] = {
     **methods.ROWS,
     **two_minutes.ROWS,
 }
-"""In the order of the papers. A new paper is a new file with its `ROWS`, and a line here."""
+"""Rows by name, in the order of the papers. A new paper is a new file with its `ROWS`, and a line here."""
 
 
 def of_papers() -> list[Row]:
@@ -47,7 +47,7 @@ def of_two_minutes() -> list[Row]:
 
 
 def select(names: Sequence[str]) -> list[Row]:
-    """The rows of these names, or those that begin so; all where there are none.
+    """Return the rows with these names, or whose names begin with one of them; all rows if `names` is empty.
 
     Raises `SettingsError` for a name that no row begins with, and for an empty one.
     """

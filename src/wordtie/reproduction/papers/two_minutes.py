@@ -1,9 +1,8 @@
-"""Which of the papers' ideas help when minutes count: the recipe of `wordtie train`, with one change a row.
+"""Which of the papers' ideas help when minutes count: the recipe of `wordtie train`, with one change per row.
 
 These are no paper's rows and have no published numbers. Every row reads two million tokens, about what two cores with
-AVX2 read in two minutes, with the size and dropout that `wordtie train --time` plans for so many. The softmax is
-sampled, and full in the last tenth. A change that makes a step slower has its price in its seconds, not in its number
-of tokens.
+AVX2 read in two minutes, with the size and dropout that `wordtie train --time` plans for that number. The softmax is
+sampled, and full in the last tenth. A change that makes a step slower costs seconds, not tokens.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ MORE_DROPOUT: Changes = {"model.input_dropout": 0.2, "model.hidden_dropout": 0.2
 
 
 def noise(kind: str, **more: object) -> Changes:
-    """Noise of this kind, of a fifth of the words."""
+    """Return the settings of noise of this kind, on a fifth of the words."""
     return {"noise.kind": kind, "noise.gamma": 0.2} | {f"noise.{name}": value for name, value in more.items()}
 
 
@@ -78,7 +77,7 @@ VARIANTS: dict[str, tuple[str, Changes]] = {
         },
     ),
 }
-"""By name: what it is, and what it changes."""
+"""Label and changes of each variant, by name."""
 ROWS: dict[str, Row] = table_of(
     *(
         Row(f"{GROUP}/{text}/{name}", label, Published(), {**COMMON, **of_text, **changes})

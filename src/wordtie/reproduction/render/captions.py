@@ -1,4 +1,4 @@
-"""What each paper, table and figure is of, in few words: headings beside the rows' names."""
+"""Short titles of papers, tables and figures: headings beside the rows' names."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ TABLES = {
     "inan-2017/scaled-down": "Table 3, scaled down: recurrent highway networks of 200 units on PTB",
     "kong-2019/scaled-down": "Scaled down: the same methods at 200 units on PTB, which are not the paper's rows",
 }
-"""By paper/table, as the rows' names begin."""
+"""Titles by paper/table, as the rows' names begin."""
 
 
 def paper_title(paper: str) -> str:
-    """Of a paper; one without a title goes by its name."""
+    """Return the title of a paper, or its name if it has none."""
     return PAPERS.get(paper, paper)
 
 
 def table_title(table: str) -> str:
-    """Of paper/table, a table or a figure; one without a title goes by its name."""
+    """Return the title of paper/table, a table or a figure, or its name if it has none."""
     return TABLES.get(table, table.partition("/")[2].replace("-", " "))

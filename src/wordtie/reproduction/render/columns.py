@@ -13,8 +13,7 @@ from wordtie.reproduction.render.formats import count, number, percent, printed_
 SHOWN_ELSEWHERE = {"inan-2017/table-4": "on the HTML page", "inan-2017/figure-2": "in the figure"}
 """Tables whose rows have no number, by paper/table, and where their content is shown."""
 TRAINED_AGAIN = "before"
-"""How the numbers that a result replaced are introduced."""
-PERPLEXITY = ("valid_perplexity", "test_perplexity")
+"""Label of the numbers that a result replaced."""
 
 
 @dataclass(frozen=True)
@@ -23,13 +22,13 @@ class Column:
 
     title: str
     text: Callable[[RowState], str]
-    """What it says of a row."""
+    """Function that returns a row's cell."""
     is_number: bool = True
-    """To be aligned to the right."""
+    """Whether the column is aligned to the right."""
 
 
 def columns(rows: Sequence[RowState]) -> list[Column]:
-    """Of the table that these rows are."""
+    """Return the columns of the table that consists of these rows."""
     return [Column("row", _name, False), Column("model", _label, False), *_results(rows),
             Column("status", _status, False)]  # fmt: skip
 
@@ -43,7 +42,7 @@ def _results(rows: Sequence[RowState]) -> list[Column]:
 
 
 def pair(valid: float | Mean | None, test: float | Mean | None) -> str:
-    """`92.6 / 87.3`; a dash where there is neither."""
+    """Format two perplexities, as `92.6 / 87.3`; a dash if there is neither."""
     shown = [number(each) if each is None or isinstance(each, float) else str(each) for each in (valid, test)]
     return "–" if shown == ["–", "–"] else " / ".join(shown)
 
@@ -62,13 +61,13 @@ def _status(state: RowState) -> str:
 
 
 def seeds(state: RowState) -> Iterator[str]:
-    """`10 seeds`: how many a mean is of; nothing of one."""
+    """Yield the number of seeds of a mean, as `10 seeds`; nothing for a single seed."""
     if len(state.entries) > 1:
         yield f"{len(state.entries)} seeds"
 
 
 def earlier(state: RowState) -> Iterator[str]:
-    """`before: 98.36 / 95.49` for each seed of perplexities that was trained again, oldest first."""
+    """Yield `before: 98.36 / 95.49` for each seed whose perplexities were replaced, oldest first."""
     for entry in state.entries if state.row.shows_perplexities else ():
         if replaced := entry.get(EARLIER):
             both = [(each["valid_perplexity"], each["test_perplexity"]) for each in replaced]
@@ -97,7 +96,7 @@ PERPLEXITIES = (
 
 
 def _of_value(name: str) -> Column:
-    """Numbers of another kind have a column each."""
+    """Return the column of a number other than perplexity."""
 
     def text(state: RowState) -> str:
         printed, ours = state.row.published.values.get(name), state.values().get(name)
@@ -110,7 +109,7 @@ def _of_value(name: str) -> Column:
 
 
 def _sizes(rows: Sequence[RowState]) -> list[Column]:
-    """A column, unless no row has any."""
+    """Return a column of parameter counts, unless no row has one."""
     return [Column("size printed / ours", _size)] if any(_size(state) != "–" for state in rows) else []
 
 

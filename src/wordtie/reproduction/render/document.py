@@ -1,6 +1,6 @@
-"""The documents' tables and figures: what is between the markers is made from `results/`, and checked.
+"""The documents' tables and figures: the text between markers is made from `results/`, and checked.
 
-A document says by its markers which sections it holds: `results`, the papers' tables and figures
+A document's markers name the sections that it contains: `results`, the papers' tables and figures
 (`docs/reproduction.md`), or `methods` and `two-minutes`, which compare methods (`docs/methods.md`).
 """
 
@@ -28,12 +28,12 @@ HINT = "run `wordtie reproduce report`"
 
 
 def markers(section: str) -> tuple[str, str]:
-    """The comments around a section."""
+    """Return the comments that enclose a section."""
     return f"<!-- {section}: begin (made by `wordtie reproduce`; do not edit) -->", f"<!-- {section}: end -->"
 
 
 def of_the_papers(rows: Sequence[RowState]) -> str:
-    """The section `results`."""
+    """Return the section `results` in Markdown."""
     every = overview(rows)
     first = _image(every) if every else ""
     images = [_image(figure) for figure in plots.papers_figures(rows)]
@@ -51,7 +51,7 @@ class Section:
     rows: Callable[[], list[Row]]
     markdown: Callable[[Sequence[RowState]], str]
     tsv: Callable[[Sequence[RowState]], str] | None = None
-    """The same numbers in a file of results; without one, the section has figures beside the document."""
+    """Function that returns the same numbers as TSV; without it, the section has figures beside the document."""
     tsv_name: str = ""
 
 
@@ -63,7 +63,7 @@ SECTIONS = {
 
 
 def update(document: Path, results: Path) -> bool:
-    """Rewrite the generated part of the document; False if there is no such document with markers."""
+    """Rewrite the generated parts of the document; return False if it is missing or has no markers."""
     found = [section for section in SECTIONS if generated_blocks.parts(document, *markers(section))]
     entries = read_all(results) if found else []
     for section in found:
@@ -76,7 +76,7 @@ def update(document: Path, results: Path) -> bool:
 
 
 def check(documents: Sequence[Path], results: Path) -> list[str]:
-    """Everything that is wrong: entries changed by hand or of no row, tables and figures that do not match."""
+    """Return all problems: entries changed by hand or of no row, tables and figures that do not match."""
     entries, problems = read_sound(results)
     problems += [] if results.is_dir() else [f"{results}: no such folder"]
     problems += [problem for entry in entries if (problem := _problem(entry))]
@@ -101,7 +101,7 @@ def check(documents: Sequence[Path], results: Path) -> list[str]:
 
 
 def _beside_another(entries: Sequence[Entry]) -> list[str]:
-    """Agreements with vectors that the ledger no longer has, by neither reading of `small`."""
+    """Report comparisons with vectors (in either reading of `small`) or a baseline that the ledger no longer has."""
     beside = {"small": ("small", "small-zaremba"), "untied": ("input",)}
     weights = {(entry["row"], entry["seed"]): entry.get("weights_sha256") for entry in entries}
     problems = []
@@ -122,7 +122,7 @@ def _beside_another(entries: Sequence[Entry]) -> list[str]:
 
 
 def _of_another_text(entries: Sequence[Entry]) -> list[str]:
-    """Results of a text that is not the corpus they name, or not the one of most results that name it."""
+    """Report results whose text is not the corpus that they name, or not that of most results with this corpus."""
     by_text: dict[str, list[Entry]] = {}
     for entry in entries:
         if "data" in entry:
@@ -142,7 +142,7 @@ def _of_another_text(entries: Sequence[Entry]) -> list[str]:
 
 
 def _text_of(entry: Entry) -> str:
-    """The corpus, and the languages of sentence pairs: from German to English they are another text."""
+    """Return the corpus, with the languages of its sentence pairs: each direction is another text."""
     data = entry["configuration"]["data"]
     languages = [data[side] for side in ("source", "target") if side in data]
     return " ".join([entry["data"]["corpus"], *filter(None, ["-".join(languages)])])
@@ -155,7 +155,7 @@ def _rows(section: str, entries: Sequence[Entry]) -> list[RowState]:
 def _files(
     section: str, rows: Sequence[RowState], document: Path, results: Path
 ) -> Iterator[tuple[Path, Callable[[], str], bool]]:
-    """What lies in files of its own: where, what makes its content, and whether that is there already."""
+    """Yield the section's own files: path, function that makes the content, and whether it is up to date."""
     if tsv := SECTIONS[section].tsv:
         path, content = results / SECTIONS[section].tsv_name, tsv(rows)
         if content or path.exists():
@@ -168,7 +168,7 @@ def _files(
 
 
 def _figures_of_nothing(section: str, rows: Sequence[RowState], document: Path) -> list[str]:
-    """Drawings beside the document that no result is behind."""
+    """Report drawings beside the document that are not drawn from any result."""
     if SECTIONS[section].tsv:
         return []
     names = {figure.name for figure in plots.figures(rows)}

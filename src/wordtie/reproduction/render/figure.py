@@ -13,11 +13,11 @@ from wordtie.evaluation.format_perplexity import MEANS_NOTHING, format_perplexit
 DISTANCE = "subspace distance"
 LATER_STAGE = "later stage"
 FIRST_EPOCHS = 1.6
-"""So many times the best validation perplexity curves are shown up to, where no more is wanted."""
+"""Top of the y axis of validation curves, as a multiple of the best perplexity, unless more must be in view."""
 
 
 def digest(drawn: dict[str, Any]) -> str:
-    """SHA-256 of what a figure is made from."""
+    """Return the SHA-256 of the data that a figure is drawn from."""
     return hashlib.sha256(json.dumps(drawn, sort_keys=True).encode()).hexdigest()
 
 
@@ -32,30 +32,30 @@ class Figure:
     x: str
     y: str
     lines: Mapping[str, tuple[Sequence[float], Sequence[float]]]
-    """Label to (x values, y values)."""
+    """(x values, y values) of each line, by label."""
     later_stages: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """Label to the number of points before each stage but the first."""
+    """Number of points before each stage but the first, by label."""
     top: float | None = None
-    """Where the y axis ends; None: where the highest point is."""
+    """Top of the y axis; None: the highest point."""
     spreads: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    """Label to the standard deviation of each point, which is then a mean."""
+    """Standard deviation of each point, which is then a mean, by label."""
 
     @property
     def digest(self) -> str:
         """SHA-256 of all that is drawn."""
         drawn = asdict(self)
-        if not self.spreads:  # figures without them are older than them
+        if not self.spreads:  # drawings without them may be older than this field
             del drawn["spreads"]
         return digest(drawn)
 
     @property
     def short_title(self) -> str:
-        """`inan-2017, Figure 2a`: what the title has in brackets."""
+        """The part of the title in brackets, as `inan-2017, Figure 2a`."""
         return self.title.partition("(")[2].partition(")")[0]
 
     @property
     def y_range(self) -> tuple[float, float]:
-        """What the y axis begins and ends with: all that is drawn, but for what `top` cuts off."""
+        """Lower and upper end of the y axis: all points are in view, except those that `top` cuts off."""
         if self.y == DISTANCE:
             return 0.0, 1.05
         low, high = self._extremes
@@ -66,7 +66,7 @@ class Figure:
 
     @property
     def is_logarithmic(self) -> bool:
-        """Whether the y axis goes by powers of ten: a bad run would hide the differences of the others."""
+        """Whether the y axis is logarithmic, lest a bad run hide the differences between the others."""
         low, high = self._extremes
         return self.y != DISTANCE and high > 10 * low
 
@@ -78,7 +78,7 @@ class Figure:
 
 
 def cut_off(figure: Figure) -> Figure:
-    """First epochs would press all that matters into a corner, and so would a run that blew up: the title tells it."""
+    """Cut off first epochs and runs that blew up, which would hide all other differences; say so in the title."""
     values, ends = [value for _, y in figure.lines.values() for value in y], _ends(figure)
     to_be_seen = [1.05 * end for end in ends.values() if end <= MEANS_NOTHING]
     if figure.x == "epoch":
@@ -93,7 +93,7 @@ def cut_off(figure: Figure) -> Figure:
 
 
 def _ends(figure: Figure) -> dict[str, float]:
-    """What is not to be cut off for being bad: what a curve ends at, where a later stage begins; other points."""
+    """Return the points to keep in view, by name: ends of curves, starts of stages, or all points of other figures."""
     if figure.x == "epoch":
         begins = {
             f"{label}, stage {stage}": figure.lines[label][1][n]

@@ -6,14 +6,14 @@ from wordtie.evaluation.format_perplexity import MEANS_NOTHING, format_perplexit
 
 
 def number(value: float | None) -> str:
-    """One decimal, or two; a dash where there is none."""
+    """Format a number with one or two decimals; a dash if there is none."""
     if value is None:
         return "–"
     return format_perplexity(value).removesuffix("0") if value < MEANS_NOTHING else format_perplexity(value)
 
 
 def percent(value: float | None) -> str:
-    """With its sign: below zero is better than published."""
+    """Format a share as a percentage with its sign: below zero is better than published."""
     if value is None:
         return "–"
     hundredths = round(100 * value, 1) + 0.0
@@ -21,10 +21,10 @@ def percent(value: float | None) -> str:
 
 
 def count(value: float | None) -> str:
-    """`4.65M`."""
+    """Format a number of parameters, as `4.65M`."""
     return "–" if value is None else f"{value / 1e6:.2f}M" if value < 100e6 else f"{value / 1e6:.0f}M"
 
 
 def printed_count(value: float | None) -> str:
-    """As the paper has it: `66M`, `4.65M`, `2.51B`."""
+    """Format a number of parameters as the paper prints it: `66M`, `4.65M`, `2.51B`."""
     return "–" if value is None else f"{value / 1e9:g}B" if value >= 1e9 else f"{value / 1e6:g}M"

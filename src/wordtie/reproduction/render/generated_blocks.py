@@ -9,9 +9,9 @@ from wordtie.storage.atomic import write_text
 
 
 def parts(document: Path, begin: str, end: str) -> tuple[str, str, str] | None:
-    """The text before, between and after the markers; None where they, or the document, are missing.
+    """Return the text before, between and after the markers; None if they, or the document, are missing.
 
-    Raises `DataError` for one that is no UTF-8 text.
+    Raises `DataError` if the document is not UTF-8 text.
     """
     try:
         text = document.read_text(encoding="utf-8") if document.exists() else ""
@@ -23,7 +23,7 @@ def parts(document: Path, begin: str, end: str) -> tuple[str, str, str] | None:
 
 
 def replace(document: Path, begin: str, end: str, content: str) -> bool:
-    """Replace what is between the markers, on lines of its own; False if there are none."""
+    """Replace the lines between the markers; return False if there are no markers."""
     if found := parts(document, begin, end):
         write_text(document, f"{found[0]}{begin}\n{content}{end}{found[2]}")
     return bool(found)

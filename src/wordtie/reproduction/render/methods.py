@@ -33,19 +33,19 @@ COLUMNS = ("row", "seeds", "valid_perplexity", "test_perplexity", "parameters", 
 
 
 def options(changes: Changes) -> str:
-    """As on the command line of `wordtie train`: `--model.head untied`."""
+    """Format changes as on the command line of `wordtie train`: `--model.head untied`."""
     return " ".join(f"{option(name)} {str(value).lower()}" for name, value in changes.items())
 
 
 def own(state: RowState) -> Changes:
-    """What a row changes beside the settings that all rows have, or has otherwise than they."""
+    """Return the changes of a row that are not those common to all rows."""
     return {name: value for name, value in state.row.changes.items() if COMMON.get(name) != value}
 
 
 def over(
     state: RowState | None, reference: RowState | None, what: Literal["seconds", "valid_perplexity", "test_perplexity"]
 ) -> float | None:
-    """A figure over that of the row compared with, over the seeds that both have; None if there are none."""
+    """Return the ratio of a row's mean to the reference's, over the seeds that both have; None if there are none."""
     of_seed = [{entry["seed"]: entry[what] for entry in each.entries} if each else {} for each in (state, reference)]
     both = of_seed[0].keys() & of_seed[1].keys()
     if not both:
@@ -55,7 +55,7 @@ def over(
 
 
 def markdown(states: Sequence[RowState]) -> str:
-    """The table. It depends on the results and the rows alone."""
+    """Return the table. It depends only on the results and the rows."""
     done = [state for state in states if state.entries]
     tied = next((state for state in done if state.row.name == REFERENCE), None)
     lines = [
@@ -71,7 +71,7 @@ def markdown(states: Sequence[RowState]) -> str:
 
 
 def _averaging(states: Sequence[RowState]) -> Iterator[str]:
-    """When the averaging of weights began in the rows that have it: within the budget it may not have."""
+    """Yield when weight averaging started in the rows that use it; it may not have started within the budget."""
     for state in states:
         patience = state.row.settings().training.average_patience
         for entry in state.entries if patience else ():
@@ -101,7 +101,7 @@ def _name(state: RowState) -> str:
 
 
 def tsv(states: Sequence[RowState]) -> str:
-    """A line for each row that was run, means over the seeds, after a line of names; empty where there is none."""
+    """Return a header and a line for each row that was run, with means over seeds; empty if there are none."""
     lines: list[list[object]] = [
         [state.row.name, len(state.entries), valid.mean, test.mean, state.entries[0]["parameters"], _seconds(state),
          options(own(state))]

@@ -1,4 +1,4 @@
-"""inan-2017, Table 4: the ten likeliest next words of a phrase, as printed, and of every model that was asked."""
+"""inan-2017, Table 4: the ten most likely next words of a phrase, as printed and as our models predict them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Question:
     phrase: str
     following: str
     answers: Sequence[tuple[str, Sequence[tuple[str, float]], str]]
-    """A model's label, its words with their probabilities, and a remark or nothing."""
+    """Each model's label, its words with their probabilities, and a remark or an empty string."""
 
 
 def questions(rows: Sequence[RowState]) -> Iterator[Question]:
-    """Each phrase with the published answers, and those of the rows that have any."""
+    """Yield each phrase with the published answers, and those of the rows that have any."""
     asked: dict[str, Any] = {
         f"ours: {state.row.label}{_seed(state)}": state.entries[0]["measures"]["predictions"]
         for state in rows

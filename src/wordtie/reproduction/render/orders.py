@@ -1,7 +1,7 @@
 """Whether our results are in the order of the published ones: who beats whom is what the papers claim.
 
-Rows are compared that differ in the method alone: of one table, one text and one size. So the order can be
-compared, too, where text or size are not the paper's.
+Only rows that differ in nothing but the method are compared: of one table, one text and one size. So the order can be
+compared even where text or size are not the paper's.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import combinations, pairwise
 from wordtie.reproduction.ledger.status import Mean, RowState
 
 FEWEST = 3
-"""Rows that make an order; of two, their lines in the table say all."""
+"""Minimum number of rows in an order; for two, their lines in the table are enough."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Place:
 
 
 def orders(states: Sequence[RowState]) -> Iterator[str]:
-    """A sentence for each text and size of a table, over test perplexities."""
+    """Yield a sentence for each text and size of a table, on the order of test perplexities."""
     groups: dict[tuple[str, int, int, bool], list[Place]] = {}
     for state in states:
         published, ours = state.row.published.test, state.ours("test")
@@ -43,7 +43,7 @@ def orders(states: Sequence[RowState]) -> Iterator[str]:
 
 
 def _order(places: Sequence[Place]) -> str:
-    """The published order, and which pairs of ours are the other way round."""
+    """Describe the published order, and name our pairs that are the other way round."""
     published = places[0].name
     for better, worse in pairwise(places):
         published += f" {'<' if better.published < worse.published else '='} {worse.name}"

@@ -13,14 +13,14 @@ from wordtie.reproduction.render.formats import number
 
 REACHED, NOT_REACHED = "#0072b2", "#d55e00"
 LINE = 0.24
-"""Inches of a row."""
+"""Height of a row, in inches."""
 WIDEST = 0.3
-"""What is further off is drawn at the edge; its numbers stand beside it."""
+"""Largest relative difference drawn; a larger one is drawn at the edge, with its numbers beside it."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A row."""
+    """A row in the figure."""
 
     row: str
     published: float
@@ -29,25 +29,25 @@ class Point:
 
     @property
     def difference(self) -> float:
-        """Ours less the published one, as a share of it."""
+        """Relative difference of our perplexity from the published one."""
         return self.ours / self.published - 1
 
 
 @dataclass(frozen=True)
 class Overview:
-    """A point a row, in the papers' order."""
+    """A figure with one point per row, in the papers' order."""
 
     points: tuple[Point, ...]
     name: str = "published-and-ours"
     group: str = ""
-    """It belongs to no table."""
+    """Empty, since the figure belongs to no table."""
     short_title: str = "all rows"
     beside: str = "ours  (published)"
-    """The heading above the numbers."""
+    """Heading above the numbers."""
 
     @property
     def title(self) -> str:
-        """What is to be seen."""
+        """Title of the figure."""
         reached = sum(point.reached for point in self.points)
         return (
             f"Test perplexity and, in brackets, the published one: {reached} of the {len(self.points)} rows that were "
@@ -65,14 +65,14 @@ class Overview:
         return 7.6, 1.0 + LINE * len(self.points)
 
     def draw(self, axes: Any) -> None:
-        """Rows downwards, differences from left to right."""
+        """Draw rows from top to bottom, and differences from left to right."""
         places = range(len(self.points))
         apart = [max(-WIDEST, min(point.difference, WIDEST)) for point in self.points]
         axes.axvspan(-1, TOLERANCE, color="#e5e9f0", zorder=0)
         axes.axvline(0, color="#4c566a", linewidth=0.8)
         for reached, label, colour in ((True, "reached", REACHED), (False, "not reached", NOT_REACHED)):
             chosen = [place for place in places if self.points[place].reached == reached]
-            named = label if chosen else None  # no key to what is not there
+            named = label if chosen else None  # no legend entry without points
             axes.plot([apart[place] for place in chosen], chosen, "o" if reached else "D", color=colour, label=named)
         axes.set_yticks(places, [point.row for point in self.points], fontsize=9)
         axes.set_ylim(len(self.points) - 0.5, -0.5)
@@ -88,7 +88,7 @@ class Overview:
 
 
 def overview(rows: Sequence[RowState]) -> Overview | None:
-    """Of those with a published number of the same text; None where there are none."""
+    """Return the overview of the rows with a published number for the same text; None if there are none."""
     points = tuple(
         Point(f"{state.row.paper} {state.row.short_name}", published, ours.mean, state.status == "reached")
         for state in rows

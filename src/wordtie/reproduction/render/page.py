@@ -26,7 +26,7 @@ WITH_WORDS = "inan-2017/table-4"
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a paper, as the template takes it."""
+    """A table of a paper, in the form that the template expects."""
 
     paper: str
     name: str
@@ -39,7 +39,7 @@ class Table:
 
 
 def page(rows: Sequence[RowState], vectors: str = "") -> str:
-    """The whole page; `vectors` are tables as `word_vectors_table.tables` makes them.
+    """Return the whole page; `vectors` are tables as `word_vectors_table.tables` returns them.
 
     Raises `ImportError` if there are figures to draw and no matplotlib.
     """
@@ -72,7 +72,7 @@ def _table(rows: Sequence[RowState]) -> Table:
 
 
 def _links(rows: Sequence[RowState], drawn: set[str]) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
-    """Cells that are links, by column and row: a row without a number links to its figure, even if that is partial."""
+    """Yield links by (column, row) of their cells: a row without a number links to its figure, even a partial one."""
     for state in rows:
         figure = state.row.name.replace("/", "-")
         if figure in drawn:
@@ -82,7 +82,7 @@ def _links(rows: Sequence[RowState], drawn: set[str]) -> Iterator[tuple[tuple[st
 
 
 def _from_markdown(text: str) -> Iterator[str | list[list[str]]]:
-    """Paragraphs, and tables as rows of cells, which hold no markup but asterisks."""
+    """Yield paragraphs, and tables as rows of cells, without asterisks, which are the only markup."""
     for block in filter(None, (block.strip().replace("*", "") for block in text.split("\n\n"))):
         if block.startswith("|"):
             lines = [line for line in block.split("\n") if set(line) - set("| -")]

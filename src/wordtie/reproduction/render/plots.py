@@ -1,4 +1,4 @@
-"""The papers' figures, drawn from the ledger: SVG, with a digest of what was drawn in it.
+"""The papers' figures, drawn from the ledger as SVG that contains a digest of the data drawn.
 
 A figure is described by plain numbers first (`figures`), which needs no matplotlib; so a check can tell whether a
 drawing is of these numbers, whatever version drew it.
@@ -22,7 +22,7 @@ from wordtie.reproduction.render.overview import Overview, overview
 
 Lines: TypeAlias = dict[str, tuple[list[float], list[float]]]
 PUBLISHED = "published, about"
-"""The line of points that a paper tells of, where it prints no numbers."""
+"""Label of the points that a paper describes without printing numbers."""
 WITHOUT_NOISE = "tied, without noise"
 COLOURS = {
     "VD-LSTM": "#4c566a",
@@ -31,18 +31,18 @@ COLOURS = {
     "VD-LSTM+REAL": "#009e73",
     PUBLISHED: "#a8442f",
 }
-"""By label, so that a model has its colour in every figure, whichever others are there."""
+"""Colour of each label, so that a model has the same colour in every figure."""
 OTHER_COLOUR = "#4c566a"
 
 
 def figures(rows: Sequence[RowState]) -> list[Figure | Overview]:
-    """Those figures for which there are results: all rows at a glance, then the papers'."""
+    """Return the figures that have results: the overview of all rows, then the papers' figures."""
     every = overview(rows)
     return [*([every] if every else []), *papers_figures(rows)]
 
 
 def papers_figures(rows: Sequence[RowState]) -> list[Figure]:
-    """Those that the papers have."""
+    """Return the papers' figures that have results."""
     drawn = [
         validation_curves(rows, "small", "inan-2017/table-1/ptb-small-",
                           "Validation perplexity by epoch, small models on PTB (inan-2017, Figure 2a)"),
@@ -62,7 +62,7 @@ def papers_figures(rows: Sequence[RowState]) -> list[Figure]:
 
 
 def validation_curves(rows: Sequence[RowState], size: str, prefix: str, title: str) -> Figure:
-    """A line a row: validation perplexity of every epoch of the first seed, one stage after the other."""
+    """Return a figure with a line per row: validation perplexity by epoch of the first seed, over all stages."""
     lines, later_stages, seeds = {}, {}, 1
     for state in rows:
         if state.row.name.startswith(prefix) and state.entries and "curve" in state.entries[0]:
@@ -81,7 +81,7 @@ def validation_curves(rows: Sequence[RowState], size: str, prefix: str, title: s
 
 
 def subspace_curve(rows: Sequence[RowState], name: str, prefix: str, x: str, title: str) -> Figure:
-    """The final distance of each setting, the mean over its seeds with their spread; beside it the paper's."""
+    """Return a figure of the final distance at each setting, as mean and spread over seeds, beside the paper's."""
     of_panel = [state for state in rows if state.row.name.startswith(prefix)]
     found = [(_setting(state, prefix), mean) for state in of_panel for mean in state.values().values()]
     means = sorted(found, key=lambda each: each[0])
@@ -102,13 +102,13 @@ def _setting(state: RowState, prefix: str) -> float:
 
 
 def _line(label: str, points: Sequence[tuple[float, float]], fewest: int = 2) -> Lines:
-    """By rising x; nothing where there are too few points."""
+    """Return a line with its points in ascending order of x; empty if there are too few points."""
     ordered = sorted(points)
     return {label: ([x for x, _ in ordered], [y for _, y in ordered])} if len(points) >= fewest else {}
 
 
 def gamma_curve(rows: Sequence[RowState], name: str, prefix: str, tied: str, title: str) -> Figure:
-    """The final validation perplexity of each gamma, and at 0 that of the tied model, which has no noise."""
+    """Return a figure of the final validation perplexity at each gamma; at 0, that of the tied model without noise."""
     found = [(state, mean.mean) for state in rows if (mean := state.ours("valid"))]
     lines = _line("ours", [(_setting(state, prefix), y) for state, y in found if state.row.name.startswith(prefix)])
     if lines:
@@ -118,7 +118,7 @@ def gamma_curve(rows: Sequence[RowState], name: str, prefix: str, tied: str, tit
 
 
 def svg(figure: Figure | Overview) -> str:
-    """Draw it. Raises `ImportError` where matplotlib is missing."""
+    """Draw a figure as SVG. Raises `ImportError` if matplotlib is missing."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -136,7 +136,7 @@ def svg(figure: Figure | Overview) -> str:
         drawing.savefig(text, format="svg", metadata={"Date": None}, transparent=False)
         pyplot.close(drawing)
     drawn = re.sub(r"^.*?(?=<svg)", "", text.getvalue(), flags=re.DOTALL)
-    drawn = re.sub(r'<g id="[\w.]+"', "<g", drawn)  # or several drawings in a page share their names
+    drawn = re.sub(r'<g id="[\w.]+"', "<g", drawn)  # otherwise several drawings in a page share their ids
     return f"<!-- drawn from {figure.digest} as {_sha256(drawn)} -->\n{drawn}"
 
 
@@ -154,8 +154,8 @@ def _draw_lines(axes: Any, figure: Figure) -> None:
 
 
 def _draw_line(axes: Any, figure: Figure, label: str) -> None:
-    """With a gap and a triangle where a later stage begins; what a paper tells of are points alone, and so is what
-    was run without noise."""
+    """Draw a line, with a gap and a triangle where a later stage begins; the points that a paper describes, and the
+    run without noise, are drawn as markers alone."""
     x, y = figure.lines[label][0], [min(each, 10 * MEANS_NOTHING) for each in figure.lines[label][1]]
     colour = COLOURS.get(label, OTHER_COLOUR)
     if label in (PUBLISHED, WITHOUT_NOISE):
@@ -172,7 +172,7 @@ def _draw_line(axes: Any, figure: Figure, label: str) -> None:
 
 
 def digest_in(path: Path) -> str:
-    """The digest of what was drawn; empty where there is no drawing, or none as the program made it."""
+    """Return the digest in a drawing; empty if the drawing is missing, or not as the program made it."""
     if not path.exists():
         return ""
     head, _, drawn = path.read_text(encoding="utf-8", errors="replace").partition("\n")

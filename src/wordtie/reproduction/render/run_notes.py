@@ -16,12 +16,12 @@ from wordtie.reproduction.render.formats import number
 
 @dataclass(frozen=True)
 class Run:
-    """How one seed of a row was run."""
+    """The run of one seed of a row."""
 
     row: str
     seed: int
     epochs: str
-    """Empty where nothing was trained in epochs."""
+    """Number of epochs, in words; empty if nothing was trained in epochs."""
     time: str
     machine: str
     code: str
@@ -32,7 +32,7 @@ class Run:
 
 
 def runs(rows: Sequence[RowState]) -> list[Run]:
-    """Those that the rows' numbers are from."""
+    """Return the runs that the rows' numbers come from."""
     return [_run(state.row, entry) for state in rows for entry in state.entries]
 
 
@@ -61,13 +61,13 @@ def _run(row: Row, entry: Entry) -> Run:
 
 
 def runs_in_a_line(rows: Sequence[RowState]) -> str:
-    """All of them; empty where there are none."""
+    """Return all runs in one line; empty if there are none."""
     told = [f"{row}: {', '.join(map(str, of_row))}" for row, of_row in groupby(runs(rows), key=lambda run: run.row)]
     return f"Runs: {'; '.join(told)}." if told else ""
 
 
 def notes(rows: Sequence[RowState]) -> Iterator[str]:
-    """What to know of some rows, once each; training perplexities, where printed."""
+    """Yield the notes on rows, each once, training perplexities where published, and intervals of BLEU."""
     found: dict[str, list[str]] = {}
     for state in rows:
         if state.row.note:
@@ -90,7 +90,7 @@ def notes(rows: Sequence[RowState]) -> Iterator[str]:
 
 
 def _intervals_of_bleu(rows: Sequence[RowState]) -> Iterator[str]:
-    """Of each translation model that a table of BLEU has, with the comparison with the baseline of its seed."""
+    """Yield the BLEU interval of each translation model, and its comparison with the baseline of the same seed."""
     told, signatures = [], dict[str, None]()
     for state in rows:
         for entry in state.entries if "bleu" in state.row.shows else ():
@@ -109,7 +109,7 @@ def _intervals_of_bleu(rows: Sequence[RowState]) -> Iterator[str]:
 
 
 def _beside_another(rows: Sequence[RowState]) -> list[str]:
-    """Rows that show an agreement with other vectors than those of `small`, whose own agreement is in this table."""
+    """Return rows that show an agreement with vectors other than those of `small` whose agreement is in this table."""
     small = {entry["weights_sha256"] for state in rows if "agreement" in state.row.shows for entry in state.entries}
     return [
         state.row.short_name

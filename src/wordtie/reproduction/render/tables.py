@@ -16,20 +16,20 @@ from wordtie.reproduction.render.run_notes import notes, runs_in_a_line
 
 
 def by_table(states: Iterable[RowState]) -> Iterator[list[RowState]]:
-    """The rows of each table, in the papers' order."""
+    """Yield the rows of each table, in the papers' order."""
     for _, rows in groupby(states, key=lambda state: state.row.table):
         yield list(rows)
 
 
 def summary(states: Sequence[RowState]) -> str:
-    """`203 rows: 2 reached, ...`."""
+    """Return the number of rows with each status, as `203 rows: 2 reached, ...`."""
     counts = Counter(state.status for state in states)
     rows = "1 row" if len(states) == 1 else f"{len(states)} rows"
     return f"{rows}: {', '.join(f'{counts[name]} {name}' for name in get_args(Status) if counts[name])}"
 
 
 def listing(states: Sequence[RowState]) -> str:
-    """For the terminal: a line a row."""
+    """Return a listing for the terminal, with one line per row."""
     lines = []
     width = max(len(state.row.name) for state in states)
     for state in states:
@@ -55,7 +55,7 @@ def _pairs(state: RowState) -> tuple[tuple[float | None, float | None], tuple[Me
 
 
 def markdown(states: Sequence[RowState]) -> str:
-    """Every table, with what is not run and why. It depends on the results and the papers' files alone."""
+    """Return every table, with rows that are not run and why. It depends only on the results and the papers' files."""
     lines = [f"{summary(states)}.", ""]
     shown = ""
     for rows in by_table(states):
@@ -74,5 +74,5 @@ def markdown(states: Sequence[RowState]) -> str:
 
 
 def table_line(texts: Iterable[str]) -> str:
-    """A line of a Markdown table."""
+    """Return a line of a Markdown table."""
     return "| " + " | ".join(text.replace("|", "\\|").replace("<", "&lt;") for text in texts) + " |"

@@ -21,7 +21,7 @@ COLUMNS = ("text", "change", "seeds", "valid_perplexity", "spread", "against_rec
 
 
 def markdown(states: Sequence[RowState]) -> str:
-    """The table: of each text the validation perplexity, and how far it is from the recipe's; and the time it takes."""
+    """Return the table: validation perplexity on each text, its difference from the recipe's, and the relative time."""
     of = _by_place(states)
     done = sum(bool(state.entries) for state in states)
     counts = [len(state.entries) for state in states if state.entries] or [0]
@@ -43,12 +43,12 @@ def markdown(states: Sequence[RowState]) -> str:
 
 
 def _by_place(states: Sequence[RowState]) -> Mapping[tuple[str, str], RowState]:
-    """By text and change."""
+    """Map (text, change) to the state of its row."""
     return {(text, name): state for state in states for _, text, name in [state.row.name.split("/")]}
 
 
 def _cell(state: RowState | None, reference: RowState | None) -> str:
-    """`112.34 ± 0.20, +1.2 %`."""
+    """Return a cell, as `112.34 ± 0.20, +1.2 %`."""
     valid = state and state.ours("valid")
     if not valid or not reference or state is reference:
         return str(valid or "–")
@@ -57,19 +57,19 @@ def _cell(state: RowState | None, reference: RowState | None) -> str:
 
 
 def _time(pairs: Sequence[tuple[RowState | None, RowState | None]]) -> str:
-    """Seconds over the recipe's, over the seeds that both have: the mean of the texts."""
+    """Return the ratio of seconds to the recipe's, over the seeds that both have: the geometric mean over texts."""
     found = [ratio for pair in pairs if (ratio := over(*pair, "seconds")) is not None]
     return f"{statistics.geometric_mean(found):.2f}×" if found else "–"
 
 
 def _against(state: RowState | None, reference: RowState | None) -> float | None:
-    """The validation perplexity over that of the recipe less one."""
+    """Return the relative difference of the validation perplexity from the recipe's."""
     ratio = over(state, reference, "valid_perplexity")
     return None if ratio is None else ratio - 1
 
 
 def tsv(states: Sequence[RowState]) -> str:
-    """A line for each row that was run, means over the seeds, after a line of names."""
+    """Return a header and a line for each row that was run, with means over seeds."""
     of = _by_place(states)
     lines: list[list[object]] = []
     for (text, name), state in of.items():

@@ -1,6 +1,6 @@
-"""The tables of `docs/word-vectors.md`: what is between the markers is made from `results/word-vectors/`.
+"""The tables of `docs/word-vectors.md`: the text between the markers is made from `results/word-vectors/`.
 
-`wordtie.reproduction.analyses.word_vectors` writes both, and `wordtie reproduce check` holds that they say the same.
+`wordtie.reproduction.analyses.word_vectors` writes both, and `wordtie reproduce check` checks that they agree.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ BEGIN = "<!-- word vectors: begin (made by `python -m wordtie.reproduction.analy
 END = "<!-- word vectors: end -->"
 HINT = "restore it from a copy, or remove it and run `python -m wordtie.reproduction.analyses.word_vectors`"
 RESULTS = "word-vectors"
-"""The folder of these results, in that of the ledger."""
+"""Folder of these results, inside that of the ledger."""
 OF_GULORDAVA = ("SimLex-999", "Rare-Word", "MEN")
-"""Whose numbers that paper's table has, in its order."""
+"""Benchmarks in that paper's table, in its order."""
 COMPARED, LANGUAGE_MODEL = "compared-", "language-model"
-"""A comparison's file is called `compared-NAME`, and that of the language model has this name."""
+"""Prefix of a comparison's file, `compared-NAME`, and NAME of the language model's comparison."""
 
 
 def update(document: Path, results: Path) -> None:
-    """Rewrite the tables, if there is such a document."""
+    """Rewrite the document's tables, if the document exists."""
     generated_blocks.replace(document, BEGIN, END, tables(results))
 
 
 def damage(results: Path) -> list[str]:
-    """What is wrong with those results that are not what the program wrote."""
+    """Return the problems of results that are not as the program wrote them."""
     problems = []
     for path in sorted(results.glob("*.json")):
         try:
@@ -44,7 +44,7 @@ def damage(results: Path) -> list[str]:
 
 
 def check(document: Path, results: Path) -> list[str]:
-    """Whether the document says what the results say."""
+    """Return a problem if the document does not match the results."""
     found = generated_blocks.parts(document, BEGIN, END)
     if found is None:
         return [f"{document}: missing, or without its markers"]
@@ -59,7 +59,7 @@ def check(document: Path, results: Path) -> list[str]:
 
 
 def tables(results: Path) -> str:
-    """All of them, from the results that are there."""
+    """Return all tables, from the results that are there."""
     rows = [read(path) for path in sorted(results.glob("*.json")) if not path.name.startswith(COMPARED)]
     lines = [table_line(("text", "model", "vectors", "loss", *BENCHMARKS)), table_line(["---"] * (4 + len(BENCHMARKS)))]
     for row in rows:
@@ -88,7 +88,7 @@ def _published() -> Iterator[Iterable[str]]:
 
 
 def _comparison(name: str, content: Mapping[str, Any]) -> Iterator[str]:
-    """Differences from the input vectors, with their 95 % intervals, and the agreement of the sets."""
+    """Yield the lines on differences from the input vectors, with 95 % intervals, and on the sets' agreement."""
     language_model = name == LANGUAGE_MODEL
     sets = list(content["similarity"][BENCHMARKS[0]])
     runs = ", ".join(f"{head} {run}" for head, run in content["runs"].items())
@@ -119,5 +119,5 @@ def _more(input_minus: Mapping[str, float]) -> str:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A result. Raises `LedgerError` where it is not what the program wrote."""
+    """Read a result. Raises `LedgerError` if it is not as the program wrote it."""
     return read_sealed(path, HINT)

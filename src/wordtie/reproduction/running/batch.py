@@ -1,4 +1,4 @@
-"""Many rows at once: each a process of its own, in the queue."""
+"""Run many rows at once, each in its own process, from a queue."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ START = "import sys; from wordtie.cli import main; sys.exit(main())"
 
 
 class QueueError(WordtieError):
-    """Some of the runs failed; the others stand."""
+    """Some of the runs failed; the results of the others are kept."""
 
     exit_code = 7
 
 
 def runnable(rows: Sequence[Row], named_in_full: Sequence[str], results: Path) -> list[Row]:
-    """The rows of a group that can be run on this machine; says on stderr what it leaves out.
+    """Return the rows of a group that can be run on this machine; print to stderr which are left out.
 
-    Raises `SettingsError` where none can. A row named in full is run wherever it can be at all.
+    Raises `SettingsError` if none can. A row named in full is kept even if it needs a GPU and there is none.
     """
     import torch
 
@@ -53,7 +53,7 @@ def runnable(rows: Sequence[Row], named_in_full: Sequence[str], results: Path) -
 
 
 def _why_left_out(row: Row, entries: Sequence[Entry]) -> str:
-    """What the list says, or that what the row shows is there already."""
+    """Return why a row cannot be run or, for a drawn row, that the results it shows already exist."""
     if row.kind != "drawn" or row.not_run:
         return why_not(row)
     (state,) = states(entries, rows=[row])
@@ -62,7 +62,7 @@ def _why_left_out(row: Row, entries: Sequence[Entry]) -> str:
 
 
 def run_many(rows: Sequence[Row], seed: int, place: Place, side_by_side: int) -> None:
-    """Run the rows in a queue. Raises `QueueError` where some failed."""
+    """Run the rows in a queue. Raises `QueueError` if some failed."""
     jobs = [job_of(row, seed, place) for row in rows]
     run_jobs(jobs, side_by_side, place.threads, place.max_seconds)
     failed = [job for job in jobs if job.state == "failed"]
@@ -76,7 +76,7 @@ def run_many(rows: Sequence[Row], seed: int, place: Place, side_by_side: int) ->
 
 
 def job_of(row: Row, seed: int, place: Place) -> Job:
-    """A row as a job of the queue. A row that stopped prints `NAME: stopped`."""
+    """Return a row as a job of the queue. A row that stopped prints `NAME: stopped`."""
     folders = budgets(row, seed, place)
 
     def is_stopped(printed: Sequence[str]) -> bool:
@@ -86,7 +86,7 @@ def job_of(row: Row, seed: int, place: Place) -> Job:
 
 
 def budgets(row: Row, seed: int, place: Place) -> dict[Path, tuple[int, int | None]]:
-    """The run folders of a row, one a stage, with the most epochs of each, or its tokens; 0 if nothing is trained."""
+    """Map each stage's run folder to its maximum epochs and its tokens, if given; 0 epochs if nothing is trained."""
     if row.kind != "train":
         return {place.folder(row, seed): (0, None)}
     trainings = [row.settings(seed, each).training for each in row.stages]
@@ -97,7 +97,7 @@ def budgets(row: Row, seed: int, place: Place) -> dict[Path, tuple[int, int | No
 
 
 def progress(budget: Mapping[Path, tuple[int, int | None]], running: bool) -> RunProgress:
-    """The progress of the stage that began last: if the row is trained again, that is the first stage."""
+    """Return the progress of the stage that started last; this is the first stage if the row is trained again."""
     folders = list(budget)
     last = max(folders, key=_begun)
     to_come = sum(budget[folder][0] for folder in folders[folders.index(last) + 1 :])
@@ -106,7 +106,7 @@ def progress(budget: Mapping[Path, tuple[int, int | None]], running: bool) -> Ru
 
 
 def _begun(folder: Path) -> float:
-    """When the training in a run folder began; 0 if it has not."""
+    """Return when the training in a run folder started, in seconds since the epoch; 0 if it has not."""
     try:
         return (folder / SETTINGS).stat().st_mtime
     except OSError:
@@ -114,7 +114,7 @@ def _begun(folder: Path) -> float:
 
 
 def command(row: Row, seed: int, place: Place, seconds: float = math.inf) -> list[str]:
-    """The command line of one row's process, which has so many seconds."""
+    """Return the command line of a process that runs one row for at most `seconds`."""
     options = ["--seed", seed, "--runs", place.runs, "--results", place.results, "--threads", place.threads, "--one"]
     options += ["--again"] if place.again else []
     options += [] if math.isinf(seconds) else ["--max-time", f"{math.ceil(seconds)}s"]

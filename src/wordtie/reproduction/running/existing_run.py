@@ -1,4 +1,4 @@
-"""A finished run folder as a result: whoever trained it, if it is whole and of the same settings and text."""
+"""Reuse a finished run folder, whoever trained it, if it is intact and has the same settings and text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from wordtie.training.schedule import out_of_patience
 def find_reusable_result(
     folder: Path, settings: Settings, data: PreparedData, started_from: str = ""
 ) -> TrainingResult | None:
-    """The finished run in the folder; None where the run has not begun, or has more to do.
+    """Return the result of the finished run in the folder; None if the run has not started or has not finished.
 
     `started_from` is the SHA-256 of the weights that a later stage must have started from. Raises
     `RunFolderError` if the run cannot be resumed: it is damaged, or was started with other settings.
@@ -52,7 +52,7 @@ def _check_begun_alike(folder: Path, settings: Settings, data: PreparedData, sta
 
 
 def _finished_result(folder: Path, settings: Settings, data: PreparedData) -> TrainingResult | None:
-    """The result of the run; None if it is not finished, or is another one."""
+    """Return the result of the run; None if it has not finished, or has other settings or texts."""
     result = read_result(folder)
     if result is None or result.stopped == "max_time":
         return None

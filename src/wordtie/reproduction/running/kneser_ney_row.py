@@ -1,4 +1,4 @@
-"""The Kneser-Ney rows: a model by counting, measured as every other."""
+"""The Kneser-Ney rows: n-gram models, measured like every other model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wordtie.runs.provenance import machine, versions
 
 
 def kneser_ney(data: PreparedData, order: int = 5) -> Stage:
-    """The numbers of an n-gram model; its parameters are the n-grams it keeps a probability for."""
+    """Return the results of an n-gram model; its parameters are the n-grams that have a probability."""
     from wordtie.ngrams.kneser_ney import fit_kneser_ney
 
     started = time.monotonic()

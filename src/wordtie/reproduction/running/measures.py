@@ -1,4 +1,4 @@
-"""What else a row measures of its trained model, beside perplexity."""
+"""Measures of a row's trained model besides perplexity."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from wordtie.vectors.subspace import Subspaces, compare_subspaces
 
 
 def predictions(folder: Path) -> dict[str, list[list[Any]]]:
-    """The ten words that the network finds likeliest after each phrase of inan-2017's Table 4, with probabilities."""
+    """Return the network's ten most likely words after each phrase of inan-2017's Table 4, with probabilities."""
     model = load(folder, part="network")
     return {
         phrase: [[word, round(float(probability), 6)] for word, probability in model.predict(phrase, top=10)]
@@ -39,15 +39,15 @@ def predictions(folder: Path) -> dict[str, list[list[Any]]]:
 
 
 def subspace(folder: Path) -> dict[str, float]:
-    """Distance of the spaces of input and output vectors (inan-2017, Figure 1)."""
+    """Return the distance between the spaces of input and output vectors (inan-2017, Figure 1)."""
     return {"distance": round(spaces(folder).distance, 6)}
 
 
 def spaces(folder: Path) -> Subspaces:
-    """Input and output vectors after the last epoch, compared.
+    """Compare the spaces of input and output vectors after the last epoch.
 
-    Not of the exported model: that is the best on the validation text, and this experiment fits the training text.
-    Raises `RunFolderError` for a model of one matrix.
+    The exported model is not used: it is the best on the validation text, but this experiment fits the training text.
+    Raises `RunFolderError` for a model with one word matrix.
     """
     tensors, _ = checkpoint.load(folder / CHECKPOINT)
     names = [f"model.{side}.weight" for side in ("embedding", "head")]
@@ -57,9 +57,9 @@ def spaces(folder: Path) -> Subspaces:
 
 
 def similarity(folder: Path) -> dict[str, dict[str, float]]:
-    """Spearman's rho of each side's vectors with human judgements; nothing where the benchmarks are not here.
+    """Return Spearman's rho of each side's vectors with human judgements; empty if the benchmarks are missing.
 
-    Once they are, the same command measures the finished run.
+    Once they are available, the same command measures the finished run.
     """
     try:
         benchmarks = {name: read_benchmark(path) for name, path in standard().items()}
@@ -73,14 +73,14 @@ def similarity(folder: Path) -> dict[str, dict[str, float]]:
 
 
 def input_output_agreement(folder: Path) -> dict[str, float]:
-    """Spearman's rho between the similarities of all pairs of words under input and output vectors (untied)."""
+    """Return Spearman's rho between the cosines of all pairs of words under input and output vectors (untied)."""
     return {"rho": round(agreement_of(vectors_of(folder, "input"), vectors_of(folder, "output")).rho, 4)}
 
 
 def agreement_with_small(folder: Path) -> dict[str, Any]:
-    """The same between the tied vectors and those of the untied model `small`, of the same table and seed.
+    """Return the agreement of the tied vectors with those of the untied model `small` of the same table and seed.
 
-    Nothing where that has not been trained; once it has, the same command measures this run again.
+    Empty if `small` has not been trained; once it has, the same command measures this run again.
     """
     small, weights = _small(folder)
     if weights is None:
@@ -95,16 +95,16 @@ def agreement_with_small(folder: Path) -> dict[str, Any]:
 
 
 def _small(folder: Path) -> tuple[Path, str | None]:
-    """The run of `small` beside a run, and the SHA-256 of its weights; None while it is not finished."""
+    """Return the run folder of `small` beside a run, and the SHA-256 of its weights; None until it has finished."""
     small = folder.with_name(f"small.{folder.name.partition('.')[2]}")
     result = read_result(small)
     return small, None if result is None or result.stopped == "max_time" else result.weights_sha256
 
 
 def repetition(folder: Path) -> dict[str, float]:
-    """Mean probability of the word read last, before each token of the test text, in % (press-wolf-2017, section 3).
+    """Return the mean probability of repeating the current word in the test text, in % (press-wolf-2017, section 3).
 
-    `elsewhere` is where another word came, `found` how often the same one did. Nothing where the text is not here.
+    `elsewhere`: where another word follows. `found`: how often it is repeated. Empty if the text is missing.
     """
     found = _test_mass(folder, "repetition")
     if found is None:
@@ -114,8 +114,8 @@ def repetition(folder: Path) -> dict[str, float]:
 
 
 def mass(folder: Path) -> dict[str, float]:
-    """Mean probability of `<unk>` and of the 50 most frequent words together, before each token of the test text where
-    something else came, in % (inan-2017, section 6.4). Nothing where the text is not here.
+    """Return the mean probability of `<unk>`, and of the 50 most frequent words together, over those tokens of the test
+    text that are something else, in % (inan-2017, section 6.4). Empty if the text is missing.
     """
     found = _test_mass(folder, "the mass of frequent words")
     if found is None:
@@ -124,7 +124,7 @@ def mass(folder: Path) -> dict[str, float]:
 
 
 def _test_mass(folder: Path, what: str) -> TextMass | None:
-    """Of the network of a run; None where the text is not here, with a line that says so."""
+    """Return the masses of a run's network over its test text; None, with a message, if the text is missing."""
     settings = read_language_model(folder).settings
     try:
         data = prepare(settings.data)
@@ -135,9 +135,9 @@ def _test_mass(folder: Path, what: str) -> TextMass | None:
 
 
 def sampling(folder: Path) -> dict[str, float]:
-    """Validation perplexity where each word is predicted by twenty draws of the noise (kong-2019, section 5.4).
+    """Return the validation perplexity with twenty samples of the noise per prediction (kong-2019, section 5.4).
 
-    The draws are of the vectors that were trained, whatever the run predicts with. Nothing where the text is not here.
+    The trained vectors are sampled, whatever the run predicts with. Empty if the text is missing.
     """
     saved = read_language_model(folder)
     settings = saved.settings
@@ -165,11 +165,11 @@ MEASURES: dict[str, Callable[[Path], Any]] = {
     "repetition": repetition,
     "mass": mass,
 }
-"""By the names that rows use; what they return goes into the ledger as it is, so it must be plain JSON."""
+"""Measures by the names that rows use; what they return is written to the ledger, so it must be plain JSON."""
 
 
 def is_measured(name: str, found: Any, folder: Path) -> bool:
-    """Whether a measure that a run's entry has stands: it is there, and of the models that are there now."""
+    """Whether a measure in a run's entry is present and up to date: measured on the models that are there now."""
     if not found or name != "agreement_with_small":
         return bool(found)
     _, weights = _small(folder)

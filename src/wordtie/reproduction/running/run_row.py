@@ -40,9 +40,9 @@ from wordtie.training.train import train
 
 
 def run_row(row: Row, seed: int, place: Place) -> Outcome:
-    """Train or count what the row says, unless the ledger has it for these settings and this text.
+    """Train or count the row's model, unless the ledger has its result for these settings and this text.
 
-    Raises what `train` raises.
+    Raises the same errors as `train`.
     """
     if row.kind == "translation":
         return run_translation_row(row, seed, place)
@@ -83,7 +83,7 @@ def run_row(row: Row, seed: int, place: Place) -> Outcome:
 def stages_trained(
     row: Row, seed: int, data: PreparedData, place: Place, started: float
 ) -> tuple[list[Stage], Changes | None] | None:
-    """An entry for each stage, and what a later one changed that diverged; None where the time is over."""
+    """Return an entry for each stage, and the changes of a later stage that diverged; None if time runs out."""
     stages: list[Stage] = []
     for stage, changes in enumerate(row.stages, start=1):
         if stages and not falls_short(row, stages[-1]):
@@ -110,7 +110,7 @@ def stages_trained(
 
 
 def entered(row: Row, settings: Settings, data: PreparedData, place: Place) -> Entry | None:
-    """The row's entry in the ledger, if it is of these settings and this text, and lacks no stage."""
+    """Return the row's entry if it has these settings and texts and nothing is left to train or to measure."""
     path = ledger.entry_path(place.results, row.name, settings.training.seed)
     entry = ledger.read_unless_again(path, place.again)
     if entry is None or ledger.is_stale(entry, row):
@@ -126,13 +126,13 @@ def entered(row: Row, settings: Settings, data: PreparedData, place: Place) -> E
 
 
 def same_tokens(entry: Entry, data: PreparedData) -> bool:
-    """Whether the entry's texts were cut into as many words as they are today."""
+    """Whether the entry's texts have as many tokens as the prepared data."""
     splits = data.info.splits
     return (entry["valid_tokens"], entry["test_tokens"]) == (splits["valid"].tokens, splits["test"].tokens)
 
 
 def measured_before(row: Row, seed: int, place: Place, weights_sha256: str) -> dict[str, Any]:
-    """What the row's entry has measured of these very weights: what it took may not be here now."""
+    """Return what the row's entry has measured on these weights: the data for it may be missing now."""
     with contextlib.suppress(ledger.LedgerError):
         entry = ledger.read_entry(ledger.entry_path(place.results, row.name, seed))
         if entry.get("weights_sha256") == weights_sha256:
@@ -141,16 +141,16 @@ def measured_before(row: Row, seed: int, place: Place, weights_sha256: str) -> d
 
 
 def falls_short(row: Row, scores: Scores) -> bool:
-    """Whether the validation perplexity is above the published one; the test text has no say in it."""
+    """Whether the validation perplexity is above the published one; the test text plays no part."""
     return row.published.valid is not None and scores["valid_perplexity"] > row.published.valid
 
 
 def trained(settings: Settings, data: PreparedData, folder: Path, place: Place, started_from: str) -> TrainingResult:
-    """Train or go on in the folder, unless it holds the finished run.
+    """Train in the folder, or resume there, unless it holds the finished run.
 
-    `started_from` is the SHA-256 of the weights that a later stage starts from; empty of the first.
+    `started_from` is the SHA-256 of the weights that a later stage starts from; empty for the first.
 
-    Raises `RunFolderError` where the run there is damaged or was begun otherwise, and `place.again` is not given.
+    Raises `RunFolderError` if the run there is damaged or was started differently, unless `place.again` is set.
     """
     result, overwrite, as_begun = None, False, settings
     try:
@@ -158,7 +158,7 @@ def trained(settings: Settings, data: PreparedData, folder: Path, place: Place, 
         earlier = invocations(folder)
         result = find_reusable_result(folder, as_begun, data, started_from)
         spread = settings.training.validations is not None
-        # what is lost is told of before hours are spent, not after
+        # missing metrics are reported before hours are spent, not after
         curve(folder, validated(folder, result, spread), spread)
         by = {call["code_version"] for call in earlier}
         overwrite = place.again and bool(result or earlier) and by != {versions()["code_version"]}
@@ -179,9 +179,9 @@ def trained(settings: Settings, data: PreparedData, folder: Path, place: Place, 
 
 
 def validated(folder: Path, result: TrainingResult | None, spread: bool) -> int:
-    """After how many epochs a run was measured at least, by its result or its checkpoint; or how often, if `spread`.
+    """Return the minimum number of epochs (`spread`: of validations) that a run's result or checkpoint implies.
 
-    Raises `RunFolderError` for a damaged one.
+    Raises `RunFolderError` if they are damaged.
     """
     if result is not None:
         return result.best_epoch if spread else result.epochs
@@ -193,7 +193,7 @@ def validated(folder: Path, result: TrainingResult | None, spread: bool) -> int:
 
 
 def _as_begun(settings: Settings, folder: Path) -> Settings:
-    """With the folder of the stage before named as it was then: folders may have moved since."""
+    """Return the settings with the folder of the stage before as recorded then: folders may have moved since."""
     begun = recorded_settings(folder)
     name = (settings.training.start_from and begun and begun.training.start_from) or settings.training.start_from
     return dataclasses.replace(settings, training=dataclasses.replace(settings.training, start_from=name))

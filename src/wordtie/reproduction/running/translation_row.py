@@ -33,9 +33,9 @@ from wordtie.training.translation import train_translation
 
 
 def run_translation_row(row: Row, seed: int, place: Place) -> Outcome:
-    """Train what the row says, unless the ledger has it for these settings and this text, and enter it.
+    """Train the row's model and enter its result, unless the ledger has it for these settings and this text.
 
-    Raises what `train_translation` raises.
+    Raises the same errors as `train_translation`.
     """
     settings = translation_settings(row, seed)
     data, folder = read_bitext(settings.data), place.folder(row, seed)
@@ -71,7 +71,7 @@ def _trained(settings: TranslationSettings, folder: Path, place: Place, mode: Mo
 
 
 def _finished(folder: Path, settings: TranslationSettings, data: Bitext) -> TrainingResult | None:
-    """The result of the run in the folder, if it is finished and of these settings and texts.
+    """Return the result of the run in the folder, if it has finished and has these settings and texts.
 
     Raises `RunFolderError` if it was measured on other weights than the folder has.
     """
@@ -92,7 +92,7 @@ def _result(folder: Path) -> TrainingResult | None:
 
 
 def _is_compared(entry: Entry, row: Row, seed: int, place: Place) -> bool:
-    """Whether the entry is compared with the baseline that is here, if it can be."""
+    """Whether the entry is compared with the present baseline, or cannot be."""
     baseline = _baseline_folder(row, seed, place)
     if baseline is None or _result(place.folder(row, seed)) is None:
         return True
@@ -101,7 +101,7 @@ def _is_compared(entry: Entry, row: Row, seed: int, place: Place) -> bool:
 
 
 def measures(row: Row, seed: int, place: Place, data: Bitext, result: TrainingResult) -> dict[str, Any]:
-    """What the entry of a translation row says beside perplexity."""
+    """Return the measures of a translation row besides perplexity."""
     scores, shared = result.translation or {}, overlap(data)
     found: dict[str, Any] = {
         "bleu": {"valid BLEU": scores["valid_bleu"], "test BLEU": scores["test_bleu"]},
@@ -122,7 +122,7 @@ def _baseline_folder(row: Row, seed: int, place: Place) -> Path | None:
 
 
 def paired(folder: Path, baseline: Path, data: Bitext, beam: int) -> dict[str, Any]:
-    """The paired bootstrap test of a model against the baseline, on the test sentences."""
+    """Run the paired bootstrap test of a model against the baseline, on the test sentences."""
     models = [load_translation(each) for each in (baseline, folder)]
     first, second = (model.translate(data.test.source_lines, beam) for model in models)
     settings = models[0].settings.data

@@ -28,16 +28,16 @@ from wordtie.vectors.extraction import vectors_of
 from wordtie.word2vec.run import KIND, train_word2vec
 
 UNTIED = "input"
-"""The row of a table whose model has two matrices."""
+"""Name, within its table, of the row whose model has two matrices."""
 MEASURED_BESIDE = "agreement_with_untied"
-"""What is measured of tied vectors beside those of the untied model."""
+"""Name of the measure that compares tied vectors with those of the untied model."""
 
 
 def run_word2vec_row(row: Row, seed: int, place: Place) -> Outcome:
-    """Train what the row says, unless the ledger has it for these settings and this text, and enter it.
+    """Train the row's vectors and enter their result, unless the ledger has it for these settings and this text.
 
-    A training of word vectors cannot be resumed, so none is begun in a limited time.
-    Raises what `train_word2vec` raises.
+    Training word vectors cannot be resumed, so it is not started with a time limit.
+    Raises the same errors as `train_word2vec`.
     """
     settings = vector_settings(row, seed)
     data, folder = prepare(settings.data), place.folder(row, seed)
@@ -71,7 +71,7 @@ def run_word2vec_row(row: Row, seed: int, place: Place) -> Outcome:
 
 
 def _lacks_measures(entry: Entry, row: Row, folder: Path) -> bool:
-    """Whether something can be measured now of the entry's own vectors that it does not have."""
+    """Whether the entry lacks a measure that can now be computed from its own vectors."""
     measures = entry.get("measures", {})
     missing = {name for name in row.measures if not measures.get(name)}
     beside = measures.get(MEASURED_BESIDE)
@@ -85,7 +85,7 @@ def _lacks_measures(entry: Entry, row: Row, folder: Path) -> bool:
 
 
 def _measures(folder: Path, row: Row) -> dict[str, Any]:
-    """What the row measures and can be measured here."""
+    """Return the row's measures that can be computed here."""
     found: dict[str, Any] = {}
     if "similarity" in row.measures:
         found["similarity"] = similarity(folder)
@@ -115,7 +115,7 @@ def _untied(folder: Path) -> Path:
 
 
 def _weights(folder: Path) -> str | None:
-    """SHA-256 of the vectors in a run folder; None where there are none."""
+    """Return the SHA-256 of the vectors in a run folder; None if there are none."""
     with contextlib.suppress(RunFolderError):
         return tensors_sha256(read_model(folder, KIND)[1])
     return None
