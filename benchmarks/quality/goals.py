@@ -16,7 +16,7 @@ WHAT: dict[Kind, str] = {
     "network": "our network ÷ Kneser-Ney 5-gram",
     "mixture": "our mixture ÷ Kneser-Ney 5-gram",
     "without_recent": "our mixture without recent words ÷ Kneser-Ney 5-gram",
-    "others": "ours ÷ the best other, all mixed with the same 5-gram",
+    "others": "ours ÷ the best other that the goals name, all mixed with the same 5-gram",
     "added": f"ours ÷ {CONTENDERS[ADDED].what}, both mixed with the same 5-gram",
 }
 LIMITS: dict[tuple[Kind, float], float | None] = {

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import wordtie
-from wordtie.config import DataSettings, ModelSettings, Settings, TrainingSettings
-from wordtie.config.keywords import settings_from
+from wordtie.config import BitextSettings, DataSettings, ModelSettings, Settings, TrainingSettings
+from wordtie.config.keywords import settings_from, translation_settings_from
 from wordtie.errors import SettingsError
 
 
@@ -40,8 +40,21 @@ def test_names(named: dict[str, Any], expected: Settings) -> None:
 
 def test_the_text_is_a_name_or_a_path() -> None:
     assert settings_from(Path("texts/novel.txt")).data.corpus == "texts/novel.txt"
+    assert settings_from(Path("ptb")).data.corpus == "./ptb", "a folder, not the corpus of that name"
     given = Settings(data=DataSettings("novel.txt"), model=ModelSettings(hidden=7))
     assert settings_from(given) == given
+
+
+def test_a_section_of_data_is_of_the_text_that_is_named() -> None:
+    short = settings_from("novel.txt", data=DataSettings(vocabulary_size=99))
+    assert short.data == DataSettings("novel.txt", vocabulary_size=99)
+    same = settings_from("novel.txt", data=DataSettings("novel.txt", vocabulary_size=99))
+    assert same == short
+    with pytest.raises(SettingsError, match=r"two texts are named, novel\.txt and ptb: give one of them"):
+        settings_from("novel.txt", data=DataSettings("ptb"))
+    assert settings_from(Settings(), data=DataSettings("ptb")).data.corpus == "ptb"
+    translated = translation_settings_from("texts", data=BitextSettings(source="fr", target="en")).data
+    assert (translated.corpus, translated.source) == ("texts", "fr")
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ ESPNET = {
 JSONL = [
     '{"id": "u1", "text": "the cat", "score": -1.5, "beam": 3}',
     '{"id": "u1", "text": "", "score": -2}',
-    '{"id": "u2", "nbest": [{"hyp": "a", "score": -45.7}, {"hyp": "b"}], "turn": 1}',
+    '{"id": "u2", "nbest": [{"hyp": "a", "score": -45.7}, {"hyp": "b", "score": 0}], "turn": 1}',
 ]
 SCORES = [("am", [f"{line.split()[0]} {number}.5" for number, line in enumerate(KALDI)])]
 FILES = {
@@ -130,7 +130,7 @@ def test_json_is_written() -> None:
     assert lines[0] == {"id": "u1", "text": "the cat", "score": -1.5, "beam": 3, "lm_score": -1.0}
     assert lines[2] == {
         "id": "u2",
-        "nbest": [{"hyp": "a", "score": -45.7, "lm_score": -1.0}, {"hyp": "b", "lm_score": -2.0}],
+        "nbest": [{"hyp": "a", "score": -45.7, "lm_score": -1.0}, {"hyp": "b", "score": 0, "lm_score": -2.0}],
         "turn": 1,
     }
 
@@ -150,6 +150,18 @@ def test_scores_of_kaldi_come_from_other_files() -> None:
     more = [("lm", [f"{line.split()[0]} 10" for line in KALDI])]
     assert texts(read(KALDI, scores=SCORES + more))[0] == ("utt-a", [("the cat", 10.5), ("a cat", 11.5)])
     assert texts(read(KALDI, scores=SCORES, costs=True))[0] == ("utt-a", [("the cat", -0.5), ("a cat", -1.5)])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ['{"id": 1, "nbest": [{"text": "a", "score": -45.7}, {"text": "b"}]}'],
+        ['{"id": 1, "text": "a", "score": -45.7}', '{"id": 1, "text": "b"}'],
+    ],
+)
+def test_a_hypothesis_without_a_score_does_not_beat_others(lines: list[str]) -> None:
+    with pytest.raises(DataError, match="a hypothesis of the list has no score, others have one"):
+        list(open_nbest(lines, "file", "jsonl")[2])
 
 
 def test_tabs_may_part_ids_from_what_follows() -> None:

@@ -38,7 +38,7 @@ NETWORKS: dict[str, ModelSettings] = {
 }
 
 
-def write_run(folder: Path, settings: ModelSettings, words: Sequence[str] = WORDS) -> Path:
+def write_run(folder: Path, settings: ModelSettings, words: Sequence[str] = WORDS, *, sentences: bool = True) -> Path:
     """A run folder whose weights are large enough that every part matters."""
     torch.manual_seed(1)
     network = LanguageModel(settings, len(words))
@@ -46,7 +46,7 @@ def write_run(folder: Path, settings: ModelSettings, words: Sequence[str] = WORD
         for parameter in network.parameters():
             parameter.uniform_(-0.7, 0.7)
     tensors = {name: tensor.detach() for name, tensor in network.state_dict().items()}
-    tokenizer = Tokenizer(Tokenisation("space"), Vocabulary(words))
+    tokenizer = Tokenizer(Tokenisation("space", sentences=sentences), Vocabulary(words))
     write_language_model(folder, SavedModel(Settings(model=settings), tensors, tokenizer))
     return folder
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.commands import SMALL, Capture, output, small_text
@@ -20,6 +21,8 @@ from wordtie.errors import DataError, RunFolderError, SettingsError
 from wordtie.export.dictionaries import entries, frequency, is_word, write_keyman, write_latinime
 from wordtie.inference.frequencies import Frequencies
 from wordtie.inference.loading import LoadedModel
+from wordtie.models.mixture import Mixture
+from wordtie.models.recent_words import AdaptiveMixture, RecentWords
 from wordtie.ngrams import fit_kneser_ney
 from wordtie.ngrams.model import NgramModel
 
@@ -143,6 +146,18 @@ def test_new_words_of_an_extended_vocabulary_are_ranked_by_their_frequency() -> 
     assert [entry.word for entry in entries(loaded, bigrams=1, contexts=1) if entry.bigrams] == ["the"]
     first = replace(loaded, settings=NgramSettings(replace(data, extends=None)))
     assert [entry.word for entry in entries(first, bigrams=1, contexts=1) if entry.bigrams] == ["a"]
+
+
+def test_recent_words_are_no_bigrams() -> None:
+    """A word that was just read is likelier to come again in a text; not right after itself."""
+    vocabulary = Vocabulary(["<unk>", "<eos>", "a", "the"])
+    ids = vocabulary.encode(["the", "a", "<eos>", "the", "a", "<eos>", "a", "the", "<eos>"])
+    tokenizer = Tokenizer(Tokenisation("space"), vocabulary)
+    parts = [NgramModel(vocabulary, fit_kneser_ney(ids, len(vocabulary), 2, eos_id=1))]
+    models = Mixture(parts, np.ones((1, 1))), AdaptiveMixture(parts, np.ones((1, 1)), RecentWords(0.9, half_life=10))
+    plain, recent = (LoadedModel(model, tokenizer, NgramSettings()) for model in models)
+    assert recent.predict("the") != plain.predict("the")
+    assert entries(recent, bigrams=2) == entries(plain, bigrams=2)
 
 
 def test_bigrams_are_chosen_among_the_words_that_are_kept() -> None:

@@ -18,6 +18,7 @@ from tests.export.networks import NETWORKS, WORDS, sentences, write_run
 from wordtie import cli
 from wordtie.data.catalogue import locate
 from wordtie.data.reading import opened
+from wordtie.errors import SettingsError
 from wordtie.models.network import Network
 from wordtie.ngrams.model import NgramModel
 from wordtie.ngrams.trie_file import open_trie
@@ -26,7 +27,7 @@ REASON = "onnx and onnxruntime are not installed: pip install onnx onnxruntime"
 onnx = pytest.importorskip("onnx", reason=REASON)
 runtime = pytest.importorskip("onnxruntime", reason=REASON)
 
-from wordtie.export import onnx_file  # noqa: E402
+from wordtie.export import onnx_file, onnx_graph  # noqa: E402
 from wordtie.export.onnx_file import write_onnx  # noqa: E402
 from wordtie.export.onnx_graph import LARGEST, ZERO, quantise  # noqa: E402
 
@@ -93,6 +94,23 @@ def test_whole_sentences_have_the_scores_of_pytorch(run: Path, tmp_path: Path) -
         np.testing.assert_allclose(session.nll(ids, padding), np.negative(expected), rtol=1e-5)
     alone = [session.nll([each])[0] for each in ids if each]
     np.testing.assert_allclose(alone, np.negative(expected[:-1]), rtol=1e-5)
+
+
+def test_a_model_of_running_text_does_not_score_the_end_of_a_sentence(tmp_path: Path) -> None:
+    """It saw `<eos>` once a document."""
+    run = write_run(tmp_path / "run", NETWORKS["lstm-tied"], sentences=False)
+    session = Session(write_onnx(run, tmp_path / "lm.onnx", form="nll").files[0])
+    ids = [wordtie.load(run).tokenizer.encode(line).tolist() for line in sentences(5)]
+    expected = [-float(torchs(run, np.array([each]).T).sum()) for each in ids]
+    np.testing.assert_allclose(session.nll(ids), expected, rtol=1e-5)
+
+
+def test_a_model_that_no_file_can_hold_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = write_run(tmp_path / "run", NETWORKS["lstm-tied"])
+    monkeypatch.setattr(onnx_graph, "MOST_BYTES", 1000)
+    with pytest.raises(SettingsError, match="an ONNX file holds 2: add --eight-bits"):
+        write_onnx(run, tmp_path / "model.onnx")
+    assert not (tmp_path / "model.onnx").exists()
 
 
 def test_eight_bits_are_the_network_of_the_rounded_matrices(run: Path, tmp_path: Path) -> None:

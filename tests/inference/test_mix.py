@@ -156,6 +156,10 @@ def test_what_cannot_be_mixed(folder: Path) -> None:
         mix([ngram, folder / "unigram"], "mixed")
     with pytest.raises(RunFolderError, match="holds a mixture model"):
         mix([ngram, "mixed"], "again")
+    before = {path: path.read_bytes() for path in ngram.rglob("*") if path.is_file()}
+    with pytest.raises(RunFolderError, match="is one of the runs to mix"):
+        mix([folder / "unigram", ngram], ngram, mode="overwrite")
+    assert before == {path: path.read_bytes() for path in ngram.rglob("*") if path.is_file()}
     export_arpa(ngram, "ngram.arpa")
     with pytest.raises(RunFolderError, match=r"^ngram\.arpa: .* give the one that the ARPA file is of"):
         mix([ngram, "ngram.arpa"], "again")

@@ -13,7 +13,7 @@ from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import EOS, UNK, Vocabulary
 from wordtie.errors import SettingsError
 from wordtie.inference.loading import load
-from wordtie.inference.predict import at_cursor, blocklist, likeliest
+from wordtie.inference.predict import at_cursor, blocklist, likeliest, spelt
 
 MODEL = hand_made()
 ENGLISH = Tokenizer(
@@ -72,6 +72,14 @@ def test_blocked_words_may_be_spelt_otherwise() -> None:
         ]
 
 
+def test_two_words_are_not_spelt_as_one() -> None:
+    tokenizer = Tokenizer(Tokenisation("words", lowercase=True), Vocabulary([EOS, UNK, "therapist", "the", "don't"]))
+    log_p_V = np.log(np.full(5, 0.2))
+    assert len(likeliest(log_p_V, tokenizer, blocked=["the rapist", "thé rapist"])) == 5
+    assert spelt(tokenizer, " Don't ") == "don't"
+    assert spelt(tokenizer, "The  Rapist") == "the rapist"
+
+
 @pytest.mark.parametrize(
     ("text", "words", "prefix"),
     [
@@ -90,6 +98,8 @@ def test_blocked_words_may_be_spelt_otherwise() -> None:
         ("the\r\n|", ["the", EOS], ""),
         ("the\n\n|", ["the", EOS, EOS], ""),
         ("the\n", ["the"], ""),
+        ("the people \u200f|", ["the", "people"], ""),
+        ("the peo\u200f|", ["the"], "peo"),
     ],
 )
 def test_what_stands_before_the_cursor(text: str, words: list[str], prefix: str) -> None:

@@ -137,7 +137,7 @@ def test_a_surprisal_without_the_words_before_is_refused() -> None:
     data, _ = read_joined([("joined.csv", table)], Choice("rt", both, spillover=0))
     assert {name: lags_NS.shape[1] for name, lags_NS in data.surprisal.items()} == {"surprisal_bits": 1, "gpt2_bits": 1}
     other = [HEADER.replace("surprisal_bits_prev1", "before"), *ROWS]
-    with pytest.raises(DataError, match=r"b.csv, line 1: has no column surprisal_bits_prev1, which a spill-over of 1"):
+    with pytest.raises(DataError, match=r"b.csv, line 1: has no column surprisal_bits_prev1, which a spillover of 1"):
         read_joined([("a.csv", [HEADER, *ROWS]), ("b.csv", other)], Choice("rt"))
 
 

@@ -193,6 +193,14 @@ def test_ranked_and_best(run: Path, nbest: Path, capsys: Capture) -> None:
     assert output(["rescore", str(run), str(nbest), "--word-weight", "9", "--best"], capsys) == "w1 w3 w99\n\n"
 
 
+def test_the_best_of_moses_lists_keep_their_line_numbers(run: Path, nbest: Path, capsys: Capture) -> None:
+    nbest.write_text("".join(f"{number} ||| {text} ||| ||| -1\n" for number, text in ((1, "w1"), (4, "w2"))))
+    assert output(["rescore", str(run), str(nbest), "--best"], capsys).split("\n") == ["", "w1", "", "", "w2", ""]
+    nbest.write_text("".join(f"{number} ||| {text} ||| ||| -1\n" for number, text in ((4, "w1"), (1, "w2"))))
+    assert main(["rescore", str(run), str(nbest), "--best"]) == 3
+    assert "list 1 comes after list 4: sort the lists" in capsys.readouterr().err
+
+
 def test_tune(run: Path, tmp_path: Path, capsys: Capture) -> None:
     lists, references = made_up(12)
     lines = [f"u{each.nbest.id} {h.text}" for each in lists for h in each.nbest.hypotheses]

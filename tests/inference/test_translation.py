@@ -15,7 +15,7 @@ import torch
 import wordtie
 from tests.parallel_text import tiny, write_pairs
 from wordtie.cli import main
-from wordtie.errors import RunFolderError, SettingsError
+from wordtie.errors import RunFolderError, SaveError, SettingsError
 from wordtie.inference.translation import TranslationModel, load_translation
 from wordtie.models.beam_search import NONE, Hypothesis, Search
 from wordtie.training.translation import train_translation
@@ -211,6 +211,11 @@ def test_prepare_counts_what_is_shared(tmp_path: Path, capfd: pytest.CaptureFixt
     printed = capfd.readouterr().out
     assert "both         6 words (100%)" in printed
     assert "left out     0 training pairs for their length or an empty side, 0 for a repeated sentence" in printed
+    for out in (tmp_path / "tokenizer.json", next(each for each in sorted(text.rglob("*")) if each.is_file())):
+        before = out.read_bytes()
+        assert main([*arguments, "--out", str(out)]) == SaveError.exit_code
+        assert f"{out}: is there already: give another name" in capfd.readouterr().err
+        assert out.read_bytes() == before
     assert main([*arguments, "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["both"] == 6
     assert set(json.loads((tmp_path / "tokenizer.json").read_text())) == {"source", "target"}

@@ -7,6 +7,7 @@ import math
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,6 +88,16 @@ def test_predict_completes_a_word(server: Running, runs: Runs) -> None:
     assert [row["word"] for row in answer["words"]] == ["sat"]
     offline = wordtie.load(runs.untied).predict("the cat s|")
     assert answer["words"][0]["probability"] == pytest.approx(offline[0][1], rel=1e-5)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_what_is_no_number_is_refused(server: Running, value: float) -> None:
+    """Python writes it into JSON, and reads it."""
+    good: dict[str, Any] = {"hypotheses": [{"text": "the cat", "score": 1.0}], "weight": 0.5, "per_word": 0.1}
+    bad = {"hypotheses": [{"text": "the cat", "score": value}], "weight": value, "per_word": value}
+    assert server.post("/rescore", **good).status == 200
+    for name in good:
+        assert server.post("/rescore", **good | {name: bad[name]}).status == 422
 
 
 def test_rescore(server: Running, runs: Runs) -> None:

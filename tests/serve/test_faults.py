@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -15,6 +16,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,6 +26,7 @@ from tests.serve.conftest import Runs
 from tests.serve.test_batcher import Held
 from wordtie.inference.loading import LoadedModel
 from wordtie.serve import guard, served, server
+from wordtie.serve.observe import Metrics
 from wordtie.serve.server import ServeSettings
 
 WORDS = ["the", "cat", "sat", "on", "mat", "dog", "zebra"]
@@ -161,6 +164,42 @@ def test_a_client_that_leaves(server: Running) -> None:
         assert connection.recv(1000)
         connection.close()
     assert server.post("/surprisal", text="the cat", model="tied").status == 200
+
+
+def test_nothing_is_computed_for_a_client_that_has_left() -> None:
+    """Before its answer has begun, of a request without a stream, too."""
+    cancelled: list[bool] = []
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            cancelled.append(True)
+            raise
+
+    async def leave() -> float:
+        sent: list[Any] = []
+        before = guard.Guard(slow, Metrics(), None, loopback=True, seconds=30)
+        messages = iter([{"type": "http.request", "body": b"{}", "more_body": False}, {"type": "http.disconnect"}])
+
+        async def receive() -> Any:
+            await asyncio.sleep(0.01)
+            return next(messages)
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        headers = [(b"host", b"localhost"), (b"content-length", b"2"), (b"content-type", b"application/json")]
+        scope = {"type": "http", "method": "POST", "path": "/surprisal", "headers": headers}
+        started = time.monotonic()
+        await before(scope, receive, send)
+        await asyncio.sleep(0)
+        assert sent == []
+        return time.monotonic() - started
+
+    assert asyncio.run(leave()) < 10
+    assert cancelled == [True]
 
 
 def start(runs: Runs, port: int) -> subprocess.Popen[bytes]:

@@ -60,6 +60,8 @@ def test_a_port_that_is_taken() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(UsageError, match=f"port {port} .*choose another --host or --port"):
             listen("127.0.0.1", port)
+    with listen("127.0.0.1", 0) as first, pytest.raises(UsageError, match="choose another --host or --port"):
+        listen("127.0.0.1", first.getsockname()[1])
     with pytest.raises(UsageError, match="cannot listen"):
         listen("host.invalid", 0)
     with pytest.raises(UsageError, match=r"cannot listen at a\.\.b"):

@@ -68,7 +68,7 @@ def test_words_stay_within_the_map_and_are_counted(tmp_path: Path) -> None:
     places = np.array([[1, 0], [-1, 0], [-1, 0.1], [1, 0.1], [-0.9, 0.5]], np.float32)
     write_page(tmp_path / "map.html", [WordVectors(words, places, name="v")], ["rare", "rare"], most=4, top=2)
     page = (tmp_path / "map.html").read_text()
-    assert "The 4 most frequent words and 1 named, by" in page
+    assert "The first 4 words of the vocabulary and 1 named, by" in page
     assert page.count("<th>rare</th>") == 1
     for attributes, word in re.findall(r"<text(.*?)>(.*?)<", page, re.DOTALL):
         x = float(re.findall(r'x="([\d.]+)"', attributes)[0])

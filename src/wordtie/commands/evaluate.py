@@ -36,7 +36,7 @@ The text is one stream: every token is predicted once, the first from <eos>, and
 FILE, the test text of the model's own corpus is measured (--split chooses another).
 
 With several runs, which must share one vocabulary, it prints a table. Each run but the first has its difference from
-the first, in bits per token (below 0: it predicts better) and as the ratio of perplexities, with the interval of 95 % of
+the first, in bits per token (below 0: it predicts better) and as the ratio of perplexities, with the 95 % interval of
 10,000 bootstrap resamples of the text's lines; it is blank for a text of one line.
 
 --hits adds how often the next word is among the k likeliest; words of equal probability are ordered by chance.

@@ -6,13 +6,15 @@ import argparse
 import dataclasses
 import math
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import repeat
 from typing import TYPE_CHECKING, Literal
 
 from wordtie.commands._shared import Parser, UsageError, add_part, print_json, read_lines, text_name, whole_number
+from wordtie.errors import DataError
 
 if TYPE_CHECKING:
-    from wordtie.data.nbest import NBestFormat, NBestList
+    from wordtie.data.nbest import NBestFormat, NBestList, RankedList
     from wordtie.inference.loading import LoadedModel
     from wordtie.inference.rescore import Reading, Weights
 
@@ -177,5 +179,24 @@ def rescored(loaded: LoadedModel, arguments: Namespace, reading: Reading, weight
     _, form, lists = opened(arguments, arguments.nbest, arguments.scores)
     scored = score_lists(loaded, lists, reading, weights)
     ordered = (each.unranked() if weights is None else each.ranked(weights) for each in scored)
-    for line in map(form.best, ordered) if arguments.best else form.write(ordered):
+    for line in best_lines(form, ordered) if arguments.best else form.write(ordered):
         print(line)
+
+
+def best_lines(form: NBestFormat, lists: Iterable[RankedList]) -> Iterator[str]:
+    """Yield the best of each list. With Moses, the line of sentence 7 is the eighth: a sentence without a list has a
+    blank line.
+
+    Raises `DataError` for lists of Moses that are not in the order of their sentences.
+    """
+    from wordtie.data.nbest import Moses
+
+    due = 0
+    for ranked in lists:
+        if isinstance(form, Moses):
+            number = int(ranked.nbest.id)
+            if number < due:
+                raise DataError(f"--best: list {number} comes after list {due - 1}: sort the lists by their ids")
+            yield from repeat("", number - due)
+            due = number + 1
+        yield form.best(ranked)

@@ -6,7 +6,6 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wordtie.commands._settings import add_run_options, as_yaml, default_folder, mode_of
@@ -15,7 +14,7 @@ from wordtie.config import TRANSLATION_SECTIONS, BitextSettings, TranslationSett
 from wordtie.config.options import SettingsParser
 from wordtie.config.paths import path_of
 from wordtie.console import say
-from wordtie.errors import DataError
+from wordtie.errors import DataError, SaveError
 
 if TYPE_CHECKING:
     from wordtie.runs.result import TrainingResult
@@ -97,11 +96,14 @@ def prepare(argv: list[str]) -> None:
     sections = {"data": BitextSettings}
     usage = "[CORPUS] [--SETTING VALUE ...] [--out FILE] [--json]"
     parser = SettingsParser("translate prepare", PREPARE_HELP, usage, sections, COMMON[:5], TRANSLATION_SECTIONS)
-    out = "Write the tokenizer here: of joint_bpe in the format of `tokenizers`, of other units an object of two."
-    parser.add_argument("--out", metavar="FILE", help=out)
+    where = "Write the tokenizer here: of joint_bpe in the format of `tokenizers`, of other units an object of two."
+    parser.add_argument("--out", metavar="FILE", help=where)
     parser.add_argument("--json", action="store_true", help="Print a JSON object.")
     parsed = parser.parse_args(argv)
     settings: BitextSettings = parser.made()["data"]
+    out = None if parsed.out is None else path_of(parsed.out)
+    if out is not None and out.exists():
+        raise SaveError(f"{out}: is there already: give another name, or remove it")
 
     from wordtie.data.bitext import SPLITS, columns_read, read_bitext
     from wordtie.data.subword_overlap import overlap
@@ -109,8 +111,8 @@ def prepare(argv: list[str]) -> None:
     data = read_bitext(settings)
     shared = overlap(data)
     say(columns_read(data))
-    if parsed.out:
-        data.tokenizer.save(Path(parsed.out))
+    if out is not None:
+        data.tokenizer.save(out)
     counts = {
         split: {"pairs": len(getattr(data, split)), "target_tokens": getattr(data, split).target_tokens}
         for split in SPLITS

@@ -30,7 +30,11 @@ def settings_from(text: Settings | str | Path, **named: Any) -> Settings:
     (`**{"loss.gamma": 0.5}`), one that other toolkits use (`nhid`), or a section (`model=ModelSettings(hidden=400)`).
     Raises `SettingsError` for other names and for invalid values.
     """
-    start = text if isinstance(text, Settings) else Settings(data=_corpus(text, "Settings"))
+    if isinstance(text, Settings):
+        start = text
+    else:
+        start = Settings(data=_corpus(text, "Settings"))
+        named = with_text(start.data, named)
     return Settings(**changed_by_name({section: getattr(start, section) for section in SECTIONS}, named))
 
 
@@ -45,7 +49,8 @@ def translation_settings_from(text: TranslationSettings | str | Path, **named: A
     else:
         wrong = f"give the name or path of a parallel corpus, or TranslationSettings(...), got a {type(text).__name__}"
         require(isinstance(text, str | os.PathLike), wrong)
-        start = TranslationSettings(data=BitextSettings(corpus=os.fspath(text)))
+        start = TranslationSettings(data=BitextSettings(corpus=_name_of(text)))
+        named = with_text(start.data, named)
     sections = {section: getattr(start, section) for section in TRANSLATION_SECTIONS}
     return TranslationSettings(**changed_by_name(sections, named))
 
@@ -58,7 +63,26 @@ def data_from(text: DataSettings | str | Path) -> DataSettings:
 def _corpus(text: str | Path, instead: str) -> DataSettings:
     wrong = f"give the name or path of a text, or {instead}(...), got a {type(text).__name__}"
     require(isinstance(text, str | os.PathLike), wrong)
-    return DataSettings(corpus=os.fspath(text))
+    return DataSettings(corpus=_name_of(text))
+
+
+def _name_of(text: str | Path) -> str:
+    """Return the text as settings name it. A path is none of the catalogue, even without a folder before it."""
+    name = os.fspath(text)
+    return name if isinstance(text, str) or Path(name).name != name else f"./{name}"
+
+
+def with_text(data: DataSettings | BitextSettings, named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keyword arguments with the text of `data` in their own section `data`, if they have one.
+
+    Raises `SettingsError` if that names another text.
+    """
+    own = named.get("data")
+    if type(own) is not type(data):
+        return dict(named)
+    given = own.corpus in (type(data)().corpus, data.corpus)
+    require(given, f"two texts are named, {data.corpus} and {own.corpus}: give one of them")
+    return {**named, "data": replace(own, corpus=data.corpus)}
 
 
 def changed_by_name(sections: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -46,7 +46,9 @@ class JsonLines:
                 raise DataError(f'{where}, line {number}: has no "id": give each hypothesis that of its list')
             list_id = str(len(seen) if own is None else own)
             if current is not None and current.id == list_id and entries is None and current.raw is None:
-                current = NBestList(list_id, [*current.hypotheses, _hypothesis(found, f"{where}, line {number}")])
+                place = f"{where}, line {number}"
+                current = NBestList(list_id, [*current.hypotheses, _hypothesis(found, place)])
+                _check_scores(current.hypotheses, place)
                 continue
             if current is not None:
                 yield current
@@ -124,7 +126,15 @@ def _list(own: str, found: dict[str, Any], entries: Any, place: str) -> NBestLis
         return NBestList(own, [_hypothesis(found, place)])
     if not isinstance(entries, list):
         raise DataError(f"{place}: its hypotheses are not a list: fix it")
-    return NBestList(own, [_hypothesis(each, place) for each in entries], found)
+    hypotheses = [_hypothesis(each, place) for each in entries]
+    _check_scores(hypotheses, place)
+    return NBestList(own, hypotheses, found)
+
+
+def _check_scores(hypotheses: Sequence[Hypothesis], place: str) -> None:
+    """Raise `DataError` if some hypotheses of a list have a score and others, which count as 0, have none."""
+    if len({"score" in each.raw for each in hypotheses}) > 1:
+        raise DataError(f"{place}: a hypothesis of the list has no score, others have one: add it, or leave out all")
 
 
 def _hypothesis(entry: Any, place: str) -> Hypothesis:

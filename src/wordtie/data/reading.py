@@ -114,7 +114,7 @@ _OPEN: dict[str, Callable[[Path], AbstractContextManager[Any]]] = {".gz": gzip.o
 
 def refuse_old_mac(beginning: bytes, name: str) -> None:
     r"""Raise `DataError` for a text whose lines end in `\r` alone, which would be read as one line."""
-    if b"\r" in beginning.rstrip() and b"\n" not in beginning and b"\0" not in beginning:
+    if b"\r" in beginning.rstrip() and b"\n" not in beginning.rstrip() and b"\0" not in beginning:
         raise DataError(rf"{name}: has old Mac line ends: convert it with `tr '\r' '\n'`")
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from wordtie.config.paths import path_of
 from wordtie.data.vocabulary import EOS, UNK, Vocabulary
 from wordtie.errors import DataError, RunFolderError, require
+from wordtie.export.ngram_approximation import without_recent_words
 from wordtie.inference.frequencies import Frequencies, by_frequency
 from wordtie.inference.loading import LoadedModel
 from wordtie.models.next_word import Nats
@@ -78,6 +79,7 @@ def entries(
     Raises `SettingsError` for fewer than one context, `DataError` for a model without a word that has a letter.
     """
     require(contexts >= 1, f"there must be at least one context, got {contexts}")
+    model = replace(model, model=without_recent_words(model.model))  # no word follows itself for having been read once
     vocabulary = model.tokenizer.vocabulary
     chosen = [number for number, word in enumerate(vocabulary.words) if is_word(word)]
     if not chosen:

@@ -65,7 +65,9 @@ def write_onnx(
         _check_free(file, overwrite)
     words = model.tokenizer.vocabulary
     if form == "nll":
-        graph = nll_model(network.settings, network.parameters, words.eos_id, eight_bits)
+        graph = nll_model(
+            network.settings, network.parameters, words.eos_id, eight_bits, sentences=model.tokenizer.sentences
+        )
     else:
         graph = step_model(network.settings, network.parameters, eight_bits)
     metadata = _metadata(model, form)

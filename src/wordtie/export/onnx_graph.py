@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from wordtie.config import ModelSettings
+from wordtie.errors import require
 from wordtie.models.numpy_network import STATE_PARTS
 
 OPSET, IR_VERSION = 17, 8
@@ -34,6 +35,8 @@ OPSET, IR_VERSION = 17, 8
 ZERO = 128
 """Stored value of 0."""
 LARGEST = 127
+MOST_BYTES = 2**31 - 2**20
+"""Bytes of parameters; protobuf limits a message to 2 GiB, and the graph takes some."""
 Name: TypeAlias = str
 """Name of a value in the graph."""
 LayerState: TypeAlias = tuple[Name, ...]
@@ -258,15 +261,18 @@ def step_model(settings: ModelSettings, parameters: Parameters, eight_bits: bool
 
 
 def nll_model(
-    settings: ModelSettings, parameters: Parameters, eos_id: int, eight_bits: bool = False
+    settings: ModelSettings, parameters: Parameters, eos_id: int, eight_bits: bool = False, *, sentences: bool = True
 ) -> onnx.ModelProto:
-    """Make the graph from `x` and `x_lens` to `nll`: -log p of each sentence and of the `<eos>` after it, in nats."""
+    """Make the graph from `x` and `x_lens` to `nll`: -log p of each sentence and of the `<eos>` after it, in nats.
+
+    A model of running text, not of `sentences`, hardly ever saw `<eos>`: then it is left out.
+    """
     graph = Graph()
     network = Network(graph, settings, parameters, eight_bits)
     eos = graph.constant(np.array([eos_id], np.int64), "eos_id")
     words_LN = graph.add("Transpose", "x", perm=[1, 0])
-    sentences = graph.add("Shape", "x_lens")
-    one_1N = graph.add("Expand", graph.add("Unsqueeze", eos, graph.axes(0)), _shape(graph, 1, sentences))
+    batch = graph.add("Shape", "x_lens")
+    one_1N = graph.add("Expand", graph.add("Unsqueeze", eos, graph.axes(0)), _shape(graph, 1, batch))
     before_SN = graph.add("Concat", one_1N, words_LN, axis=0)
     after_SN = graph.add("Concat", words_LN, one_1N, axis=0)
     steps = graph.add("Gather", graph.add("Shape", before_SN), graph.constant(np.array(0, np.int64), "first"))
@@ -276,9 +282,9 @@ def nll_model(
     inside_SN = graph.add("Less", position_S1, "x_lens")
     after_SN = graph.add("Where", inside_SN, after_SN, eos)  # at the end, and whatever pads the rest
     before_SN = graph.add("Where", there_SN, before_SN, eos)
-    weight_SN = graph.add("Cast", there_SN, to=TensorProto.FLOAT)
-    zeros = graph.add("Expand", graph.number(0), _shape(graph, sentences, settings.hidden))
-    total_N = graph.add("Expand", graph.number(0), sentences)
+    weight_SN = graph.add("Cast", there_SN if sentences else inside_SN, to=TensorProto.FLOAT)
+    zeros = graph.add("Expand", graph.number(0), _shape(graph, batch, settings.hidden))
+    total_N = graph.add("Expand", graph.number(0), batch)
     names = network.state_names()
     body = _sentence_step(graph, network, names)
     given = [*[zeros] * len(names), total_N, before_SN, after_SN, weight_SN]
@@ -319,6 +325,9 @@ def value_info(name: Name, kind: int, shape: Sequence[int | str] | None) -> onnx
 def _model(
     graph: Graph, name: str, inputs: Sequence[onnx.ValueInfoProto], outputs: Sequence[onnx.ValueInfoProto]
 ) -> onnx.ModelProto:
+    size = sum(len(each.raw_data) for each in graph.constants.values())
+    fits = f"the model has {size / 2**30:.1f} GiB, and an ONNX file holds 2: add --eight-bits, or train a smaller one"
+    require(size < MOST_BYTES, fits)
     made = helper.make_graph(graph.nodes, name, inputs, outputs, list(graph.constants.values()))
     model = helper.make_model(made, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="wordtie")
     model.ir_version = IR_VERSION

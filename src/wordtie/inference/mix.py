@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from wordtie.config.paths import is_arpa
+from wordtie.config.paths import is_arpa, path_of
 from wordtie.console import waiting
 from wordtie.data.encoding import EncodedText
 from wordtie.errors import RunFolderError, require
@@ -60,7 +60,7 @@ def mix(
     """
     require(len(runs) >= 2, "a mixture needs at least two run folders")
     require(mode != "resume", "a mixture is fitted in one go: use mode overwrite")
-    folders = _folders(runs)
+    folders = _folders(runs, out)
     opened = [name_of(each) for each in folders]
     models = _of_one_vocabulary(folders)
     tokenizer = models[0].tokenizer
@@ -104,11 +104,13 @@ def _of_one_vocabulary(folders: Sequence[Path]) -> list[LoadedModel]:
     return models
 
 
-def _folders(runs: Sequence[str | Path]) -> list[Path]:
+def _folders(runs: Sequence[str | Path], out: str | Path) -> list[Path]:
     """Return the paths of the run folders. Raises `RunFolderError` for an ARPA file."""
     folders = [run_path(run) for run in runs]
     for each in filter(is_arpa, folders):
         raise RunFolderError(f"{each}: a mixture holds copies of run folders: give the one that the ARPA file is of")
+    if path_of(out).resolve() in {each.resolve() for each in folders}:
+        raise RunFolderError(f"{out}: is one of the runs to mix, which would be replaced: give another --out")
     return folders
 
 

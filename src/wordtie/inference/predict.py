@@ -31,7 +31,9 @@ def lines_of(text: str) -> list[str]:
     Raises `SettingsError` for anything but one string, and for a text with old Mac line ends.
     """
     require(isinstance(text, str), f"give one string, its lines parted by \\n, got a {type(text).__name__}")
-    require("\r" not in text.rstrip() or "\n" in text, r"the text has old Mac line ends, \r: replace them by \n")
+    require(
+        "\r" not in text.rstrip() or "\n" in text.rstrip(), r"the text has old Mac line ends, \r: replace them by \n"
+    )
     return text.removeprefix("\ufeff").replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 
@@ -93,6 +95,8 @@ def at_cursor(tokenizer: Tokenizer, text: str) -> tuple[list[str], str]:
     if before == text or before[-1:].isspace() or not words:
         return words, ""
     typed = tokenizer.words(before.split()[-1])
+    if not typed:  # characters that are not shown, after white space
+        return words, ""
     lengths = accumulate(map(len, reversed(typed)))
     short_enough = sum(length <= tokenizer.vocabulary.prefixes.longest for length in lengths)
     for first in range(len(typed) - short_enough, len(typed)):
@@ -153,8 +157,11 @@ def folded(tokenizer: Tokenizer, prefix: str) -> str:
 
 
 def spelt(tokenizer: Tokenizer, word: str) -> str:
-    """Return the word as the tokenizer writes it; unchanged, if the tokenizer leaves nothing of it."""
-    return folded(tokenizer, word) or word
+    """Return the word as the tokenizer writes it; unchanged, if the tokenizer leaves nothing of it.
+
+    Several words stay several, and are none of the vocabulary's.
+    """
+    return " ".join(folded(tokenizer, part) for part in word.split()).strip() or word
 
 
 def blocklist(lines: Iterable[str]) -> frozenset[str]:

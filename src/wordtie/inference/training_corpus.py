@@ -35,7 +35,7 @@ def training_corpus(
         raise RunFolderError(f"{run}: an ARPA file does not say what text it is of: {hint}")
     try:
         data = prepare(model.settings.data)
-    except DataError as error:
+    except (DataError, RunFolderError) as error:  # the latter of a run that it extends
         raise DataError(f"{error}; {run} was trained on it: {hint}") from error
     if not is_of(model, data, splits):
         text = f"{model.settings.data.corpus}, or how it is cut into words,"

@@ -117,24 +117,38 @@ class Guard:
         return b"".join(parts)
 
     async def _answer(self, exchange: Exchange, body: bytes, receive: Receive) -> None:
-        """Call the application, for at most `seconds`."""
+        """Call the application, for at most `seconds`, and no longer than the client waits."""
         given = False
+        left = asyncio.ensure_future(receive())  # the next message: the client has left, or its answer is complete
 
         async def replay() -> Message:
             nonlocal given
             if given:
-                return await receive()  # the message that the client has left
+                return await asyncio.shield(left)
             given = True
             return {"type": "http.request", "body": body, "more_body": False}
 
+        async def call() -> None:
+            await self.app(exchange.scope, replay, exchange.send)
+
+        answer = asyncio.ensure_future(call())
         try:
             async with asyncio.timeout(self.seconds):
-                await self.app(exchange.scope, replay, exchange.send)
+                await asyncio.wait([answer, left], return_when=asyncio.FIRST_COMPLETED)
+                if answer.done() or exchange.ended:
+                    await answer
+                else:
+                    exchange.status = exchange.status or LEFT
         except TimeoutError:
+            answer.cancel()
+            await asyncio.wait([answer])
             await exchange.refuse(503, f"no answer within {self.seconds:g} seconds", [(b"retry-after", b"5")])
         except Exception as error:
             log("bug", 40, **place_of(error))
             await exchange.refuse(500, BUG)
+        finally:  # whoever computes for it stops
+            left.cancel()
+            answer.cancel()
 
 
 class Exchange:

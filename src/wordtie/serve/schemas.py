@@ -106,7 +106,8 @@ class Hypothesis(BaseModel):
 
     text: Annotated[str, Field(max_length=MOST_OF_EACH)]
     score: Annotated[
-        float, Field(ge=-1e9, le=1e9, description="Score of a recogniser or translator: higher is better.")
+        float,
+        Field(ge=-1e9, le=1e9, allow_inf_nan=False, description="A recogniser's or translator's: higher is better."),
     ] = 0
 
 
@@ -119,8 +120,12 @@ class RescoreAsked(_Asked):
     )
 
     hypotheses: Annotated[list[Hypothesis], Field(min_length=1, max_length=MOST_HYPOTHESES)]
-    weight: Annotated[float, Field(ge=0, le=1000, description="Weight of the model's natural log p.")] = 1.0
-    per_word: Annotated[float, Field(ge=-1000, le=1000, description="Added for each word between white space.")] = 0.0
+    weight: Annotated[
+        float, Field(ge=0, le=1000, allow_inf_nan=False, description="Weight of the model's natural log p.")
+    ] = 1.0
+    per_word: Annotated[
+        float, Field(ge=-1000, le=1000, allow_inf_nan=False, description="Added for each word between blanks.")
+    ] = 0.0
 
 
 class Rescored(BaseModel):

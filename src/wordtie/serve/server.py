@@ -140,6 +140,7 @@ def listen(host: str, port: int) -> socket.socket:
             listening = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(where)
+            listening.listen()  # now, so that a second server is refused before it loads its models
         except (OSError, UnicodeError) as error:  # a name like `a..b` cannot be encoded
             reason = f"cannot listen at {host}, port {port} ({getattr(error, 'strerror', None) or error})"
             raise UsageError(f"{reason}: choose another --host or --port") from error

@@ -57,6 +57,9 @@ def mix_with_ngrams(
     started = time.monotonic()
     data = texts.for_counting()
     folder, tokenizer = result.folder, data.tokenizer
+    for name in (NGRAMS, MIXTURE_FOLDER):  # a link to another run, which must not be written through
+        if (folder / name).is_symlink():
+            (folder / name).unlink()
     eos_id = data.vocabulary.eos_id if tokenizer.sentences else None
     minimum_counts = settings.minimum_of_each_order
     trie = fit_kneser_ney(

@@ -57,9 +57,9 @@ class Map:
 
 
 def write_page(path: Path, sets: Sequence[WordVectors], words: Sequence[str], most: int, top: int) -> None:
-    """Write the page: a map of each set's `most` most frequent words, `top` neighbours of each of `words`.
+    """Write the page: a map of each set's first `most` words, `top` neighbours of each of `words`.
 
-    Words that are not named are taken from the map, at equal distances by frequency. Raises `DataError` for a word that
+    Words that are not named are taken from the map, at equal distances. Raises `DataError` for a word that
     is not known, or if there is no word to draw; `SaveError` if the file cannot be written.
     """
     first = sets[0]
@@ -69,7 +69,7 @@ def write_page(path: Path, sets: Sequence[WordVectors], words: Sequence[str], mo
     drawn = frequent + others
     if not drawn:
         raise DataError(f"{first.name}: has no word but <unk> and <eos>: there is nothing to draw")
-    shown = f"The {len(frequent)} most frequent words" + (f" and {len(others)} named" if others else "")
+    shown = f"The first {len(frequent)} words of the vocabulary" + (f" and {len(others)} named" if others else "")
     chosen = list(dict.fromkeys(words)) or drawn[:: max(1, len(drawn) // DEFAULT_WORDS)][:DEFAULT_WORDS]
     page = render(
         "word_vectors.html",

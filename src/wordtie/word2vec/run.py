@@ -18,7 +18,7 @@ import yaml
 from numpy.typing import NDArray
 
 from wordtie.config import DataSettings
-from wordtie.config.keywords import changed_by_name, data_from
+from wordtie.config.keywords import changed_by_name, data_from, with_text
 from wordtie.console import tell
 from wordtie.data.batches import Ids
 from wordtie.data.prepare import prepare
@@ -101,7 +101,9 @@ def train(
     `train("novel.txt", "runs/novel-word2vec", vector_size=100)`. `mode` and errors are those of `train_word2vec`;
     raises `SettingsError` for other names and for values that make no sense.
     """
-    made = changed_by_name({"data": data_from(text), "word2vec": Word2VecSettings()}, named)
+    data = data_from(text)
+    named = named if isinstance(text, DataSettings) else with_text(data, named)
+    made = changed_by_name({"data": data, "word2vec": Word2VecSettings()}, named)
     return train_word2vec(made["data"], made["word2vec"], out, mode)
 
 

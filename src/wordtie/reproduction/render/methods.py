@@ -45,12 +45,17 @@ def own(state: RowState) -> Changes:
 def over(
     state: RowState | None, reference: RowState | None, what: Literal["seconds", "valid_perplexity", "test_perplexity"]
 ) -> float | None:
-    """Return the ratio of a row's mean to the reference's, over the seeds that both have; None if there are none."""
-    of_seed = [{entry["seed"]: entry[what] for entry in each.entries} if each else {} for each in (state, reference)]
+    """Return the ratio of a row's mean to the reference's, over the seeds that both have; None if there are none.
+
+    Seconds are compared between runs of one version only: others ran at other times, on machines of other speed.
+    """
+    of_seed = [{entry["seed"]: entry for entry in each.entries} if each else {} for each in (state, reference)]
     both = of_seed[0].keys() & of_seed[1].keys()
+    if what == "seconds":
+        both = {seed for seed in both if len({found[seed]["code_version"] for found in of_seed}) == 1}
     if not both:
         return None
-    mine, other = (statistics.fmean(found[seed] for seed in both) for found in of_seed)
+    mine, other = (statistics.fmean(found[seed][what] for seed in both) for found in of_seed)
     return mine / other
 
 

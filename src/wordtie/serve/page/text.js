@@ -94,7 +94,9 @@ async function suggest() {
     const insert = (word) => {
       if (text.value !== whole) return; // typed on since: other suggestions are on their way
       const rest = whole.slice(end);
-      const start = written.slice(0, beginOf(answer.prefix, written));
+      const begin = beginOf(answer.prefix, written);
+      if (begin === null) return; // nothing is replaced that is not the prefix
+      const start = written.slice(0, begin);
       const gap = ended ? "\n" : start === "" || /\s$/.test(start) || answer.prefix || /^[^\p{L}\p{N}]+$/u.test(word) ? "" : " ";
       text.value = `${start}${gap}${word} ${rest.replace(/^ /, "")}`;
       text.selectionStart = text.selectionEnd = start.length + gap.length + word.length + 1;
@@ -107,13 +109,13 @@ async function suggest() {
   }
 }
 
-/** Where what completes to a prefix begins. The server's prefix is composed and has no invisible characters. */
+/** Where what completes to a prefix begins; null if it is not there. The server's prefix is composed and has no invisible characters. */
 function beginOf(prefix, written) {
   const bare = (letters) => letters.normalize("NFC").replace(/\p{Cf}/gu, "").replace(/[\u2010\u2011]/g, "-").toLowerCase();
   for (let at = written.length - prefix.length; at >= 0 && !/\s/.test(written[at] ?? ""); at -= 1) {
     if (bare(written.slice(at)) === bare(prefix)) return at;
   }
-  return written.length - prefix.length;
+  return prefix ? null : written.length;
 }
 
 /** Let the model write on, as it writes. */
