@@ -2,7 +2,8 @@
 
 Each row trains with what `wordtie train --time` plans for so many tokens. Perplexities are of the validation text: of
 the network, and of its mixture with 5-grams and recent words. Rows count tokens, not seconds, so that two processes may
-run side by side, one for each text.
+run side by side, one for each text. The last two columns are the version that trained the row and the processor; `-`
+where earlier versions of this program kept none.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.environment import machine
 from benchmarks.planned import NO_MATTER, planned, trained, training_on
 from wordtie.config import DataSettings, Settings
 from wordtie.config.keywords import settings_from
+from wordtie.runs.provenance import code_version
 
 VOCABULARY = {"sotu": 10_000}
 TIMINGS = replace(NO_MATTER, full_window=2 * NO_MATTER.window)
@@ -53,7 +56,7 @@ class Comparison:
         """Text, tokens and value of each row that is there; the file begins with the names of the columns."""
         path = RESULTS / self.file
         if not path.exists():
-            columns = ("text", "tokens", "epochs", "hidden", self.column, "network", "mixture")
+            columns = ("text", "tokens", "epochs", "hidden", self.column, "network", "mixture", "version", "processor")
             path.write_text("\t".join(columns) + "\n", encoding="utf-8")
         with path.open(encoding="utf-8", newline="") as file:
             return {(row["text"], row["tokens"], row[self.column]) for row in csv.DictReader(file, delimiter="\t")}
@@ -67,4 +70,5 @@ class Comparison:
         settings = planned(changed, (*self.fixed, *self.names), TIMINGS)
         with tempfile.TemporaryDirectory() as folder:
             epochs, *perplexities = trained(settings, Path(folder) / "run")
-        return text, f"{tokens}", epochs, f"{settings.model.hidden}", f"{value:g}", *perplexities
+        trained_by = code_version(), machine()["processor"]
+        return text, f"{tokens}", epochs, f"{settings.model.hidden}", f"{value:g}", *perplexities, *trained_by

@@ -26,7 +26,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 @pytest.fixture(autouse=True, scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """A cache of the tests' own: texts of a few words have no place among those of whoever runs them."""
-    os.environ.setdefault("WORDTIE_DATA", str(cache_folder()))  # where downloads are, so that they serve all the same
+    if "WORDTIE_DATA" not in os.environ:
+        os.environ["WORDTIE_DATA"] = str(cache_folder())  # where downloads are, so that they serve all the same
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
 
 

@@ -179,6 +179,9 @@ def test_log_frequencies(runs: Path, tmp_path: Path, capsys: Capture) -> None:
         counts.write_text(f"word,count\n{word},99\n")
         found = read(output([*asked, "--frequencies", str(counts)], capsys))
         assert [row["log_frequency"] for row in found] == ["6.000000", "4.000000"]
+    capsys.readouterr()
+    assert cli.main([*asked, "--frequencies", str(counts)]) == 0
+    assert f"note: {counts} has no count of cat: log_frequency is that of a word never seen" in capsys.readouterr().err
     own = (runs / "text" / "train.txt").rename(runs / "text" / "moved.txt")
     try:
         with pytest.MonkeyPatch.context() as patch:

@@ -23,11 +23,17 @@ def code_cells() -> list[dict[str, Any]]:
     return [cell for cell in cells if cell["cell_type"] == "code"]
 
 
+def folders_in(folder: Path) -> dict[str, str]:
+    """Variables that keep a kernel's files out of the home folder."""
+    names = ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR")
+    return {name: str(folder / name.lower()) for name in names}
+
+
 def test_it_runs(tmp_path: Path) -> None:
     pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     before = NOTEBOOK.read_bytes()
-    environment = {**os.environ, "QUICKSTART_SECONDS": SECONDS, "IPYTHONDIR": str(tmp_path)}
+    environment = {**os.environ, **folders_in(tmp_path), "QUICKSTART_SECONDS": SECONDS}
     command = [sys.executable, str(ROOT / "scripts" / "run_notebook.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -41,7 +47,7 @@ def test_a_cell_that_fails_is_seen(tmp_path: Path) -> None:
         "notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell('1 / 0')])\n"
         "run_notebook.execute(notebook, Path('.'))"
     )
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'scripts'}:{ROOT / 'src'}", "IPYTHONDIR": str(tmp_path)}
+    environment = {**os.environ, **folders_in(tmp_path), "PYTHONPATH": f"{ROOT / 'scripts'}:{ROOT / 'src'}"}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=tmp_path, check=False
     )

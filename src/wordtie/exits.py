@@ -80,12 +80,28 @@ def _code_of_error(error: BaseException, debug: bool) -> int:
     return _report_bug(error, debug)
 
 
+PACKAGES = {"yaml": "PyYAML", "jinja2": "Jinja2", "prometheus_client": "prometheus-client"}
+"""Names to install by, where they differ from that of the module."""
+EXTRAS = {
+    "fast": {"numba"},
+    "onnx": {"onnx", "onnxruntime"},
+    "report": {"matplotlib"},
+    "serve": {"fastapi", "httptools", "prometheus_client", "pydantic", "starlette", "uvicorn"},
+    "transformers": {"transformers"},
+    "translate": {"sacrebleu"},
+    "vectors": {"gensim"},
+}
+"""Modules by the extra that brings them."""
+
+
 def _import_failure(error: ImportError) -> str:
     """What to do about a package that is missing, or that is there and cannot be loaded."""
     if isinstance(error, ModuleNotFoundError):
-        return f"error: this needs a package that is not installed: pip install {error.name}"
+        name = str(error.name).partition(".")[0]
+        extra = next((f", or wordtie with its extra {extra}" for extra, names in EXTRAS.items() if name in names), "")
+        return f"error: this needs a package that is not installed: pip install {PACKAGES.get(name, name)}{extra}"
     # an extension module is named without its package: safetensors/_safetensors_rust.abi3.so is `_safetensors_rust`
-    package = Path(error.path or "").as_posix().rpartition("/site-packages/")[2].partition("/")[0] or error.name
+    package = Path(error.path or "").as_posix().rpartition("-packages/")[2].partition("/")[0] or error.name
     return f"error: the package {package} cannot be loaded ({_one_line(error)}): install it again"
 
 

@@ -44,6 +44,17 @@ def test_a_predictor_that_never_varies_changes_nothing() -> None:
         assert found == pytest.approx(expected, abs=1e-9)
 
 
+def test_units_change_nothing() -> None:
+    """Of a control in milliseconds since 1970, beside a length of a few letters."""
+    data = made()
+    folds = assign_folds(40, 10, 1)[data.item_N]
+    clock_N1 = np.random.default_rng(3).normal(scale=1e6, size=(240, 1)).round()
+    small, large = (np.hstack([data.baseline_NP, each]) for each in (clock_N1 / 1e6, 1.7e12 + clock_N1))
+    expected, found = (predict_held_out(each, data.time_N, folds) for each in (small, large))
+    np.testing.assert_allclose(found.error_N, expected.error_N, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(found.log_likelihood_N, expected.log_likelihood_N, rtol=1e-6)
+
+
 def test_the_test_is_that_of_all_signs() -> None:
     item_N = np.repeat(np.arange(8), 3)
     difference_N = np.random.default_rng(7).normal(0.4, size=24)

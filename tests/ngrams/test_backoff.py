@@ -60,8 +60,7 @@ def test_both_forms_say_the_same(model: BackoffModel) -> None:
             before = before[len(before) - before[::-1].index(model.eos_id) :]
         p_T1, rows = trie.score(np.array([[word]]), state)
         state = rows[-1]
-        whole = len(before) == place or model.eos_id is not None
-        context = ((WORDS,) if whole else ()) + tuple(before)
+        context = (() if model.eos_id is None else (WORDS,)) + tuple(before)
         assert by_definition(model, context, word) == pytest.approx(float(p_T1[0, 0]), rel=1e-10)
 
 

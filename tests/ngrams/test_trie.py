@@ -41,7 +41,10 @@ def test_distribution_and_entropy_equal_the_definition(
     trie = fit_kneser_ney(np.array(train), WORDS, order, eos_id=eos_id, minimum_counts=minimum_counts)
     literal = LiteralKneserNey(train, WORDS, order, eos_id, minimum_counts=minimum_counts)
     read = [sentence[:end] for sentence in sentences(heldout, eos_id) for end in range(1, len(sentence))]
-    expected = [[literal.probability(w, tuple(c[max(0, len(c) - order + 1) :])) for w in range(WORDS)] for c in read]
+    first = 1 if eos_id is None else 0  # another text begins without a context, not as the training text did
+    expected = [
+        [literal.probability(w, tuple(c[max(first, len(c) - order + 1) :])) for w in range(WORDS)] for c in read
+    ]
     p_T1, rows_TBK = trie.score(np.array(heldout)[:, None], trie.start(1))
     np.testing.assert_allclose(trie.probabilities(rows_TBK[:-1, 0]), expected, rtol=1e-10)
     np.testing.assert_allclose(p_T1[:, 0], np.array(expected)[range(len(heldout)), heldout], rtol=1e-10)

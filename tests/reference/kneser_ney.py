@@ -84,11 +84,11 @@ class LiteralKneserNey:
         return own / total + reserved / total * shorter
 
     def probabilities(self, ids: Sequence[int]) -> list[float]:
-        """p of every token given what its sentence has before it."""
-        found = []
+        """p of every token given what its sentence has before it; running text begins without a context."""
+        found, first = [], 1 if self.eos_id is None else 0
         for sentence in sentences(ids, self.eos_id):
             for end in range(1, len(sentence)):
                 word = sentence[end]
                 assert isinstance(word, int)
-                found.append(self.probability(word, tuple(sentence[max(0, end - self.order + 1) : end])))
+                found.append(self.probability(word, tuple(sentence[max(first, end - self.order + 1) : end])))
         return found

@@ -205,6 +205,7 @@ def test_nothing_is_computed_for_a_client_that_has_left() -> None:
 def start(runs: Runs, port: int) -> subprocess.Popen[bytes]:
     source = Path(wordtie.__file__).parents[1]
     environment = {**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"}
+    environment.pop("WORDTIE_TOKEN", None)
     command = [sys.executable, "-m", "wordtie", "serve", str(runs.tied), "--port", str(port)]
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
 

@@ -86,11 +86,23 @@ def test_a_finished_run_keeps_its_result_if_it_cannot_be_resumed(
         assert read_result(Path("run")) == result
 
 
-def test_a_mixture_stays_until_there_is_another_model(settings: Settings) -> None:
+def test_a_mixture_stays_until_there_is_another_model_and_a_note_says_so(settings: Settings, capsys: Capture) -> None:
+    note = "note: run: this is the model of an earlier run; the one that replaces it has none yet\n"
     train(settings, "run", ngram=3)
+    capsys.readouterr()
+    wordtie.load("run")
+    assert capsys.readouterr().err == ""
     with pytest.raises(DivergedError):
         train(settings, "run", mode="overwrite", lr=1e38, clip=0.0)
+    capsys.readouterr()
     assert isinstance(wordtie.load("run").model, Mixture)
+    assert capsys.readouterr().err == note
+    wordtie.load("run", "without-recent")
+    assert capsys.readouterr().err == note
+    train(settings, "run", mode="overwrite")
+    capsys.readouterr()
+    wordtie.load("run")
+    assert capsys.readouterr().err == ""
 
 
 def test_a_run_that_was_stopped_while_n_grams_are_mixed_in_says_so(

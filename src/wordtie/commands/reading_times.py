@@ -62,6 +62,8 @@ def main(argv: list[str]) -> None:
               "out of the vocabulary": dropped.oov}  # fmt: skip
     left_out = ", ".join(f"{count:,} {reason}" for reason, count in counts.items() if count)
     say([f"left out: {left_out}"] if left_out else [])
+    skipped = 0 if arguments.log else int((data.time_N == 0).sum())
+    say([f"{skipped:,} times are 0: if the words were skipped, leave their cells empty"] if skipped else [])
     result = analyse(data, arguments.folds, arguments.seed)
     if arguments.figure:
         draw(data, result, arguments.figure, arguments.rt)

@@ -75,6 +75,7 @@ def main(argv: list[str]) -> None:
     short, lines = is_short(read_lines(arguments.file))
     if not short:  # an unusable run is refused before waiting for the text
         models = [load(run, part=arguments.part) for run in arguments.runs]
+    arguments.counts = None if arguments.per == "token" else frequencies_of(models[0], arguments.frequencies)
     source = of_words if arguments.words else of_column if arguments.column else of_text
     header, rows = source(models, lines, arguments)
     with printing_to(arguments.out):
@@ -84,6 +85,7 @@ def main(argv: list[str]) -> None:
         else:
             is_csv = (arguments.out or "").lower().endswith(".csv")
             print_table(header, rows, "excel" if is_csv else "excel-tab")
+    say(not_counted(arguments.counts, arguments.frequencies))
 
 
 def check_distinct(columns: Sequence[str], file: str) -> None:
@@ -207,8 +209,7 @@ def of_words(models: Sequence[LoadedModel], given: Iterator[str], arguments: arg
     first = list(islice(table.rows, SAMPLE))
     table = replace(table, rows=chain(first, table.rows))
     say(misread(models[0].tokenizer, [row.cells[place] for row in first]))
-    frequencies = frequencies_of(models[0], arguments.frequencies)
-    joined = word_per_row(models, table, arguments.words, by, arguments.reset, frequencies, arguments.spillover)
+    joined = word_per_row(models, table, arguments.words, by, arguments.reset, arguments.counts, arguments.spillover)
     return [*table.columns, *added], ([*row.cells, *map(values.get, names)] for row, values in joined)
 
 
@@ -220,9 +221,8 @@ def values_of(
 
     if arguments.per == "token":
         return token_columns(len(models)), token_rows(models, lines, arguments.reset)
-    frequencies = frequencies_of(models[0], arguments.frequencies)
     shown = (ShownLine.of(line, arguments.mark) for line in lines)
-    found = region_rows(models, shown, arguments.reset, frequencies, arguments.spillover)
+    found = region_rows(models, shown, arguments.reset, arguments.counts, arguments.spillover)
     return region_columns(len(models), arguments.spillover), found
 
 
@@ -237,6 +237,16 @@ def frequencies_of(model: LoadedModel, path: str | None) -> Frequencies | None:
     except WordtieError as error:
         say([f"log_frequency stays empty: {error}"])
         return None
+
+
+def not_counted(frequencies: Frequencies | None, path: str | None) -> list[str]:
+    """Return a note on words that a table of counts lacks, which have the frequency of a word never seen."""
+    if frequencies is None or path is None or not frequencies.missing:
+        return []
+    some = [word for word, _ in frequencies.missing.most_common(5)]
+    more = len(frequencies.missing) - len(some)
+    listed = ", ".join(some) + (f" and {more:,} more" if more else "")
+    return [f"{text_name(path)} has no count of {listed}: log_frequency is that of a word never seen"]
 
 
 def warn(model: LoadedModel, lines: Sequence[str]) -> None:

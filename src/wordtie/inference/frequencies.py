@@ -10,8 +10,9 @@ vocabulary, without `<unk>` and `<eos>`.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -41,12 +42,17 @@ class Frequencies:
     counts: Mapping[str, int]
     lower: bool = False
     """Whether a word that has no count takes that of its lower-case form."""
+    missing: Counter[str] = field(default_factory=Counter, compare=False, repr=False)
+    """Words without a count that were asked for, and how often."""
 
     def of(self, word: str) -> float:
         """Return log10 of a word's occurrences per million; a word that is not counted has a count of 0."""
         count = self.counts.get(word)
+        if count is None and self.lower:
+            count = self.counts.get(word.lower())
         if count is None:
-            count = self.counts.get(word.lower(), 0) if self.lower else 0
+            self.missing[word] += 1
+            count = 0
         return math.log10((count + 1) * 1e6 / self._total)
 
     @cached_property

@@ -8,6 +8,7 @@ model.predict("the federal reserve")
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, get_args
@@ -20,7 +21,7 @@ from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import RunFolderError, SettingsError, require
 from wordtie.inference import predict
 from wordtie.models.next_word import NextWordModel
-from wordtie.runs.layout import CONFIG, INVOCATIONS, MIXTURE_FOLDER, MODEL, NGRAMS
+from wordtie.runs.layout import CHECKPOINT, CONFIG, INVOCATIONS, MIXTURE_FOLDER, MODEL, NGRAMS, RESULT
 from wordtie.runs.ready import run_path
 from wordtie.runs.run_folder import (
     LANGUAGE_MODEL,
@@ -196,7 +197,7 @@ def load(
         return _arpa(path_of(run), kinds, part)
     folder, how = run_path(run), _How(without_torch, copied)
     mixture = folder / MIXTURE_FOLDER
-    if part == "without-recent":
+    if part == "without-recent":  # opens the mixture as such, with its notes
         from wordtie.models.mixture import Mixture
         from wordtie.models.recent_words import AdaptiveMixture
 
@@ -204,7 +205,9 @@ def load(
         mixed = loaded.model
         if isinstance(mixed, AdaptiveMixture):
             loaded = replace(loaded, model=Mixture(mixed.parts, mixed.weights_RP))
-    elif part == "ngram":
+        return replace(loaded, folder=folder)
+    _tell_of_another_run(folder)
+    if part == "ngram":
         if not is_mixture_of(mixture, folder):
             raise RunFolderError(f"{folder}: has no n-gram model mixed in: leave out --part, or train with --ngram 5")
         loaded = _loaded(open_stored(folder / NGRAMS, NGRAM), how)
@@ -218,6 +221,16 @@ def load(
             _tell_of_mixing(folder)
         return _loaded(stored, how)
     return replace(loaded, folder=folder)
+
+
+def _tell_of_another_run(folder: Path) -> None:
+    """Print a note if the model is that of an earlier run, which a run without a model so far was to replace."""
+    if (folder / CHECKPOINT).exists() and not (folder / RESULT).exists():
+        from wordtie.runs.metrics import read_metrics
+
+        with suppress(RunFolderError):  # damaged metrics are no reason not to use a model
+            if not any("valid_perplexity" in line for line in read_metrics(folder)):
+                say([f"{folder}: this is the model of an earlier run; the one that replaces it has none yet"])
 
 
 def _tell_of_mixing(folder: Path) -> None:

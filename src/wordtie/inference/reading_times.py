@@ -32,6 +32,8 @@ Floats = NDArray[np.float64]
 PERMUTATIONS = 9999
 LEAST_VARIANCE = 1e-12
 """Least variance of the errors, as a share of the variance of the times: less is rounding."""
+SMALLEST = 1e-10
+"""Least singular value of the scaled predictors, as a share of the largest: less is a combination of others."""
 AT_ONCE = 500
 """Permutations in memory at a time."""
 
@@ -129,12 +131,14 @@ def assign_folds(items: int, folds: int, seed: int) -> NDArray[np.intp]:
 
 def predict_held_out(predictors_NP: Floats, time_N: Floats, fold_N: NDArray[np.intp]) -> Prediction:
     """Predict each fold by a regression, with an intercept, that is fitted on the others."""
-    design_NP = np.hstack([np.ones((len(time_N), 1)), predictors_NP])
+    centred_NP = predictors_NP - predictors_NP.mean(0)  # no unit makes a column look like a combination
+    scale_P = np.abs(centred_NP).max(0, initial=0.0)
+    design_NP = np.hstack([np.ones((len(time_N), 1)), centred_NP / np.where(scale_P > 0, scale_P, 1.0)])
     log_likelihood_N, error_N = np.empty(len(time_N)), np.empty(len(time_N))
     for fold in np.unique(fold_N):
         held_N = fold_N == fold
         fitted_NP, seen_N = design_NP[~held_N], time_N[~held_N]
-        coefficient_P, _, rank, _ = np.linalg.lstsq(fitted_NP, seen_N)
+        coefficient_P, _, rank, _ = np.linalg.lstsq(fitted_NP, seen_N, rcond=SMALLEST)
         require(
             len(seen_N) > rank,
             f"{len(seen_N)} words are too few for {rank} predictors: give times of more words, or fewer predictors "

@@ -12,6 +12,7 @@ region less the entropy after it (Hale 2006, who sets it to 0 if it is negative;
 from __future__ import annotations
 
 import dataclasses
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -155,11 +156,15 @@ def _is_word(text: str) -> bool:
 def length_of(shown: str) -> int:
     """Count the characters from the first to the last letter or digit; in a region that has none, all of them.
 
-    >>> [length_of(word) for word in ('"Don\\'t,', "1,000.", "—")]
-    [5, 5, 1]
+    Accents and vowel signs that combine with a letter count as part of it, invisible characters not at all.
+
+    >>> [length_of(word) for word in ('"Don\\'t,', "1,000.", "—", "e\u0301te\u0301", "un\u00adhappy")]
+    [5, 5, 1, 3, 7]
     """
-    places = [place for place, character in enumerate(shown) if character.isalnum()]
-    return places[-1] - places[0] + 1 if places else len(shown)
+    kinds = [unicodedata.category(character)[0:2] for character in unicodedata.normalize("NFC", shown)]
+    seen = [kind for kind in kinds if kind[0] != "M" and kind != "Cf"]
+    places = [place for place, kind in enumerate(seen) if kind[0] in "LN"]
+    return places[-1] - places[0] + 1 if places else len(seen)
 
 
 def token_rows(models: Sequence[LoadedModel], lines: Iterable[str], reset: Reset = "line") -> Iterator[Values]:

@@ -25,6 +25,7 @@ from numba import config, njit, types
 from numba.extending import intrinsic
 
 from wordtie.config.paths import cache_folder
+from wordtie.errors import SaveError
 
 Compiled: TypeAlias = Callable[..., Any]
 
@@ -47,7 +48,7 @@ def compiled(function: Compiled) -> Compiled:
     try:
         with _folder_of_these_kernels():
             made: Compiled = njit(cache=True, **_SETTINGS)(function)
-    except (OSError, RuntimeError):  # no folder that can be written
+    except (OSError, RuntimeError, SaveError):  # no folder that can be written, or no home
         made = njit(**_SETTINGS)(function)
     return made
 

@@ -167,9 +167,13 @@ class NgramTrie:
         return len(self.unigram) + sum(len(level.word_G) for level in self.levels)
 
     def start(self, streams: int) -> Rows:
-        """Return the state of streams at the start of a sentence: (B, K)."""
+        """Return the state of streams at the start of a sentence: (B, K).
+
+        Running text has one start, which says nothing about others: its streams start without a context.
+        """
         rows_BK = np.full((streams, len(self.levels)), -1, np.int64)
-        rows_BK[:, :1] = self.vocabulary_size
+        if self.eos_id is not None:
+            rows_BK[:, :1] = self.vocabulary_size
         return rows_BK
 
     def score(self, ids_TB: Rows, rows_BK: Rows) -> tuple[Doubles, NDArray[np.int64]]:

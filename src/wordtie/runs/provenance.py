@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -70,9 +71,16 @@ def code_version() -> str:
     changed = _git(source, "status", "--porcelain", "--", ".")
     if not commit:
         return wordtie.__version__
-    differences = f"{changed}{_git(source, 'diff', 'HEAD', '--', '.')}" if changed else ""
-    dirty = f"-dirty.{hashlib.sha256(differences.encode()).hexdigest()[:8]}" if changed else ""
-    return f"{wordtie.__version__}+{commit}{dirty}"
+    return f"{wordtie.__version__}+{commit}{_dirty(source, changed) if changed else ''}"
+
+
+def _dirty(source: Path, changed: str) -> str:
+    """Return `-dirty` and a digest of what differs from the commit, files that git does not know included."""
+    digest = hashlib.sha256(f"{changed}{_git(source, 'diff', 'HEAD', '--', '.')}".encode())
+    for name in (_git(source, "ls-files", "--others", "--exclude-standard", "-z", "--", ".") or "").split("\0"):
+        with contextlib.suppress(OSError):
+            digest.update((source / name).read_bytes() if name else b"")
+    return f"-dirty.{digest.hexdigest()[:8]}"
 
 
 def _git(folder: Path, *arguments: str) -> str | None:

@@ -41,5 +41,6 @@ def resolve_precision(name: str, device: torch.device) -> torch.dtype:
         return {"fp32": torch.float32, "bf16": torch.bfloat16}[name]
     if device.type == "cuda":
         return torch.bfloat16 if torch.cuda.get_device_capability(device) >= (8, 0) else torch.float32
-    fast = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    asked = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")  # not public: another version may lack them
+    fast = any(getattr(torch.cpu, name, bool)() for name in asked)
     return torch.bfloat16 if fast else torch.float32

@@ -107,6 +107,8 @@ def test_a_result_of_other_settings_is_not_entered(tmp_path: Path) -> None:
     before = path.read_bytes()
     with pytest.raises(RunFolderError, match=r"was started with other model\.hidden \(8, now 9\)"):
         run_row(row(text, "twwt", **{"model.hidden": 9}), 1, place)
+    with pytest.raises(RunFolderError, match="has 2 epochs, not 1: move it away"):
+        run_row(row(text, "twwt", **{"training.epochs": 1}), 1, place)
     assert path.read_bytes() == before
     shutil.rmtree(text)
     write_pairs(text, train=70)

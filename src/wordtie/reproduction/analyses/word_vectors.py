@@ -59,6 +59,7 @@ def main(argv: list[str] | None = None) -> None:
     """Run what is missing, then compare. Raises `WordtieError` for errors that the user can fix."""
     arguments = parse(argv)
     standard()  # so that a missing benchmark is found before the training, not after
+    versions()  # of what is loaded now, whatever is committed meanwhile
     data = replace(DATA, corpus=arguments.corpus)
     changed = {"vector_size": arguments.vector_size, "epochs": arguments.epochs, "workers": arguments.workers}
     rows = {name: replace(settings, **changed) for name, settings in ROWS.items()}

@@ -104,6 +104,10 @@ def _beside_another(entries: Sequence[Entry]) -> list[str]:
     """Report comparisons with vectors (in either reading of `small`) or a baseline that the ledger no longer has."""
     beside = {"small": ("small", "small-zaremba"), "untied": ("input",)}
     weights = {(entry["row"], entry["seed"]): entry.get("weights_sha256") for entry in entries}
+    bleu = {
+        (each["row"], each["seed"]): each.get("measures", {}).get("translation", {}).get("test_bleu")
+        for each in entries
+    }
     problems = []
     for entry in entries:
         table = entry["row"].rpartition("/")[0]
@@ -114,8 +118,11 @@ def _beside_another(entries: Sequence[Entry]) -> list[str]:
                 name = f"{entry['row']}.seed-{entry['seed']}"
                 problems.append(f"{name}: was measured beside another `{names[0]}` than the ledger has: run it again")
         compared = entry.get("measures", {}).get("paired") or {}
-        baseline = weights.get((baseline_of(entry["row"]), entry["seed"]))
-        if baseline and compared.get("baseline_weights_sha256", baseline) != baseline:
+        key, of = (baseline_of(entry["row"]), entry["seed"]), "baseline_weights_sha256"
+        known = (
+            (compared.get(of), weights.get(key)) if of in compared else (compared.get("baseline_bleu"), bleu.get(key))
+        )
+        if None not in known and known[0] != known[1]:  # earlier versions kept the BLEU alone
             name = f"{entry['row']}.seed-{entry['seed']}"
             problems.append(f"{name}: was compared with another baseline than the ledger has: run it again")
     return problems

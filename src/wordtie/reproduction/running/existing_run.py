@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wordtie.config import Settings
+from wordtie.config import Settings, TrainingSettings
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import RunFolderError
 from wordtie.reproduction.ledger.ledger import configuration
 from wordtie.runs import checkpoint, layout
 from wordtie.runs.compatibility import difference, identity, settled
 from wordtie.runs.record import read_record
-from wordtie.runs.result import TrainingResult, read_result
+from wordtie.runs.result import Position, TrainingResult, read_result
 from wordtie.runs.run_folder import read_language_model
 from wordtie.training.schedule import out_of_patience
 
@@ -43,7 +43,12 @@ def _check_begun_alike(folder: Path, settings: Settings, data: PreparedData, sta
         raise RunFolderError(f"{folder}: was started with other {other}: move it away")
     if position.started_from not in ("", started_from):
         raise RunFolderError(f"{folder}: was started from other weights than those of the stage before: move it away")
-    trained, training = position.epoch - 1, settings.training
+    check_not_longer(folder, position, settings.training)
+
+
+def check_not_longer(folder: Path, position: Position, training: TrainingSettings) -> None:
+    """Raise `RunFolderError` for a run that went on beyond the epochs or the patience of these settings."""
+    trained = position.epoch - 1
     if trained > training.epochs:
         raise RunFolderError(f"{folder}: has {trained} epochs, not {training.epochs}: move it away")
     earlier = (position.history[:epochs] for epochs in range(1, trained))

@@ -22,10 +22,13 @@ from wordtie.reproduction.ledger import ledger
 from wordtie.reproduction.ledger.entry import about, stage_entry, texts
 from wordtie.reproduction.ledger.record import Entry, entry_of
 from wordtie.reproduction.papers.row import Row, baseline_of, translation_settings
+from wordtie.reproduction.running.existing_run import check_not_longer
 from wordtie.reproduction.running.place import Outcome, Place
+from wordtie.runs import checkpoint
 from wordtie.runs.checkpoint import tensors_sha256
-from wordtie.runs.layout import MANIFEST, MODEL, RESULT
+from wordtie.runs.layout import CHECKPOINT, MANIFEST, MODEL, RESULT
 from wordtie.runs.provenance import invocations, versions
+from wordtie.runs.record import read_record
 from wordtie.runs.result import TrainingResult, read_result
 from wordtie.runs.run_folder import Mode
 from wordtie.runs.translation_run import read_translation
@@ -51,7 +54,7 @@ def run_translation_row(row: Row, seed: int, place: Place) -> Outcome:
         result = _trained(settings, folder, place, "overwrite")
     else:
         try:
-            result = _finished(folder, settings, data) or _trained(settings, folder, place, "resume")
+            result = _finished(folder, settings, data) or _resumed(settings, folder, place)
         except RunFolderError:  # damaged, or of other settings
             if not place.again:
                 raise
@@ -68,6 +71,19 @@ def _trained(settings: TranslationSettings, folder: Path, place: Place, mode: Mo
     limit = None if math.isinf(place.max_seconds) else f"{max(0.01, place.max_seconds):.2f}s"
     limited = dataclasses.replace(settings.training, threads=place.threads, max_time=limit)
     return train_translation(dataclasses.replace(settings, training=limited), folder, mode)
+
+
+def _resumed(settings: TranslationSettings, folder: Path, place: Place) -> TrainingResult:
+    """Continue the run in the folder, or begin it.
+
+    Raises `RunFolderError` for one that went on beyond the epochs or the patience of these settings.
+    """
+    if (path := folder / CHECKPOINT).exists():
+        _, record = checkpoint.load(path)
+        with checkpoint.wrap_record_errors(path):
+            position, _ = read_record(record)
+        check_not_longer(folder, position, settings.training)
+    return _trained(settings, folder, place, "resume")
 
 
 def _finished(folder: Path, settings: TranslationSettings, data: Bitext) -> TrainingResult | None:
@@ -123,11 +139,12 @@ def _baseline_folder(row: Row, seed: int, place: Place) -> Path | None:
 
 def paired(folder: Path, baseline: Path, data: Bitext, beam: int) -> dict[str, Any]:
     """Run the paired bootstrap test of a model against the baseline, on the test sentences."""
+    compared = read_result(baseline)
     models = [load_translation(each) for each in (baseline, folder)]
     first, second = (model.translate(data.test.source_lines, beam) for model in models)
     settings = models[0].settings.data
     tokenizer = tokenizer_of(settings.target, data.tokenisation == "space")
     found = paired_bootstrap(first, second, data.test.target_lines, tokenizer, settings.lowercase)
-    compared = read_result(baseline)
-    assert compared is not None
+    if compared is None or read_result(baseline) != compared:
+        raise RunFolderError(f"{baseline}: was trained again while {folder} was compared with it: run the row again")
     return {**found, "baseline_weights_sha256": compared.weights_sha256, "code_version": versions()["code_version"]}

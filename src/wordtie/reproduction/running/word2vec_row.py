@@ -39,12 +39,13 @@ def run_word2vec_row(row: Row, seed: int, place: Place) -> Outcome:
     Training word vectors cannot be resumed, so it is not started with a time limit.
     Raises the same errors as `train_word2vec`.
     """
+    computed = versions()  # before training: what is committed meanwhile did not train it
     settings = vector_settings(row, seed)
     data, folder = prepare(settings.data), place.folder(row, seed)
     entry = ledger.read_unless_again(ledger.entry_path(place.results, row.name, seed), place.again)
     if entry is not None and (ledger.is_stale(entry, row) or entry["data"] != texts(settings, data)):
         entry = None
-    again = place.again and entry is not None and entry["code_version"] != versions()["code_version"]
+    again = place.again and entry is not None and entry["code_version"] != computed["code_version"]
     if entry is not None and not again:
         if not _lacks_measures(entry, row, folder):
             return "already"
@@ -54,7 +55,6 @@ def run_word2vec_row(row: Row, seed: int, place: Place) -> Outcome:
             tell(f"{row.name}: word vectors are trained in one go: run it without --max-time")
             return "stopped"
         result = train_word2vec(settings.data, settings.word2vec, folder, mode="overwrite")
-        computed = versions()
         trained = {
             **{name: computed[name] for name in ("code_version", "torch", "python")},
             "machine": machine(),
