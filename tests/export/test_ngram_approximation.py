@@ -37,8 +37,8 @@ START = WORDS
 
 
 def contexts_before(ids: list[int], place: int, eos_id: int | None) -> list[tuple[int, ...]]:
-    """The last words before a place, back to the start of the text or the sentence."""
-    before = [START, *ids[:place]]
+    """The last words before a place, back to the start of the sentence; running text begins without a context."""
+    before = ids[:place] if eos_id is None else [START, *ids[:place]]
     if eos_id is not None and eos_id in before:
         before = [START, *before[len(before) - before[::-1].index(eos_id) :]]
     return [tuple(before[-size:]) for size in (1, 2, 3) if len(before) >= size]
