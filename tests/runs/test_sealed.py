@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,8 @@ def test_a_reader_finds_the_old_model_or_the_new_one(run: Path) -> None:
         except ValueError:  # the trained model, before the first of the writer's
             assert not found
     last, _ = process.communicate()
-    assert found == sorted(found)
+    # a reader may be one ahead of the next: it found the model whole that was about to be moved into place
+    assert all(after >= before - 1 for before, after in pairwise(found))
     assert len(found) > 200
     assert len(set(found)) > 5
     assert number_of(run) == int(last)

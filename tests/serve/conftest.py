@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.commands import SMALL, small_text
-from tests.serve.client import Running, running
 from wordtie import cli
+
+if TYPE_CHECKING:
+    from tests.serve.client import Running
+
+NEEDED = ("fastapi", "httptools", "prometheus_client", "pydantic", "uvicorn")
+collect_ignore_glob = [] if all(map(find_spec, NEEDED)) else ["test_*.py"]
+"""Without the extra `serve`, the other tests run all the same."""
 
 
 @dataclass(frozen=True)
@@ -35,5 +43,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, cache: None) -> Runs:
 
 @pytest.fixture(scope="session")
 def server(runs: Runs) -> Iterator[Running]:
+    from tests.serve.client import running
+
     with running([runs.untied, runs.ngram, runs.tied]) as found:
         yield found
