@@ -19,9 +19,10 @@ import numpy as np
 from wordtie.console import StageProgress
 from wordtie.evaluation.perplexity import evaluate_blocks
 from wordtie.export.arpa import counted
-from wordtie.export.ngram_approximation import Approximation, expectations, without_recent_words
+from wordtie.export.ngram_approximation import Approximation, expectations
 from wordtie.inference.loading import load
 from wordtie.inference.training_corpus import training_corpus
+from wordtie.models.recent_words import without_recent_words
 from wordtie.ngrams.backoff import BackoffModel, to_trie
 
 SIZES = (100_000, 200_000, 400_000)

@@ -26,10 +26,10 @@ from wordtie.export.ngram_approximation import (
     approximate,
     context_frequencies,
     sampled_text,
-    without_recent_words,
 )
 from wordtie.models.mixture import Mixture
 from wordtie.models.next_word import NextWordModel
+from wordtie.models.recent_words import without_recent_words
 from wordtie.ngrams import fit_kneser_ney
 from wordtie.ngrams.backoff import of_trie, to_trie
 

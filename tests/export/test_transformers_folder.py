@@ -29,8 +29,8 @@ from wordtie.data.tokenisation import Tokenisation
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import EOS, Vocabulary
 from wordtie.errors import DataError, RunFolderError, SaveError
-from wordtie.export.ngram_approximation import without_recent_words
 from wordtie.export.transformers_folder import CODE, _left_out, write_transformers_folder
+from wordtie.models.recent_words import without_recent_words
 from wordtie.runs.run_folder import SavedModel, read_language_model, write_language_model
 from wordtie.training.ngrams import train_ngrams
 

@@ -1,6 +1,6 @@
 """Values of settings: what a type allows, how it is described, and how a value is read from text.
 
-One reader serves the command line and the recipes, so that both take the same spellings.
+The command line and recipes share one parser, so both accept the same values.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HINTS = {
     "model.dropout": "; the share dropped is hidden_dropout (h of a layer) or input_dropout (word vectors)",
     "data.split": ": for example 0.9,0.05,0.05",
 }
-"""Ends of error messages on values that do not fit, by setting: what was probably meant."""
+"""Hints at the end of error messages on wrong values, by setting."""
 _WORDS: dict[Any, str] = {
     bool: "true or false",
     int: "a whole number",
@@ -81,7 +81,7 @@ def refusal(name: str, hint: Any, value: object, shown: str) -> str:
 
 
 def parsed(hint: Any, text: str) -> Any:
-    """Return the value that a text spells: none, a word of a choice, true or false, a number, or the text itself.
+    """Parse a text as none, one of the choices, true or false, a number, or a string.
 
     Raises `ValueError` if the type allows no such value.
     """

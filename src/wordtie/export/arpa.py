@@ -22,10 +22,10 @@ from wordtie.export.ngram_approximation import (
     Progress,
     approximate,
     context_frequencies,
-    without_recent_words,
 )
 from wordtie.inference.loading import LoadedModel, load
 from wordtie.inference.training_corpus import training_corpus, with_extended
+from wordtie.models.recent_words import without_recent_words
 from wordtie.ngrams.arpa import check_words, write_arpa
 from wordtie.ngrams.backoff import BackoffModel, of_trie, pruned, to_trie
 from wordtie.ngrams.kneser_ney import fit_kneser_ney

@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 from wordtie.config.paths import path_of
 from wordtie.data.vocabulary import EOS, UNK, Vocabulary
 from wordtie.errors import DataError, RunFolderError, require
-from wordtie.export.ngram_approximation import without_recent_words
 from wordtie.inference.frequencies import Frequencies, by_frequency
 from wordtie.inference.loading import LoadedModel
 from wordtie.models.next_word import Nats
+from wordtie.models.recent_words import without_recent_words
 from wordtie.storage.atomic import write_text
 
 STEP = 1.15

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from wordtie.data.batches import PADDING, Ids
 from wordtie.models.mixture import Mixture
 from wordtie.models.next_word import NextWordModel
-from wordtie.models.recent_words import AdaptiveMixture
+from wordtie.models.recent_words import without_recent_words
 from wordtie.ngrams.backoff import (
     BackoffModel,
     most_valuable,
@@ -158,11 +158,6 @@ def context_frequencies(trie: NgramTrie, text_N: Ids) -> list[Doubles]:
             rows = rows_T1K[:-1, 0, number]
             count_C += np.bincount(rows[rows >= 0], minlength=len(count_C))
     return [count_C / len(text_N) for count_C in counts]
-
-
-def without_recent_words(model: NextWordModel[Any]) -> NextWordModel[Any]:
-    """Return a mixture without its memory of recent words, which no n-gram model has; any other model unchanged."""
-    return Mixture(model.parts, model.weights_RP) if isinstance(model, AdaptiveMixture) else model
 
 
 def sampled_text(model: NextWordModel[Any], words: int, seed: int, progress: Progress | None = None) -> Int64s:

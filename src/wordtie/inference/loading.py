@@ -198,14 +198,10 @@ def load(
     folder, how = run_path(run), _How(without_torch, copied)
     mixture = folder / MIXTURE_FOLDER
     if part == "without-recent":  # opens the mixture as such, with its notes
-        from wordtie.models.mixture import Mixture
-        from wordtie.models.recent_words import AdaptiveMixture
+        from wordtie.models.recent_words import without_recent_words
 
         loaded = load(folder, kinds=[MIXTURE], without_torch=without_torch, copied=copied)
-        mixed = loaded.model
-        if isinstance(mixed, AdaptiveMixture):
-            loaded = replace(loaded, model=Mixture(mixed.parts, mixed.weights_RP))
-        return replace(loaded, folder=folder)
+        return replace(loaded, model=without_recent_words(loaded.model), folder=folder)
     _tell_of_another_run(folder)
     if part == "ngram":
         if not is_mixture_of(mixture, folder):

@@ -242,6 +242,11 @@ def recent_words_of(mixture: Mixture) -> RecentWords | None:
     return mixture.recent if isinstance(mixture, AdaptiveMixture) else None
 
 
+def without_recent_words(model: NextWordModel[Any]) -> NextWordModel[Any]:
+    """Return a mixture without its memory of recent words, which no n-gram model has; any other model unchanged."""
+    return Mixture(model.parts, model.weights_RP) if isinstance(model, AdaptiveMixture) else model
+
+
 def best_adaptive_mixture(
     parts: Sequence[NextWordModel[Any]],
     ids_N: Ids,
