@@ -43,7 +43,8 @@ from wordtie.nn.build import CORES, build_core
 from wordtie.nn.core import Core
 from wordtie.nn.lstm import LSTM
 from wordtie.nn.masks import Dropouts
-from wordtie.reproduction.papers.two_minutes import GROUP, REFERENCE, ROWS, TEXTS, TOKENS
+from wordtie.reproduction.papers.minutes import REFERENCE, TWO_MINUTES
+from wordtie.reproduction.papers.registry import ROWS
 from wordtie.storage.atomic import write_text
 from wordtie.training.recipe import dropout_for
 from wordtie.training.trainer import Trainer
@@ -92,7 +93,7 @@ class Trial:
 
     def settings(self, text: str, tokens: int, dropout: float = 0.0) -> Settings:
         """The recipe of the text."""
-        recipe = ROWS[f"{GROUP}/{text}/{REFERENCE}"]
+        recipe = ROWS[f"{TWO_MINUTES.name}/{text}/{REFERENCE}"]
         usual = recipe.settings().training
         changes = {
             "model.core": REPLACED,
@@ -243,14 +244,14 @@ def kept(path: Path = RESULTS) -> list[tuple[str, ...]]:
     return [tuple(line.split("\t")) for line in path.read_text().splitlines()[1:]] if path.exists() else []
 
 
-def main(texts: Sequence[str], path: Path = RESULTS) -> None:
+def main(texts: Sequence[str], path: Path = RESULTS, tokens: int = TWO_MINUTES.tokens) -> None:
     """Add the rows that the file lacks, each when it is measured."""
     for text in texts:
         there = {row[: len(KEY)] for row in kept(path)}
         missing = [trial for trial in TRIALS if trial.key(text) not in there]
         if not missing:
             continue
-        for number, row in enumerate(rows(text, missing, TOKENS)):
+        for number, row in enumerate(rows(text, missing, tokens)):
             replaced = LSTM_TRIAL.key(text) if number == 0 else None
             others = [each for each in kept(path) if each[: len(KEY)] != replaced]
             write_text(path, "".join("\t".join(each) + "\n" for each in (COLUMNS, *others, row)))
@@ -258,6 +259,7 @@ def main(texts: Sequence[str], path: Path = RESULTS) -> None:
 
 if __name__ == "__main__":
     names = names_given(__doc__) or ["ptb", "sotu"]
-    if unknown := set(names) - set(TEXTS):
-        raise SystemExit(f"no such text: {', '.join(sorted(unknown))}; the recipe is for {', '.join(TEXTS)}")
+    if unknown := set(names) - set(TWO_MINUTES.texts):
+        known = ", ".join(TWO_MINUTES.texts)
+        raise SystemExit(f"no such text: {', '.join(sorted(unknown))}; the recipe is for {known}")
     main(names)

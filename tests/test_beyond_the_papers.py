@@ -24,7 +24,7 @@ from wordtie.nn.core import Core, State
 from wordtie.nn.dropout import mask
 from wordtie.nn.lstm import LSTM
 from wordtie.nn.masks import NONE, Dropouts, LayerMasks, Masks
-from wordtie.reproduction.papers.two_minutes import ROWS
+from wordtie.reproduction.papers.registry import ROWS
 
 T, B, E, H = 4, 2, 3, 5
 SETTINGS = ModelSettings(hidden=H, embedding=E, layers=2, head="tied_linear", forget_bias=1.0)
@@ -262,9 +262,8 @@ def test_each_trial_is_a_training_and_has_a_row(tmp_path: Path, monkeypatch: pyt
     }
     trials = [Trial(name, build, layers=2, units=6) for name, build in some.items()]
     monkeypatch.setattr(beyond_the_papers, "TRIALS", trials)
-    monkeypatch.setattr(beyond_the_papers, "TOKENS", 3000)
     results = tmp_path / "results.tsv"
-    beyond_the_papers.main(["ptb"], results)
+    beyond_the_papers.main(["ptb"], results, 3000)
     rows = beyond_the_papers.kept(results)
     assert [row[1] for row in rows] == ["LSTM", "LSTM", "LSTM", *some]
     columns = [dict(zip(beyond_the_papers.COLUMNS, row, strict=True)) for row in rows]

@@ -8,6 +8,7 @@ summed over all tokens of a window. Both penalties are on that scale, and |P| is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import torch
@@ -30,10 +31,12 @@ class Projection(nn.Module):
         self.bias = nn.Parameter(torch.zeros(size)) if bias else None
         self.strength = strength
         self.form = form
+        self.multiply: Callable[[Tensor, Tensor], Tensor] = torch.matmul
+        """The product; `wordtie.models` puts a fast twin here."""
 
     def forward(self, hidden_NH: Tensor) -> Tensor:
         """Return h L, plus the bias if there is one."""
-        query_NE = hidden_NH @ self.weight
+        query_NE = self.multiply(hidden_NH, self.weight)
         return query_NE if self.bias is None else query_NE + self.bias
 
     def penalty(self) -> Tensor | float:

@@ -19,6 +19,7 @@ from torch import Tensor
 from wordtie.kernels import attention_torch
 from wordtie.kernels.backend import numba_serves, refuse_second_derivatives
 from wordtie.kernels.gru import step_backward, step_forward
+from wordtie.kernels.products import product
 from wordtie.nn.conditional_gru import ConditionalGRU, Source
 
 
@@ -90,10 +91,10 @@ class DecoderFunction(torch.autograd.Function):
             d_next.addmm_(d_first[t], first)
         d_annotations = torch.bmm(weights.permute(1, 2, 0), d_context.transpose(0, 1))
         flat_2, recurrent, asked = d_rows_2.flatten(0, 1), d_first.flatten(0, 1), d_asked.flatten(0, 1)
-        d_both = asked.T @ searching.flatten(0, 1)
+        d_both = product(asked.T, searching.flatten(0, 1))
         return (
-            d_rows, d_next, d_keys, d_annotations, None, recurrent.T @ hidden[:-1].flatten(0, 1),
-            recurrent[:, 2 * units :].sum(0), d_both[: len(score)], d_score, flat_2.T @ contexts.flatten(0, 1),
+            d_rows, d_next, d_keys, d_annotations, None, product(recurrent.T, hidden[:-1].flatten(0, 1)),
+            recurrent[:, 2 * units :].sum(0), d_both[: len(score)], d_score, product(flat_2.T, contexts.flatten(0, 1)),
             flat_2.sum(0), d_both[len(score) :], asked[:, len(score) + 2 * units :].sum(0),
         )  # fmt: skip
 

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from wordtie.kernels.backend import refuse_second_derivatives
+from wordtie.kernels.products import product
 from wordtie.nn.gru import GRULayer
 
 
@@ -56,7 +57,7 @@ class GRUFunction(torch.autograd.Function):
         """Return h of every step, (T, B, H)."""
         steps, streams, size = inputs_TBE.shape
         units = recurrent_weight.shape[1]
-        rows = torch.addmm(bias, inputs_TBE.reshape(-1, size), input_weight.T).view(steps, streams, 3 * units)
+        rows = product(inputs_TBE.reshape(-1, size), input_weight.T).add_(bias).view(steps, streams, 3 * units)
         hidden, inner = rows.new_zeros(steps + 1, streams, units), rows.new_empty(steps, streams, units)
         recurrent = rows.new_empty(streams, 3 * units)
         for t in range(steps):
@@ -76,8 +77,9 @@ class GRUFunction(torch.autograd.Function):
             d_next = step_backward(d_next + d_hidden[t], rows[t], inner[t], hidden[t], d_rows[t], d_recurrent[t])
             d_next.addmm_(d_recurrent[t], recurrent_weight)
         flat, recurrent = d_rows.flatten(0, 1), d_recurrent.flatten(0, 1)
-        d_inputs = (flat @ input_weight).view(inputs.shape)
-        d_weight, d_recurrent_weight = flat.T @ inputs.flatten(0, 1), recurrent.T @ hidden[:-1].flatten(0, 1)
+        d_inputs = product(flat, input_weight).view(inputs.shape)
+        d_weight = product(flat.T, inputs.flatten(0, 1))
+        d_recurrent_weight = product(recurrent.T, hidden[:-1].flatten(0, 1))
         units = inner.shape[2]
         return d_inputs, d_weight, d_recurrent_weight, flat.sum(0), recurrent[:, 2 * units :].sum(0)
 

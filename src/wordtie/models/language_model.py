@@ -15,7 +15,9 @@ from torch import Tensor, nn
 
 from wordtie.config import ModelSettings
 from wordtie.heads.build import build_head
+from wordtie.heads.projection import Projection
 from wordtie.kernels.lstm.layer import FastLayer
+from wordtie.kernels.products import trained_product
 from wordtie.models.trainable import TrainableModel
 from wordtie.nn.build import build_core
 from wordtie.nn.core import State
@@ -104,4 +106,7 @@ class LanguageModel(TrainableModel):
         self.embedding.sparse = sparse
         if isinstance(self.core, LSTM):
             self.core.run_layer = FastLayer(precision) if fused else None
+        for module in self.head.modules():
+            if isinstance(module, Projection):
+                module.multiply = trained_product if fused else torch.matmul
         return self

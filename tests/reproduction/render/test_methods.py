@@ -12,7 +12,7 @@ from wordtie import cli
 from wordtie.reproduction.ledger.ledger import read_all, write_entry
 from wordtie.reproduction.ledger.record import score_of
 from wordtie.reproduction.ledger.status import states
-from wordtie.reproduction.papers import methods, two_minutes
+from wordtie.reproduction.papers import methods, minutes
 from wordtie.reproduction.papers.registry import ROWS, of_methods, of_papers
 from wordtie.reproduction.papers.row import Row
 from wordtie.reproduction.render import document
@@ -83,7 +83,9 @@ def test_the_papers_tables_and_counts_know_nothing_of_them(row: Row, place: Plac
     assert papers.read_text() == before
     assert "methods/" not in before
     assert summary(states([], rows=of_papers())) in before
-    assert {each.name for each in of_papers()} == set(ROWS) - set(methods.ROWS) - set(two_minutes.ROWS)
+    assert {each.name for each in of_papers()} == set(ROWS) - set(methods.ROWS) - {
+        name for group in minutes.GROUPS for name in group.rows
+    }
 
 
 @pytest.mark.parametrize(

@@ -21,13 +21,14 @@ from torch import Tensor
 from wordtie.kernels.backend import numba_serves, refuse_second_derivatives
 from wordtie.kernels.lstm import steps_torch
 from wordtie.kernels.lstm.inference import read_layer
+from wordtie.kernels.products import product
 from wordtie.nn.lstm import LSTMWeights
 from wordtie.nn.masks import LayerMasks
 
 
-def product(a: Tensor, b: Tensor) -> Tensor:
+def rounded_product(a: Tensor, b: Tensor) -> Tensor:
     """Return a @ b in the precision of `a`; the result is in the dtype of `b`."""
-    return (a @ b.to(a.dtype)).to(b.dtype)
+    return product(a, b.to(a.dtype)).to(b.dtype)
 
 
 def _steps_for(operand: Tensor, training: bool) -> Any:
@@ -64,7 +65,7 @@ class LSTMLayerFunction(torch.autograd.Function):
         steps, streams, size = inputs_TBE.shape
         units = hidden_BH.shape[1]
         mask = torch.ones_like(hidden_BH) if mask_BH is None else mask_BH.contiguous()
-        gates = product(inputs_TBE.reshape(-1, size).to(precision), input_weight.T).add_(bias)
+        gates = rounded_product(inputs_TBE.reshape(-1, size).to(precision), input_weight.T).add_(bias)
         gates = gates.view(steps, streams, 4 * units)
         cells, masked = (gates.new_empty(steps + 1, streams, units) for _ in range(2))
         squashed, hidden = (gates.new_empty(steps, streams, units) for _ in range(2))
@@ -92,9 +93,9 @@ class LSTMLayerFunction(torch.autograd.Function):
         run.backward(d_up, d_next, d_c, gates, recurrent_weight, mask, dropped, cells, squashed, d_gates)
         flat = d_gates.view(-1, 4 * units)
         rounded = flat.to(ctx.precision)
-        d_inputs = product(rounded, input_weight).view(inputs.shape)
-        d_input_weight = product(rounded.T, inputs.reshape(-1, size))
-        d_recurrent_weight = product(rounded.T, masked[:-1].reshape(-1, units))
+        d_inputs = rounded_product(rounded, input_weight).view(inputs.shape)
+        d_input_weight = rounded_product(rounded.T, inputs.reshape(-1, size))
+        d_recurrent_weight = rounded_product(rounded.T, masked[:-1].reshape(-1, units))
         return d_inputs, d_next * mask, d_c, d_input_weight, d_recurrent_weight, flat.sum(0), None, None, None, None
 
 

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 from wordtie.kernels.backend import numba_serves, refuse_second_derivatives
+from wordtie.kernels.products import onednn_is_faster, product
 from wordtie.kernels.softmax import rows_torch
 from wordtie.kernels.softmax.drawn_targets import DrawnTargets
 
@@ -71,12 +72,12 @@ def _distinct(targets_N: Tensor) -> tuple[Tensor, Tensor]:
 def _add_product(d_matrix: Tensor, rows: Tensor, vectors: Tensor, first: bool = False) -> None:
     """Add rows.T @ vectors to `d_matrix`; `first`: overwrite what it held."""
     for d_block, columns in zip(d_matrix.split(WORDS_AT_A_TIME), rows.split(WORDS_AT_A_TIME, dim=1), strict=True):
-        if rows.dtype == d_block.dtype:
+        if rows.dtype == d_block.dtype and not onednn_is_faster():
             torch.addmm(d_block, columns.T, vectors, beta=0 if first else 1, out=d_block)
         elif first:
-            d_block.copy_(columns.T @ vectors)
+            d_block.copy_(product(columns.T, vectors))
         else:
-            d_block += columns.T @ vectors
+            d_block += product(columns.T, vectors)
 
 
 class _Chunks:
@@ -102,7 +103,7 @@ class _Chunks:
         self.d_drawn: Tensor | None = None
 
     def cross_entropy(self, here: slice, targets: Tensor) -> None:
-        rows = self.query[here] @ self.output.T
+        rows = product(self.query[here], self.output.T)
         if self.drawn is not None:
             self.drawn.put(rows, targets, here)
         nats, predicted = self.kernels.cross_entropy_rows(rows, self.bias, targets)
@@ -118,10 +119,9 @@ class _Chunks:
         distinct, word_of_N = _distinct(targets)
         vectors = self.words[distinct]
         operands = torch.cat([self.query[here], vectors]) if self.tied else self.query[here]
-        rows = operands.new_empty(tokens + len(distinct), self.output.shape[0])
-        torch.mm(operands, self.output.T, out=rows[: len(operands)])
+        rows = product(operands, self.output.T)
         if not self.tied:
-            torch.mm(vectors, self.words.T, out=rows[tokens:])
+            rows = torch.cat([rows, product(vectors, self.words.T)])
         if self.drawn is not None:
             self.drawn.put(rows, targets, here)
         nats, divergence, predicted = self.kernels.augmented_rows(
@@ -135,7 +135,7 @@ class _Chunks:
         if self.drawn is not None:
             self.drawn.take(rows, targets, here)
         if self.tied and pull.through_target:
-            back = rows @ self.output
+            back = product(rows, self.output)
             self.d_query[here] = back[:tokens]
             _add_product(self.d_output, rows, operands, here.start == 0)
             self.d_words.index_add_(0, distinct, back[tokens:].to(self.d_words.dtype))
@@ -144,10 +144,10 @@ class _Chunks:
         if pull.through_target:
             word_rows = rows[tokens:]
             _add_product(self.d_words, word_rows, vectors)
-            self.d_words.index_add_(0, distinct, (word_rows @ self.words).to(self.d_words.dtype))
+            self.d_words.index_add_(0, distinct, product(word_rows, self.words).to(self.d_words.dtype))
 
     def collect(self, rows: Tensor, here: slice) -> None:
-        self.d_query[here] = rows @ self.output
+        self.d_query[here] = product(rows, self.output)
         _add_product(self.d_output, rows, self.query[here], here.start == 0)
 
     def targets_themselves(self, targets: Tensor) -> None:

@@ -12,8 +12,8 @@ from wordtie.reproduction.papers import (
     inan_khosravi_2016,
     kong_2019,
     methods,
+    minutes,
     press_wolf_2017_vectors,
-    two_minutes,
 )
 from wordtie.reproduction.papers.row import Row
 
@@ -25,14 +25,15 @@ ROWS: dict[str, Row] = {
     **gulordava_2018.ROWS,
     **kong_2019.ROWS,
     **methods.ROWS,
-    **two_minutes.ROWS,
+    **minutes.TWO_MINUTES.rows,
+    **minutes.TEN_MINUTES.rows,
 }
 """Rows by name, in the order of the papers. A new paper is a new file with its `ROWS`, and a line here."""
 
 
 def of_papers() -> list[Row]:
     """The rows that papers have, and their baselines: what `docs/reproduction.md` shows and counts."""
-    others = {*methods.ROWS, *two_minutes.ROWS}
+    others = {*methods.ROWS, *(name for group in minutes.GROUPS for name in group.rows)}
     return [row for row in ROWS.values() if row.name not in others]
 
 
@@ -41,9 +42,9 @@ def of_methods() -> list[Row]:
     return [ROWS[name] for name in methods.ROWS]
 
 
-def of_two_minutes() -> list[Row]:
-    """The rows that change the recipe of `wordtie train`: the second table of `docs/methods.md`."""
-    return [ROWS[name] for name in two_minutes.ROWS]
+def of_group(group: minutes.Group) -> list[Row]:
+    """The rows that change the recipe of `wordtie train` for so many minutes: one of the last tables there."""
+    return [ROWS[name] for name in group.rows]
 
 
 def select(names: Sequence[str]) -> list[Row]:

@@ -1,7 +1,7 @@
 """The documents' tables and figures: the text between markers is made from `results/`, and checked.
 
 A document's markers name the sections that it contains: `results`, the papers' tables and figures
-(`docs/reproduction.md`), or `methods` and `two-minutes`, which compare methods (`docs/methods.md`).
+(`docs/reproduction.md`), or `methods`, `two-minutes` and `ten-minutes`, which compare methods (`docs/methods.md`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from wordtie.data.catalogue import known_texts
 from wordtie.reproduction.ledger.ledger import is_stale, read_all, read_sound
 from wordtie.reproduction.ledger.record import Entry
 from wordtie.reproduction.ledger.status import RowState, states
-from wordtie.reproduction.papers.registry import ROWS, of_methods, of_papers, of_two_minutes
+from wordtie.reproduction.papers.minutes import GROUPS
+from wordtie.reproduction.papers.registry import ROWS, of_group, of_methods, of_papers
 from wordtie.reproduction.papers.row import Row, baseline_of
-from wordtie.reproduction.render import generated_blocks, methods, plots, two_minutes, word_vectors_table
+from wordtie.reproduction.render import generated_blocks, methods, minutes, plots, word_vectors_table
 from wordtie.reproduction.render.figure import Figure
 from wordtie.reproduction.render.overview import Overview, overview
 from wordtie.reproduction.render.tables import markdown
@@ -58,7 +59,15 @@ class Section:
 SECTIONS = {
     "results": Section(of_papers, of_the_papers),
     "methods": Section(of_methods, methods.markdown, methods.tsv, methods.TSV),
-    "two-minutes": Section(of_two_minutes, two_minutes.markdown, two_minutes.tsv, two_minutes.TSV),
+    **{
+        group.name: Section(
+            partial(of_group, group),
+            partial(minutes.markdown, group),
+            partial(minutes.tsv, group),
+            f"{group.name}.tsv",
+        )
+        for group in GROUPS
+    },
 }
 
 

@@ -1,4 +1,4 @@
-"""The second table of `docs/methods.md`: what each idea does to the recipe of `wordtie train` in two minutes.
+"""The last tables of `docs/methods.md`: what each idea does to the recipe of `wordtie train` in so many minutes.
 
 The same numbers are in `results/` as tab-separated values, for sorting and drawing.
 """
@@ -9,35 +9,33 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from wordtie.reproduction.ledger.status import RowState
-from wordtie.reproduction.papers.two_minutes import COMMON, GROUP, REFERENCE, SEEDS, TEXTS, TOKENS, VARIANTS
+from wordtie.reproduction.papers.minutes import REFERENCE, SEEDS, Group
 from wordtie.reproduction.render.formats import percent
 from wordtie.reproduction.render.methods import options, over
 from wordtie.reproduction.render.tables import table_line
 
-TSV = f"{GROUP}.tsv"
-"""File name in the folder of results."""
 COLUMNS = ("text", "change", "seeds", "valid_perplexity", "spread", "against_recipe", "test_perplexity", "seconds",
            "settings")  # fmt: skip
 
 
-def markdown(states: Sequence[RowState]) -> str:
+def markdown(group: Group, states: Sequence[RowState]) -> str:
     """Return the table: validation perplexity on each text, its difference from the recipe's, and the relative time."""
     of = _by_place(states)
     done = sum(bool(state.entries) for state in states)
     counts = [len(state.entries) for state in states if state.entries] or [0]
     seeds = dict.fromkeys((min(counts), max(counts)))
-    header = ("change", "what it is", "its own settings", *TEXTS, "time")
+    header = ("change", "what it is", "its own settings", *group.texts, "time")
     lines = [
         f"{done} of {len(states)} rows are run, {' to '.join(map(str, seeds))} of {len(SEEDS)} seeds each, on "
-        f"{TOKENS:,} tokens. All rows: `{options(COMMON)}`; beside these, "
-        f"{'; '.join(f'`{options(of_text)}`' for of_text in TEXTS.values())}.",
+        f"{group.tokens:,} tokens. All rows: `{options(group.common)}`; beside these, "
+        f"{'; '.join(f'`{options(of_text)}`' for of_text in group.texts.values())}.",
         "",
         table_line(header),
         table_line("---" for _ in header),
     ]
-    for name, (label, changes) in VARIANTS.items():
-        cells = [_cell(of.get((text, name)), of.get((text, REFERENCE))) for text in TEXTS]
-        time = _time([(of.get((text, name)), of.get((text, REFERENCE))) for text in TEXTS])
+    for name, (label, changes) in group.variants.items():
+        cells = [_cell(of.get((text, name)), of.get((text, REFERENCE))) for text in group.texts]
+        time = _time([(of.get((text, name)), of.get((text, REFERENCE))) for text in group.texts])
         lines.append(table_line((name, label, f"`{options(changes)}`" if changes else "", *cells, time)))
     return "\n".join(lines) + "\n"
 
@@ -68,7 +66,7 @@ def _against(state: RowState | None, reference: RowState | None) -> float | None
     return None if ratio is None else ratio - 1
 
 
-def tsv(states: Sequence[RowState]) -> str:
+def tsv(group: Group, states: Sequence[RowState]) -> str:
     """Return a header and a line for each row that was run, with means over seeds."""
     of = _by_place(states)
     lines: list[list[object]] = []
@@ -80,5 +78,5 @@ def tsv(states: Sequence[RowState]) -> str:
         seconds = statistics.fmean(float(entry["seconds"]) for entry in state.entries)
         numbers = (valid.mean, valid.spread, compared, test.mean, seconds)
         shown = ["" if each is None else f"{each:.6g}" for each in numbers]
-        lines.append([text, name, len(state.entries), *shown, options(VARIANTS[name][1])])
+        lines.append([text, name, len(state.entries), *shown, options(group.variants[name][1])])
     return "".join("\t".join(map(str, line)) + "\n" for line in [COLUMNS, *lines])

@@ -1,20 +1,20 @@
-"""The table of what each idea does to the recipe in two minutes."""
+"""The tables of what each idea does to the recipe in two minutes and in ten."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.reproduction.ledger.test_ledger import made_up
-from wordtie.config import Settings
+from wordtie.config import Settings, TrainingSettings
 from wordtie.config.recommended import RECOMMENDED
 from wordtie.reproduction.ledger.ledger import write_entry
 from wordtie.reproduction.ledger.record import Entry
-from wordtie.reproduction.papers import two_minutes
-from wordtie.reproduction.papers.registry import ROWS, of_two_minutes
+from wordtie.reproduction.papers.minutes import GROUPS, REFERENCE, TWO_MINUTES, Group
+from wordtie.reproduction.papers.registry import ROWS, of_group
 from wordtie.reproduction.render import document
-from wordtie.reproduction.render.two_minutes import TSV
 from wordtie.reproduction.running.run_row import Place
 from wordtie.training.recipe import Lengths, choose
 from wordtie.training.timings import Timings
@@ -22,7 +22,7 @@ from wordtie.training.timings import Timings
 
 def entry(text: str, name: str, seed: int, valid: float) -> Entry:
     """Of a row, with this perplexity."""
-    return made_up(ROWS[f"{two_minutes.GROUP}/{text}/{name}"], seed, valid)
+    return made_up(ROWS[f"{TWO_MINUTES.name}/{text}/{name}"], seed, valid)
 
 
 @pytest.fixture
@@ -47,32 +47,42 @@ def test_a_change_is_compared_over_the_seeds_that_both_have(page: Path, place: P
     assert lines["gru"][4].strip() == "101.00, +1.0 %"
     assert lines["gru"][5].strip() == "61.00", "nothing to compare with"
     assert lines["tied"][4].strip() == "–"
-    fields = [line.split("\t") for line in (place.results / TSV).read_text().splitlines()]
+    fields = [line.split("\t") for line in (place.results / f"{TWO_MINUTES.name}.tsv").read_text().splitlines()]
     found = {(cells[0], cells[1]): cells for cells in fields}
     assert found["ptb", "untied"][2:6] == ["2", "101", "12.7279", "0"]
     assert found["sotu", "gru"][5] == ""
     assert document.check([page], place.results) == []
 
 
+@pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize(
     ("text", "words", "vocabulary"),
     [("ptb", 929_589, 10_000), ("sotu", 2_078_870, 10_000), ("wikitext-2", 2_088_628, 33_278)],
 )
-def test_the_reference_is_what_a_plan_chooses_for_as_many_tokens(text: str, words: int, vocabulary: int) -> None:
-    """At 17,500 words/s and without measuring, which is about what two cores with AVX2 do."""
-    reference = ROWS[f"{two_minutes.GROUP}/{text}/{two_minutes.REFERENCE}"].settings()
-    timings = Timings(window=1024 / 17_500, validation=0.0, measuring=0.0)
-    planned = choose(Settings(), [], Lengths(words, 1, 1, vocabulary), 117.0, 12.0, timings)
-    assert planned.training.tokens == pytest.approx(two_minutes.TOKENS, rel=0.01)
-    for name in ("hidden", "embedding", "layers", "head", "input_dropout", "hidden_dropout"):
-        assert getattr(planned.model, name) == getattr(reference.model, name), name
+def test_the_reference_is_what_a_plan_chooses_for_as_many_tokens(
+    group: Group, text: str, words: int, vocabulary: int
+) -> None:
+    reference = ROWS[f"{group.name}/{text}/{REFERENCE}"].settings()
+    timings = Timings(window=0.05, validation=0.0, measuring=0.0)
+    start = replace(Settings(), training=replace(TrainingSettings(), tokens=group.tokens))
+    planned = choose(start, ["training.tokens"], Lengths(words, 1, 1, vocabulary), 1.0, 0.1, timings)
+    same = {
+        "model": ("hidden", "embedding", "layers", "head", "input_dropout", "hidden_dropout"),
+        "training": ("tokens", "lr", "word_rate", "streams", "steps", "schedule"),
+        "noise": ("kind", "scheme", "gamma"),
+    }
+    for section, names in same.items():
+        for name in names:
+            found, expected = (getattr(getattr(each, section), name) for each in (planned, reference))
+            assert found == expected, name
 
 
-def test_every_row_changes_the_recipe_in_its_own_way() -> None:
-    rows = of_two_minutes()
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_row_changes_the_recipe_in_its_own_way(group: Group) -> None:
+    rows = of_group(group)
     found = [row.settings() for row in rows]
-    assert len({str(each) for each in found}) == len(found) > 60
+    assert len({str(each) for each in found}) == len(found) == len(group.texts) * len(group.variants)
     for row, settings in zip(rows, found, strict=True):
-        assert settings.training.tokens == two_minutes.TOKENS
+        assert settings.training.tokens == group.tokens
         if row.short_name.endswith("recipe"):
             assert settings.training.lr == RECOMMENDED["training.lr"]

@@ -1,0 +1,88 @@
+"""Matrix products, by the faster of the two libraries that torch has for them.
+
+torch multiplies float32 matrices with Intel's MKL, which uses AVX2 on processors of other makers even if they have
+AVX-512. oneDNN, by which torch multiplies bfloat16 matrices, uses AVX-512 everywhere: on such a processor its products
+take half the time. Sums are in another order, so results differ in the last digits.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from wordtie.kernels.backend import refuse_second_derivatives
+
+CPU_INFORMATION = Path("/proc/cpuinfo")
+
+
+@cache
+def onednn_is_faster() -> bool:
+    """Whether oneDNN multiplies float32 matrices faster than MKL: with AVX-512 on a processor of AMD."""
+    return (
+        torch.backends.mkl.is_available()
+        and torch.backends.mkldnn.is_available()
+        and torch.backends.cpu.get_cpu_capability().startswith("AVX512")
+        and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+        and _is_of_amd()
+    )
+
+
+def _is_of_amd() -> bool:
+    try:
+        described = CPU_INFORMATION.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        described = os.environ.get("PROCESSOR_IDENTIFIER", platform.processor())
+    return "AuthenticAMD" in described
+
+
+def product(a_MK: Tensor, b_KN: Tensor) -> Tensor:
+    """Return a @ b, of one dtype on one device, without a gradient.
+
+    >>> product(torch.ones(2, 3), torch.ones(3, 1)).tolist()
+    [[3.0], [3.0]]
+    """
+    if a_MK.dtype == torch.float32 and a_MK.device.type == "cpu" and onednn_is_faster() and a_MK.numel():
+        if len(a_MK) > b_KN.shape[1] and a_MK.stride(1) != 1:  # oneDNN multiplies a tall transposed matrix slowly
+            return _linear(b_KN.T, a_MK).T
+        return _linear(a_MK, b_KN.T)
+    return a_MK @ b_KN
+
+
+def trained_product(a_MK: Tensor, b_KN: Tensor) -> Tensor:
+    """Return a @ b, with a first derivative.
+
+    Where no derivative is wanted it is torch's own product, so that scores are the same before and after training.
+    """
+    if not (torch.is_grad_enabled() and onednn_is_faster()):
+        return a_MK @ b_KN
+    found: Tensor = ProductFunction.apply(a_MK, b_KN)  # type: ignore[no-untyped-call]
+    return found
+
+
+class ProductFunction(torch.autograd.Function):
+    """`product` and its derivative."""
+
+    @staticmethod
+    def forward(ctx: Any, a_MK: Tensor, b_KN: Tensor) -> Tensor:
+        """Return a @ b."""
+        ctx.save_for_backward(a_MK, b_KN)
+        return product(a_MK, b_KN)
+
+    @staticmethod
+    def backward(ctx: Any, d_MN: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the gradients of a and of b."""
+        refuse_second_derivatives()
+        a_MK, b_KN = ctx.saved_tensors
+        return product(d_MN, b_KN.T), product(a_MK.T, d_MN)
+
+
+def _linear(a_MK: Tensor, b_NK: Tensor) -> Tensor:
+    linear: Any = torch.ops.mkldnn._linear_pointwise
+    found: Tensor = linear(a_MK, b_NK, None, "none", [], "")
+    return found
