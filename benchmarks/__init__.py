@@ -15,6 +15,7 @@ CLAIM_FILES = (
     "medium_real",
     "small_dropout_lstm",
     "sampled_softmax",
+    "products",
     "loss_memory",
     "kept_memory",
     "noise",

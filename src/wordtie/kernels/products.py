@@ -41,17 +41,34 @@ def _is_of_amd() -> bool:
     return "AuthenticAMD" in described
 
 
-def product(a_MK: Tensor, b_KN: Tensor) -> Tensor:
+def product(a_MK: Tensor, b_KN: Tensor, memory_MN: Tensor | None = None) -> Tensor:
     """Return a @ b, of one dtype on one device, without a gradient.
+
+    `memory_MN`: memory for the result, which oneDNN does not use.
 
     >>> product(torch.ones(2, 3), torch.ones(3, 1)).tolist()
     [[3.0], [3.0]]
     """
-    if a_MK.dtype == torch.float32 and a_MK.device.type == "cpu" and onednn_is_faster() and a_MK.numel():
+    if serves(a_MK):
         if len(a_MK) > b_KN.shape[1] and a_MK.stride(1) != 1:  # oneDNN multiplies a tall transposed matrix slowly
             return _linear(b_KN.T, a_MK).T
         return _linear(a_MK, b_KN.T)
-    return a_MK @ b_KN
+    return torch.mm(a_MK, b_KN, out=memory_MN)
+
+
+def serves(a_MK: Tensor) -> bool:
+    """Whether oneDNN multiplies this matrix."""
+    return a_MK.dtype == torch.float32 and a_MK.device.type == "cpu" and a_MK.numel() > 0 and onednn_is_faster()
+
+
+def add_product(total_MN: Tensor, a_MK: Tensor, b_KN: Tensor, overwrite: bool = False) -> None:
+    """Add a @ b to the total, which may have another dtype; `overwrite`: whatever it held."""
+    if total_MN.dtype == a_MK.dtype and not serves(a_MK):
+        torch.addmm(total_MN, a_MK, b_KN, beta=0 if overwrite else 1, out=total_MN)
+    elif overwrite:
+        total_MN.copy_(product(a_MK, b_KN))
+    else:
+        total_MN += product(a_MK, b_KN)
 
 
 def trained_product(a_MK: Tensor, b_KN: Tensor) -> Tensor:

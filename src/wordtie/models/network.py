@@ -18,6 +18,7 @@ from torch import Tensor
 
 from wordtie.data.batches import PADDING, Ids, side_by_side
 from wordtie.data.vocabulary import Vocabulary
+from wordtie.kernels.products import product, serves
 from wordtie.models.fp32 import in_fp32
 from wordtie.models.language_model import LanguageModel
 from wordtie.models.next_word import Floats, Nats
@@ -153,7 +154,8 @@ class LogProbabilities:
     """Log p of every word, some tokens at a time, in memory that the next ones overwrite; without gradients.
 
     Use one object for a whole text, so that memory is allocated once. If allocated for each window, such a block may
-    not fit into the hole that the last one left, since something small may have been placed there.
+    not fit into the hole that the last one left, since something small may have been placed there. (oneDNN allocates
+    its results itself, and is worth it.)
     """
 
     def __init__(self, model: LanguageModel) -> None:
@@ -161,7 +163,9 @@ class LogProbabilities:
         rows = max(FEWEST_ROWS, SCORES_AT_ONCE // model.words)
         like = model.embedding.weight
         few = rows if like.is_cuda else min(rows, max(1, SCORES_IN_CACHE // model.words))
-        self._scores_NV, self._log_p_NV = (like.new_empty(count, model.words) for count in (rows, few))
+        self._rows = rows
+        self._scores_NV = None if serves(like) else like.new_empty(rows, model.words)
+        self._log_p_NV = like.new_empty(few, model.words)
 
     def __call__(self, query_NE: Tensor, targets_N: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield log p, (rows, V), and targets, (rows,), of some queries at a time; the next ones overwrite them."""
@@ -186,10 +190,10 @@ class LogProbabilities:
 
     def _scores(self, query_NE: Tensor, targets_N: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield z of every word, (rows, V), and the targets, (rows,)."""
-        model, (many, few) = self.model, (len(self._scores_NV), len(self._log_p_NV))
+        model, many, few = self.model, self._rows, len(self._log_p_NV)
         for piece, targets in zip(query_NE.split(many), targets_N.split(many), strict=True):
-            scores_NV = self._scores_NV[: len(piece)]
-            torch.mm(piece, model.output_matrix.T, out=scores_NV)
+            memory_NV = None if self._scores_NV is None else self._scores_NV[: len(piece)]
+            scores_NV = product(piece, model.output_matrix.T, memory_NV)
             for scores, here in zip(scores_NV.split(few), targets.split(few), strict=True):
                 if model.head.bias is not None:
                     scores += model.head.bias

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from wordtie.kernels.backend import numba_serves, refuse_second_derivatives
-from wordtie.kernels.products import onednn_is_faster, product
+from wordtie.kernels.products import add_product, product
 from wordtie.kernels.softmax import rows_torch
 from wordtie.kernels.softmax.drawn_targets import DrawnTargets
 
@@ -72,12 +72,7 @@ def _distinct(targets_N: Tensor) -> tuple[Tensor, Tensor]:
 def _add_product(d_matrix: Tensor, rows: Tensor, vectors: Tensor, first: bool = False) -> None:
     """Add rows.T @ vectors to `d_matrix`; `first`: overwrite what it held."""
     for d_block, columns in zip(d_matrix.split(WORDS_AT_A_TIME), rows.split(WORDS_AT_A_TIME, dim=1), strict=True):
-        if rows.dtype == d_block.dtype and not onednn_is_faster():
-            torch.addmm(d_block, columns.T, vectors, beta=0 if first else 1, out=d_block)
-        elif first:
-            d_block.copy_(product(columns.T, vectors))
-        else:
-            d_block += product(columns.T, vectors)
+        add_product(d_block, columns.T, vectors, overwrite=first)
 
 
 class _Chunks:
