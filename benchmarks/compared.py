@@ -1,4 +1,4 @@
-"""Values of one setting, compared after so many tokens of some texts: a table to which rows are added.
+"""Values of a setting or two, compared after so many tokens of some texts: a table to which rows are added.
 
 Each row trains with what `wordtie train --time` plans for so many tokens. Perplexities are of the validation text: of
 the network, and of its mixture with 5-grams and recent words. Rows count tokens, not seconds, so that two processes may
@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from benchmarks.environment import machine
 from benchmarks.planned import NO_MATTER, planned, trained, training_on
@@ -24,19 +24,22 @@ from wordtie.runs.provenance import code_version
 VOCABULARY = {"sotu": 10_000}
 TIMINGS = replace(NO_MATTER, full_window=2 * NO_MATTER.window)
 """With the full softmax at the end."""
+DROPPED = ("model.input_dropout", "model.hidden_dropout")
+"""Settings that `wordtie train --dropout` sets."""
 RESULTS = Path(__file__).parent.parent / "results" / "bench"
+
+
+Values: TypeAlias = tuple[float, ...]
 
 
 @dataclass(frozen=True)
 class Comparison:
     """What is compared."""
 
-    column: str
-    """Of the table: what the setting is called there."""
-    names: tuple[str, ...]
-    """Full names of the settings that have the value."""
-    points: Mapping[str, Mapping[int, Sequence[float]]]
-    """By text: after how many tokens, which values."""
+    names: Mapping[str, Sequence[str]]
+    """By column of the table: full names of the settings that have its value."""
+    points: Mapping[str, Mapping[int, Sequence[Values]]]
+    """By text: after how many tokens, which values, one a column."""
     file: str
     fixed: Mapping[str, Any] = field(default_factory=dict)
     """Other settings, by full name, that the plan would choose."""
@@ -47,28 +50,40 @@ class Comparison:
         for text in texts or self.points:
             for tokens, values in self.points[text].items():
                 for value in values:
-                    if (text, f"{tokens}", f"{value:g}") not in done:
+                    if (text, f"{tokens}", *map(shown, value)) not in done:
                         row = self.measure(text, tokens, value)
                         with (RESULTS / self.file).open("a", encoding="utf-8") as file:
                             print(*row, sep="\t", file=file)
 
-    def measured(self) -> set[tuple[str, str, str]]:
-        """Text, tokens and value of each row that is there; the file begins with the names of the columns."""
+    def measured(self) -> set[tuple[str, ...]]:
+        """Text, tokens and values of each row that is there; the file begins with the names of the columns."""
         path = RESULTS / self.file
         if not path.exists():
-            columns = ("text", "tokens", "epochs", "hidden", self.column, "network", "mixture", "version", "processor")
+            columns = ("text", "tokens", "epochs", "hidden", *self.names, "network", "mixture", "version", "processor")
             path.write_text("\t".join(columns) + "\n", encoding="utf-8")
         with path.open(encoding="utf-8", newline="") as file:
-            return {(row["text"], row["tokens"], row[self.column]) for row in csv.DictReader(file, delimiter="\t")}
+            rows = csv.DictReader(file, delimiter="\t")
+            return {(row["text"], row["tokens"], *(row[column] for column in self.names)) for row in rows}
 
-    def measure(self, text: str, tokens: int, value: float) -> tuple[str, ...]:
+    def measure(self, text: str, tokens: int, values: Values) -> tuple[str, ...]:
         """A row of the table."""
         start = Settings(
             DataSettings(corpus=text, vocabulary_size=VOCABULARY.get(text)), training=training_on(tokens, threads=1)
         )
-        changed = settings_from(start, **self.fixed, **dict.fromkeys(self.names, value))
-        settings = planned(changed, (*self.fixed, *self.names), TIMINGS)
+        compared = {name: value for names, value in zip(self.names.values(), values, strict=True) for name in names}
+        settings = planned(settings_from(start, **self.fixed, **compared), (*self.fixed, *compared), TIMINGS)
         with tempfile.TemporaryDirectory() as folder:
             epochs, *perplexities = trained(settings, Path(folder) / "run")
         trained_by = code_version(), machine()["processor"]
-        return text, f"{tokens}", epochs, f"{settings.model.hidden}", f"{value:g}", *perplexities, *trained_by
+        hidden = f"{settings.model.hidden}"
+        return text, f"{tokens}", epochs, hidden, *map(shown, values), *perplexities, *trained_by
+
+
+def each(*values: float) -> list[Values]:
+    """Of one setting."""
+    return [(value,) for value in values]
+
+
+def shown(value: float) -> str:
+    """As the table has it."""
+    return f"{value:g}"

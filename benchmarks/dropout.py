@@ -11,15 +11,23 @@ parameters, as in short trainings. The rule that follows from it is
 from __future__ import annotations
 
 from benchmarks import names_given
-from benchmarks.compared import Comparison
+from benchmarks.compared import DROPPED, Comparison, each
 
 COMPARISON = Comparison(
-    "dropout",
-    ("model.input_dropout", "model.hidden_dropout"),
+    {"dropout": DROPPED},
     {
-        "ptb": {11_000_000: (0.3, 0.4), 3_700_000: (0.0, 0.1, 0.2), 2_800_000: (0.0, 0.1, 0.2), 2_000_000: (0.0, 0.1)},
-        "sotu": {10_800_000: (0.2, 0.3), 6_200_000: (0.0, 0.1, 0.2), 3_900_000: (0.0, 0.1)},
-        "wikitext-2": {11_400_000: (0.2, 0.3, 0.4), 6_300_000: (0.1, 0.2, 0.3), 4_200_000: (0.0, 0.1, 0.2)},
+        "ptb": {
+            11_000_000: each(0.3, 0.4),
+            3_700_000: each(0.0, 0.1, 0.2),
+            2_800_000: each(0.0, 0.1, 0.2),
+            2_000_000: each(0.0, 0.1),
+        },
+        "sotu": {10_800_000: each(0.2, 0.3), 6_200_000: each(0.0, 0.1, 0.2), 3_900_000: each(0.0, 0.1)},
+        "wikitext-2": {
+            11_400_000: each(0.2, 0.3, 0.4),
+            6_300_000: each(0.1, 0.2, 0.3),
+            4_200_000: each(0.0, 0.1, 0.2),
+        },
     },
     "dropout.tsv",
     {"training.word_rate": 10.0},

@@ -10,15 +10,14 @@ See `benchmarks.compared` for how a row is measured. The rule that follows from 
 from __future__ import annotations
 
 from benchmarks import names_given
-from benchmarks.compared import Comparison
+from benchmarks.compared import Comparison, each
 
 COMPARISON = Comparison(
-    "word rate",
-    ("training.word_rate",),
+    {"word rate": ["training.word_rate"]},
     {
-        "ptb": {2_000_000: (3.0, 10.0), 11_000_000: (3.0, 10.0)},
-        "sotu": {2_000_000: (3.0, 10.0), 6_000_000: (5.0, 10.0), 10_800_000: (3.0, 10.0)},
-        "wikitext-2": {4_200_000: (5.0, 10.0), 11_400_000: (3.0, 10.0)},
+        "ptb": {2_000_000: each(3.0, 10.0), 11_000_000: each(3.0, 10.0)},
+        "sotu": {2_000_000: each(3.0, 10.0), 6_000_000: each(5.0, 10.0), 10_800_000: each(3.0, 10.0)},
+        "wikitext-2": {4_200_000: each(5.0, 10.0), 11_400_000: each(3.0, 10.0)},
     },
     "word-rate.tsv",
 )

@@ -1,0 +1,24 @@
+"""How much dropout and noise a text of a million words needs that is read so many times.
+
+    python -m benchmarks.regularisation             the rows that results/bench/regularisation.tsv lacks
+    python -m benchmarks.regularisation ptb         of these texts
+
+See `benchmarks.compared` for how a row is measured. Noise is data noising with Kneser-Ney; 0 is none. The rules that
+follow are `wordtie.training.recipe.DROPOUTS` and `NOISES`; `benchmarks.dropout` and `benchmarks.short_texts` have
+shorter trainings and shorter texts.
+"""
+
+from __future__ import annotations
+
+from benchmarks import names_given
+from benchmarks.compared import DROPPED, Comparison
+
+COMPARISON = Comparison(
+    {"dropout": DROPPED, "noise": ["noise.gamma"]},
+    {"ptb": {17_200_000: [(0.3, 0.1), (0.5, 0.1), (0.4, 0.1), (0.4, 0.0), (0.3, 0.0), (0.5, 0.3)]}},
+    "regularisation.tsv",
+    {"noise.kind": "kneser_ney", "noise.scheme": "data_noising"},
+)
+
+if __name__ == "__main__":
+    COMPARISON.run(names_given(__doc__))
