@@ -80,10 +80,10 @@ class Comparison:
 
 
 def each(*values: float) -> list[Values]:
-    """Of one setting."""
+    """Return each value as the only one of its row."""
     return [(value,) for value in values]
 
 
 def shown(value: float) -> str:
-    """As the table has it."""
+    """Return the value as the table shows it."""
     return f"{value:g}"

@@ -1,4 +1,4 @@
-"""How much dropout and noise a text of a million words needs that is read so many times.
+"""How much dropout and noise a text of a million words needs when it is read many times.
 
     python -m benchmarks.regularisation             the rows that results/bench/regularisation.tsv lacks
     python -m benchmarks.regularisation ptb         of these texts

@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from wordtie.kernels import products
-from wordtie.kernels.products import onednn_is_faster, product, trained_product
+from wordtie.kernels.products import add_product, affine, onednn_is_faster, product, trained_product
 
 
 @pytest.fixture
 def forgetful() -> Iterator[None]:
-    """The machine is looked at anew, before and after."""
+    """The machine is looked at again, before and after."""
     onednn_is_faster.cache_clear()
     yield
     onednn_is_faster.cache_clear()
@@ -39,6 +39,20 @@ def test_a_product_is_the_same_in_every_layout(
     found = product(a, b)
     assert found.shape == (rows, columns)
     assert torch.allclose(found.double(), a.double() @ b.double(), atol=1e-4)
+
+
+@pytest.mark.usefixtures("by_onednn")
+def test_blocks_and_repeated_rows_are_multiplied_too() -> None:
+    whole, vectors = torch.randn(30, 90), torch.randn(30, 4)
+    block = whole[:, 20:60]
+    torch.testing.assert_close(product(block.T, vectors), block.T @ vectors)
+    torch.testing.assert_close(product(block, torch.ones(1, 1).expand(40, 3)), block.sum(1, keepdim=True).expand(30, 3))
+    total = torch.full((40, 4), 2.0)
+    add_product(total, block.T, vectors)
+    torch.testing.assert_close(total, 2 + block.T @ vectors)
+    add_product(total, block.T, vectors, overwrite=True)
+    torch.testing.assert_close(total, block.T @ vectors)
+    torch.testing.assert_close(affine(block.T, vectors, torch.ones(4)), 1 + block.T @ vectors)
 
 
 @pytest.mark.usefixtures("by_onednn")
@@ -71,10 +85,12 @@ def test_a_trained_product_has_the_gradients_of_any_product() -> None:
 
 
 @pytest.mark.usefixtures("by_onednn")
-def test_a_product_that_is_not_trained_is_the_same_as_ever() -> None:
+def test_a_product_that_is_not_trained_is_the_same_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = torch.randn(50, 90), torch.randn(90, 40)
+    monkeypatch.delattr(products, "product")
     with torch.no_grad():
         assert torch.equal(trained_product(a, b), a @ b)
+    assert trained_product(a.double().requires_grad_(), b.double()).requires_grad
 
 
 @pytest.mark.usefixtures("forgetful")
@@ -99,5 +115,8 @@ def test_a_system_without_cpuinfo_names_its_processor_otherwise(
 ) -> None:
     monkeypatch.setattr(products, "CPU_INFORMATION", tmp_path / "missing")
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
-    monkeypatch.setenv("PROCESSOR_IDENTIFIER", "Intel64 Family 6 Model 143, GenuineIntel")
-    assert not onednn_is_faster()
+    there = torch.backends.mkl.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+    for maker, faster in (("GenuineIntel", False), ("AuthenticAMD", True)):
+        monkeypatch.setenv("PROCESSOR_IDENTIFIER", f"Family 6 Model 143, {maker}")
+        onednn_is_faster.cache_clear()
+        assert onednn_is_faster() == (faster and there)

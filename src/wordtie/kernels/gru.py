@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from wordtie.kernels.backend import refuse_second_derivatives
-from wordtie.kernels.products import product
+from wordtie.kernels.products import affine, product
 from wordtie.nn.gru import GRULayer
 
 
@@ -57,7 +57,7 @@ class GRUFunction(torch.autograd.Function):
         """Return h of every step, (T, B, H)."""
         steps, streams, size = inputs_TBE.shape
         units = recurrent_weight.shape[1]
-        rows = product(inputs_TBE.reshape(-1, size), input_weight.T).add_(bias).view(steps, streams, 3 * units)
+        rows = affine(inputs_TBE.reshape(-1, size), input_weight.T, bias).view(steps, streams, 3 * units)
         hidden, inner = rows.new_zeros(steps + 1, streams, units), rows.new_empty(steps, streams, units)
         recurrent = rows.new_empty(streams, 3 * units)
         for t in range(steps):

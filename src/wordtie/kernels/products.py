@@ -8,7 +8,6 @@ take half the time. Sums are in another order, so results differ in the last dig
 from __future__ import annotations
 
 import os
-import platform
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,23 +36,21 @@ def _is_of_amd() -> bool:
     try:
         described = CPU_INFORMATION.read_text(encoding="utf-8", errors="replace")
     except OSError:
-        described = os.environ.get("PROCESSOR_IDENTIFIER", platform.processor())
+        described = os.environ.get("PROCESSOR_IDENTIFIER", "")
     return "AuthenticAMD" in described
 
 
-def product(a_MK: Tensor, b_KN: Tensor, memory_MN: Tensor | None = None) -> Tensor:
+def product(a_MK: Tensor, b_KN: Tensor) -> Tensor:
     """Return a @ b, of one dtype on one device, without a gradient.
-
-    `memory_MN`: memory for the result, which oneDNN does not use.
 
     >>> product(torch.ones(2, 3), torch.ones(3, 1)).tolist()
     [[3.0], [3.0]]
     """
     if serves(a_MK):
-        if len(a_MK) > b_KN.shape[1] and a_MK.stride(1) != 1:  # oneDNN multiplies a tall transposed matrix slowly
+        if len(a_MK) > b_KN.shape[1] and a_MK.T.is_contiguous():  # oneDNN multiplies a tall transposed matrix slowly
             return _linear(b_KN.T, a_MK).T
         return _linear(a_MK, b_KN.T)
-    return torch.mm(a_MK, b_KN, out=memory_MN)
+    return a_MK @ b_KN
 
 
 def serves(a_MK: Tensor) -> bool:
@@ -76,7 +73,7 @@ def trained_product(a_MK: Tensor, b_KN: Tensor) -> Tensor:
 
     Where no derivative is wanted it is torch's own product, so that scores are the same before and after training.
     """
-    if not (torch.is_grad_enabled() and onednn_is_faster()):
+    if not (torch.is_grad_enabled() and serves(a_MK)):
         return a_MK @ b_KN
     found: Tensor = ProductFunction.apply(a_MK, b_KN)  # type: ignore[no-untyped-call]
     return found
@@ -92,14 +89,25 @@ class ProductFunction(torch.autograd.Function):
         return product(a_MK, b_KN)
 
     @staticmethod
-    def backward(ctx: Any, d_MN: Tensor) -> tuple[Tensor, Tensor]:
+    def backward(ctx: Any, d_MN: Tensor) -> tuple[Tensor | None, Tensor | None]:
         """Return the gradients of a and of b."""
         refuse_second_derivatives()
         a_MK, b_KN = ctx.saved_tensors
-        return product(d_MN, b_KN.T), product(a_MK.T, d_MN)
+        wants_a, wants_b = ctx.needs_input_grad
+        return product(d_MN, b_KN.T) if wants_a else None, product(a_MK.T, d_MN) if wants_b else None
+
+
+def affine(a_MK: Tensor, b_KN: Tensor, bias_N: Tensor) -> Tensor:
+    """Return a @ b + bias, as `product` does."""
+    return product(a_MK, b_KN).add_(bias_N) if serves(a_MK) else torch.addmm(bias_N, a_MK, b_KN)
+
+
+def _dense(matrix: Tensor) -> Tensor:
+    """Return the matrix by rows or by columns without gaps, for which alone oneDNN has fast code."""
+    return matrix if matrix.is_contiguous() or matrix.T.is_contiguous() else matrix.contiguous()
 
 
 def _linear(a_MK: Tensor, b_NK: Tensor) -> Tensor:
     linear: Any = torch.ops.mkldnn._linear_pointwise
-    found: Tensor = linear(a_MK, b_NK, None, "none", [], "")
+    found: Tensor = linear(_dense(a_MK), _dense(b_NK), None, "none", [], "")
     return found

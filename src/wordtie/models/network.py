@@ -154,8 +154,8 @@ class LogProbabilities:
     """Log p of every word, some tokens at a time, in memory that the next ones overwrite; without gradients.
 
     Use one object for a whole text, so that memory is allocated once. If allocated for each window, such a block may
-    not fit into the hole that the last one left, since something small may have been placed there. (oneDNN allocates
-    its results itself, and is worth it.)
+    not fit into the hole that the last one left, since something small may have been placed there. oneDNN allocates its
+    results itself, which costs less than it saves; it makes code for each number of tokens, so few are torch's own.
     """
 
     def __init__(self, model: LanguageModel) -> None:
@@ -164,7 +164,9 @@ class LogProbabilities:
         like = model.embedding.weight
         few = rows if like.is_cuda else min(rows, max(1, SCORES_IN_CACHE // model.words))
         self._rows = rows
-        self._scores_NV = None if serves(like) else like.new_empty(rows, model.words)
+        self._fewest = max(1, rows // 2) if serves(like) else rows + 1
+        """Tokens that oneDNN multiplies."""
+        self._scores_NV = like.new_empty(self._fewest - 1, model.words)
         self._log_p_NV = like.new_empty(few, model.words)
 
     def __call__(self, query_NE: Tensor, targets_N: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
@@ -192,8 +194,11 @@ class LogProbabilities:
         """Yield z of every word, (rows, V), and the targets, (rows,)."""
         model, many, few = self.model, self._rows, len(self._log_p_NV)
         for piece, targets in zip(query_NE.split(many), targets_N.split(many), strict=True):
-            memory_NV = None if self._scores_NV is None else self._scores_NV[: len(piece)]
-            scores_NV = product(piece, model.output_matrix.T, memory_NV)
+            if len(piece) >= self._fewest:
+                scores_NV = product(piece, model.output_matrix.T)
+            else:
+                scores_NV = self._scores_NV[: len(piece)]
+                torch.mm(piece, model.output_matrix.T, out=scores_NV)
             for scores, here in zip(scores_NV.split(few), targets.split(few), strict=True):
                 if model.head.bias is not None:
                     scores += model.head.bias

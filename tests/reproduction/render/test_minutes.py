@@ -12,7 +12,7 @@ from wordtie.config import Settings, TrainingSettings
 from wordtie.config.recommended import RECOMMENDED
 from wordtie.reproduction.ledger.ledger import write_entry
 from wordtie.reproduction.ledger.record import Entry
-from wordtie.reproduction.papers.minutes import GROUPS, REFERENCE, TWO_MINUTES, Group
+from wordtie.reproduction.papers.minutes import GROUPS, REFERENCE, TEN_MINUTES, TWO_MINUTES, Group
 from wordtie.reproduction.papers.registry import ROWS, of_group
 from wordtie.reproduction.render import document
 from wordtie.reproduction.running.run_row import Place
@@ -68,13 +68,22 @@ def test_the_reference_is_what_a_plan_chooses_for_as_many_tokens(
     planned = choose(start, ["training.tokens"], Lengths(words, 1, 1, vocabulary), 1.0, 0.1, timings)
     same = {
         "model": ("hidden", "embedding", "layers", "head", "input_dropout", "hidden_dropout"),
-        "training": ("tokens", "lr", "word_rate", "streams", "steps", "schedule"),
+        "training": ("tokens", "lr", "word_rate", "streams", "steps", "schedule", "warmup"),
         "noise": ("kind", "scheme", "gamma"),
     }
     for section, names in same.items():
         for name in names:
             found, expected = (getattr(getattr(each, section), name) for each in (planned, reference))
             assert found == expected, name
+
+
+@pytest.mark.parametrize(("group", "seconds"), [(TWO_MINUTES, 117.0), (TEN_MINUTES, 586.0)])
+def test_a_group_reads_about_as_many_tokens_as_two_cores_with_avx2(group: Group, seconds: float) -> None:
+    """At 17,500 words/s, without measuring."""
+    streams = group.rows[f"{group.name}/ptb/{REFERENCE}"].settings().training.streams
+    timings = Timings(window=streams * 32 / 17_500, validation=0.0, measuring=0.0, tokens=streams * 32)
+    planned = choose(Settings(), [], Lengths(929_589, 1, 1, 10_000), seconds, 12.0, timings)
+    assert planned.training.tokens == pytest.approx(group.tokens, rel=0.01)
 
 
 @pytest.mark.parametrize("group", GROUPS)

@@ -69,7 +69,7 @@ def _distinct(targets_N: Tensor) -> tuple[Tensor, Tensor]:
     return words, word_of_N
 
 
-def _add_product(d_matrix: Tensor, rows: Tensor, vectors: Tensor, first: bool = False) -> None:
+def _add_in_blocks(d_matrix: Tensor, rows: Tensor, vectors: Tensor, first: bool = False) -> None:
     """Add rows.T @ vectors to `d_matrix`; `first`: overwrite what it held."""
     for d_block, columns in zip(d_matrix.split(WORDS_AT_A_TIME), rows.split(WORDS_AT_A_TIME, dim=1), strict=True):
         add_product(d_block, columns.T, vectors, overwrite=first)
@@ -114,9 +114,12 @@ class _Chunks:
         distinct, word_of_N = _distinct(targets)
         vectors = self.words[distinct]
         operands = torch.cat([self.query[here], vectors]) if self.tied else self.query[here]
-        rows = product(operands, self.output.T)
-        if not self.tied:
-            rows = torch.cat([rows, product(vectors, self.words.T)])
+        if self.tied:
+            rows = product(operands, self.output.T)
+        else:
+            rows = operands.new_empty(tokens + len(distinct), len(self.output))
+            add_product(rows[:tokens], operands, self.output.T, overwrite=True)
+            add_product(rows[tokens:], vectors, self.words.T, overwrite=True)
         if self.drawn is not None:
             self.drawn.put(rows, targets, here)
         nats, divergence, predicted = self.kernels.augmented_rows(
@@ -132,18 +135,18 @@ class _Chunks:
         if self.tied and pull.through_target:
             back = product(rows, self.output)
             self.d_query[here] = back[:tokens]
-            _add_product(self.d_output, rows, operands, here.start == 0)
+            _add_in_blocks(self.d_output, rows, operands, here.start == 0)
             self.d_words.index_add_(0, distinct, back[tokens:].to(self.d_words.dtype))
             return
         self.collect(rows[:tokens], here)
         if pull.through_target:
             word_rows = rows[tokens:]
-            _add_product(self.d_words, word_rows, vectors)
+            _add_in_blocks(self.d_words, word_rows, vectors)
             self.d_words.index_add_(0, distinct, product(word_rows, self.words).to(self.d_words.dtype))
 
     def collect(self, rows: Tensor, here: slice) -> None:
         self.d_query[here] = product(rows, self.output)
-        _add_product(self.d_output, rows, self.query[here], here.start == 0)
+        _add_in_blocks(self.d_output, rows, self.query[here], here.start == 0)
 
     def targets_themselves(self, targets: Tensor) -> None:
         """Add the -1 of p - onehot, in fp32: rounding p - 1 to bf16 would lose the information in p."""

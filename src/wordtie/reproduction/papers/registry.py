@@ -25,8 +25,7 @@ ROWS: dict[str, Row] = {
     **gulordava_2018.ROWS,
     **kong_2019.ROWS,
     **methods.ROWS,
-    **minutes.TWO_MINUTES.rows,
-    **minutes.TEN_MINUTES.rows,
+    **{name: row for group in minutes.GROUPS for name, row in group.rows.items()},
 }
 """Rows by name, in the order of the papers. A new paper is a new file with its `ROWS`, and a line here."""
 
@@ -43,7 +42,7 @@ def of_methods() -> list[Row]:
 
 
 def of_group(group: minutes.Group) -> list[Row]:
-    """The rows that change the recipe of `wordtie train` for so many minutes: one of the last tables there."""
+    """The rows that change the recipe of `wordtie train` for so many minutes: a table of `docs/methods.md`."""
     return [ROWS[name] for name in group.rows]
 
 
