@@ -16,6 +16,7 @@ PARTS = {
     "aten::mm": "products",
     "aten::addmm": "products",
     "aten::addmm_": "products",
+    "mkldnn::_linear_pointwise": "products",
     "LSTMLayerFunction": "recurrence",
     "LSTMLayerFunctionBackward": "recurrence",
     "SoftmaxLossFunction": "softmax",
