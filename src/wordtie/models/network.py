@@ -160,8 +160,9 @@ class LogProbabilities:
 
     def __init__(self, model: LanguageModel) -> None:
         self.model = model
-        rows = max(FEWEST_ROWS, SCORES_AT_ONCE // model.words)
         like = model.embedding.weight
+        blocks = 2 if serves(like) else 1  # oneDNN's next scores are there before the last ones are freed
+        rows = max(FEWEST_ROWS, SCORES_AT_ONCE // (blocks * model.words))
         few = rows if like.is_cuda else min(rows, max(1, SCORES_IN_CACHE // model.words))
         self._rows = rows
         self._fewest = max(1, rows // 2) if serves(like) else rows + 1
