@@ -161,7 +161,7 @@ class LogProbabilities:
     def __init__(self, model: LanguageModel) -> None:
         self.model = model
         like = model.embedding.weight
-        blocks = 2 if serves(like) else 1  # oneDNN's next scores are there before the last ones are freed
+        blocks = 2 if serves(like) else 1  # oneDNN's own, and those below
         rows = max(FEWEST_ROWS, SCORES_AT_ONCE // (blocks * model.words))
         few = rows if like.is_cuda else min(rows, max(1, SCORES_IN_CACHE // model.words))
         self._rows = rows
@@ -174,6 +174,7 @@ class LogProbabilities:
         """Yield log p, (rows, V), and targets, (rows,), of some queries at a time; the next ones overwrite them."""
         for scores, here in self._scores(query_NE, targets_N):
             yield torch.log_softmax(scores, 1, out=self._log_p_NV[: len(scores)]), here
+            del scores  # so that this memory can hold the next ones
 
     def of_targets(self, query_NE: Tensor, targets_N: Tensor, entropy: bool) -> Iterator[Tensor]:
         """Yield log p of the targets alone and, with `entropy`, each prediction's entropy: (1 or 2, rows), in pieces.
@@ -190,6 +191,7 @@ class LogProbabilities:
             if entropy:
                 found.append(log_sum_N - torch.linalg.vecdot(exp_NV, x_NV) / sum_N)
             yield torch.stack(found)
+            del scores, x_NV
 
     def _scores(self, query_NE: Tensor, targets_N: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield z of every word, (rows, V), and the targets, (rows,)."""
@@ -204,6 +206,7 @@ class LogProbabilities:
                 if model.head.bias is not None:
                     scores += model.head.bias
                 yield scores, here
+            del scores, scores_NV
 
 
 @contextmanager
