@@ -26,6 +26,8 @@ from wordtie.nn.core import State
 
 SCORES_AT_ONCE = 5_500_000
 """Scores (tokens x vocabulary) of a matrix product, so that memory does not grow with the text."""
+SCORES_AT_ONCE_BY_ONEDNN = 1_400_000
+"""The same for oneDNN, which allocates its results itself: small ones fit where the last ones were."""
 FEWEST_ROWS = 64
 """Minimum tokens of a product: with fewer, a large output matrix would be read too often."""
 SMALLEST_LOG_P = -87.0
@@ -161,8 +163,8 @@ class LogProbabilities:
     def __init__(self, model: LanguageModel) -> None:
         self.model = model
         like = model.embedding.weight
-        blocks = 2 if serves(like) else 1  # oneDNN's own, and those below
-        rows = max(FEWEST_ROWS, SCORES_AT_ONCE // (blocks * model.words))
+        at_once = SCORES_AT_ONCE_BY_ONEDNN if serves(like) else SCORES_AT_ONCE
+        rows = max(FEWEST_ROWS, at_once // model.words)
         few = rows if like.is_cuda else min(rows, max(1, SCORES_IN_CACHE // model.words))
         self._rows = rows
         self._fewest = max(1, rows // 2) if serves(like) else rows + 1
