@@ -113,7 +113,8 @@ def test_short_texts_side_by_side_have_what_each_has_alone(model: LanguageModel)
 
 
 def test_the_memory_of_the_scores_is_taken_once(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network, "SCORES_AT_ONCE", 1)
+    for name in ("SCORES_AT_ONCE", "SCORES_AT_ONCE_BY_ONEDNN"):
+        monkeypatch.setattr(network, name, 1)
     monkeypatch.setattr(network, "FEWEST_ROWS", 5)
     monkeypatch.setattr(network, "SCORES_IN_CACHE", 2 * WORDS)
     log_probabilities = LogProbabilities(model)
