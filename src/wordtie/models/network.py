@@ -168,7 +168,7 @@ class LogProbabilities:
         few = rows if like.is_cuda else min(rows, max(1, SCORES_IN_CACHE // model.words))
         self._rows = rows
         self._fewest = max(1, rows // 2) if serves(like) else rows + 1
-        """Tokens that oneDNN multiplies."""
+        """Tokens from which on oneDNN multiplies."""
         self._scores_NV = like.new_empty(self._fewest - 1, model.words)
         self._log_p_NV = like.new_empty(few, model.words)
 

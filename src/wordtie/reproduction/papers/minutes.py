@@ -23,13 +23,18 @@ class Group:
     """Rows that change the recipe for one number of tokens."""
 
     name: str
-    tokens: int
     common: Changes
     """Settings of all rows."""
     texts: Mapping[str, Changes]
     """Settings of all rows on a text, by its name."""
     variants: Mapping[str, tuple[str, Changes]]
     """Label and changes of each variant, by name; the first is `REFERENCE`."""
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens every row reads."""
+        tokens: int = self.common["training.tokens"]
+        return tokens
 
     @cached_property
     def rows(self) -> dict[str, Row]:
@@ -69,9 +74,18 @@ def noise(kind: str, **more: object) -> Changes:
     return {"noise.kind": kind, "noise.gamma": 0.2} | {f"noise.{name}": value for name, value in more.items()}
 
 
+def vectors_as_long_as_the_state(units: int) -> dict[str, tuple[str, Changes]]:
+    """Return the variants whose word vectors have as many numbers as the state."""
+    alone = {"model.embedding": units, "model.output_bias": True}
+    return {
+        "untied": ("two word matrices", {"model.head": "untied", **alone}),
+        "tied": ("one matrix without a linear map (RE, WT)", {"model.head": "tied", **alone}),
+        f"tied-linear-{units}": ("linear map, vectors as long as the state", {"model.embedding": units}),
+    }
+
+
 TWO_MINUTES = Group(
     "two-minutes",
-    2_000_000,
     {
         **_PLANNED,
         **dropped(0.0),
@@ -83,12 +97,7 @@ TWO_MINUTES = Group(
     TEXTS,
     {
         REFERENCE: ("what `wordtie train` does: one matrix, vectors of half the size, linear map", {}),
-        "untied": ("two word matrices", {"model.head": "untied", "model.embedding": 256, "model.output_bias": True}),
-        "tied": (
-            "one matrix without a linear map (RE, WT)",
-            {"model.head": "tied", "model.embedding": 256, "model.output_bias": True},
-        ),
-        "tied-linear-256": ("linear map, vectors as long as the state", {"model.embedding": 256}),
+        **vectors_as_long_as_the_state(256),
         "tied-linear-64": ("linear map, vectors of a quarter of the size", {"model.embedding": 64}),
         "penalty": ("the linear map penalised (PR)", {"model.projection_penalty": 0.15}),
         "augmented": ("augmented loss over the sample (REAL)", {"loss.kind": "augmented"}),
@@ -121,7 +130,6 @@ TWO_MINUTES = Group(
 )
 TEN_MINUTES = Group(
     "ten-minutes",
-    10_000_000,
     {
         **_PLANNED,
         "model.hidden": 400,
@@ -138,12 +146,7 @@ TEN_MINUTES = Group(
     },
     {
         REFERENCE: TWO_MINUTES.variants[REFERENCE],
-        "untied": ("two word matrices", {"model.head": "untied", "model.embedding": 400, "model.output_bias": True}),
-        "tied": (
-            "one matrix without a linear map (RE, WT)",
-            {"model.head": "tied", "model.embedding": 400, "model.output_bias": True},
-        ),
-        "tied-linear-400": ("linear map, vectors as long as the state", {"model.embedding": 400}),
+        **vectors_as_long_as_the_state(400),
         "augmented": TWO_MINUTES.variants["augmented"],
         "full-softmax": TWO_MINUTES.variants["full-softmax"],
     },
