@@ -8,6 +8,8 @@ take half the time. Sums are in another order, so results differ in the last dig
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from torch import Tensor
 
 from wordtie.kernels.backend import refuse_second_derivatives
 
+FULL = "highest"
 CPU_INFORMATION = Path("/proc/cpuinfo")
 
 
@@ -30,6 +33,28 @@ def onednn_is_faster() -> bool:
         and hasattr(torch.ops.mkldnn, "_linear_pointwise")
         and _is_of_amd()
     )
+
+
+@contextmanager
+def products_in(precision: str) -> Iterator[None]:
+    """Multiply float32 matrices in this precision, as `torch.set_float32_matmul_precision` has it; then as before.
+
+    torch has one switch for all products and, since 2.9, one for each kind of device; setting the first one sets these,
+    but reading it fails if they differ.
+    """
+    of_each: list[Any] = [torch.backends.cuda.matmul, getattr(torch.backends.mkldnn, "matmul", None)]
+    apart = [(each, each.fp32_precision) for each in of_each if hasattr(each, "fp32_precision")]
+    try:
+        before = torch.get_float32_matmul_precision()
+    except RuntimeError:
+        before = FULL
+    try:
+        torch.set_float32_matmul_precision(precision)
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+        for each, kept in apart:
+            each.fp32_precision = kept
 
 
 def _is_of_amd() -> bool:

@@ -4,8 +4,8 @@ Same equations; what differs is where the work is done. One matrix product makes
 of all T steps, one each makes the gradients of both weights; only the small recurrent product stays
 inside the loop over time. The backward pass is written out by hand. With `precision=torch.bfloat16`
 the large products run in bf16; the recurrent one, the gates and the state stay in the parameters' dtype.
-The loop over time is numba's where numba serves (see `wordtie.kernels.backend`), else torch's. m * h recurs; the
-outputs are h itself; the next layer or the head masks them.
+The loop over time is numba's where numba serves (see `wordtie.kernels.backend`), a CUDA graph on a GPU, else torch's.
+m * h recurs; the outputs are h itself; the next layer or the head masks them.
 
 Shapes: T steps, B streams, E input size, H units, gate rows i, f, g, o.
 """
@@ -21,6 +21,7 @@ from torch import Tensor
 from wordtie.kernels.backend import numba_serves, refuse_second_derivatives
 from wordtie.kernels.lstm import steps_torch
 from wordtie.kernels.lstm.inference import read_layer
+from wordtie.kernels.lstm.steps_cuda import Steps
 from wordtie.kernels.products import product
 from wordtie.nn.lstm import LSTMWeights
 from wordtie.nn.masks import LayerMasks
@@ -31,12 +32,14 @@ def rounded_product(a: Tensor, b: Tensor) -> Tensor:
     return product(a, b.to(a.dtype)).to(b.dtype)
 
 
-def _steps_for(operand: Tensor, training: bool) -> Any:
-    """Return the module of the loop over time.
+def _steps_for(operand: Tensor, precision: torch.dtype, training: bool) -> Any:
+    """Return the loop over time, forward and backward.
 
-    Outside training it is torch's: scores are the same whether or not something was trained before in the process,
-    and there is no wait for numba when only a few words are read.
+    On a CPU outside training it is torch's: scores are the same whether or not something was trained before in the
+    process, and there is no wait for numba when only a few words are read.
     """
+    if operand.is_cuda:
+        return Steps(precision)
     if training and numba_serves(operand):
         from wordtie.kernels.lstm import steps_numba
 
@@ -71,7 +74,7 @@ class LSTMLayerFunction(torch.autograd.Function):
         squashed, hidden = (gates.new_empty(steps, streams, units) for _ in range(2))
         cells[0] = cell_BH
         torch.mul(hidden_BH, mask, out=masked[0])
-        run = _steps_for(gates, training)
+        run = _steps_for(gates, precision, training)
         run.forward(gates, recurrent_weight, mask, dropped_TBH, cells, squashed, hidden, masked)
         ctx.save_for_backward(
             inputs_TBE, input_weight, recurrent_weight, mask, dropped_TBH, gates, cells, squashed, masked
@@ -89,7 +92,7 @@ class LSTMLayerFunction(torch.autograd.Function):
         d_c = d_cell.clone(memory_format=torch.contiguous_format)
         d_up = d_outputs.clone(memory_format=torch.contiguous_format)
         d_up[-1] += d_hidden
-        run = _steps_for(gates, training=True)
+        run = _steps_for(gates, ctx.precision, training=True)
         run.backward(d_up, d_next, d_c, gates, recurrent_weight, mask, dropped, cells, squashed, d_gates)
         flat = d_gates.view(-1, 4 * units)
         rounded = flat.to(ctx.precision)
