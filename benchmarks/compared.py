@@ -24,6 +24,8 @@ from wordtie.runs.provenance import code_version
 VOCABULARY = {"sotu": 10_000}
 TIMINGS = replace(NO_MATTER, full_window=2 * NO_MATTER.window)
 """With the full softmax at the end."""
+BEFORE = ("text", "tokens", "epochs")
+"""Columns that each table begins with."""
 DROPPED = ("model.input_dropout", "model.hidden_dropout")
 """Settings that `wordtie train --dropout` sets."""
 RESULTS = Path(__file__).parent.parent / "results" / "bench"
@@ -59,7 +61,7 @@ class Comparison:
         """Text, tokens and values of each row that is there; the file begins with the names of the columns."""
         path = RESULTS / self.file
         if not path.exists():
-            columns = ("text", "tokens", "epochs", "hidden", *self.names, "network", "mixture", "version", "processor")
+            columns = (*BEFORE, *self._hidden("hidden"), *self.names, "network", "mixture", "version", "processor")
             path.write_text("\t".join(columns) + "\n", encoding="utf-8")
         with path.open(encoding="utf-8", newline="") as file:
             rows = csv.DictReader(file, delimiter="\t")
@@ -75,8 +77,12 @@ class Comparison:
         with tempfile.TemporaryDirectory() as folder:
             epochs, *perplexities = trained(settings, Path(folder) / "run")
         trained_by = code_version(), machine()["processor"]
-        hidden = f"{settings.model.hidden}"
-        return text, f"{tokens}", epochs, hidden, *map(shown, values), *perplexities, *trained_by
+        hidden = self._hidden(f"{settings.model.hidden}")
+        return text, f"{tokens}", epochs, *hidden, *map(shown, values), *perplexities, *trained_by
+
+    def _hidden(self, shown: str) -> tuple[str, ...]:
+        """Return the entry of a column of its own, unless the units are compared."""
+        return () if "hidden" in self.names else (shown,)
 
 
 def each(*values: float) -> list[Values]:

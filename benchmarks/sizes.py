@@ -1,0 +1,23 @@
+"""How many units pay if a text of a million words is read forty times, and how much dropout and noise they need.
+
+    python -m benchmarks.sizes                      the rows that results/bench/sizes.tsv lacks
+    python -m benchmarks.sizes ptb                  of these texts
+
+See `benchmarks.compared` for how a row is measured. Noise is data noising with Kneser-Ney. The rules that follow are
+`wordtie.training.recipe.SIZES`, `DROPOUTS` and `NOISES`; `benchmarks.regularisation` has half as many epochs.
+"""
+
+from __future__ import annotations
+
+from benchmarks import names_given
+from benchmarks.compared import DROPPED, Comparison
+
+COMPARISON = Comparison(
+    {"hidden": ["model.hidden"], "dropout": DROPPED, "noise": ["noise.gamma"]},
+    {"ptb": {37_000_000: [(512, 0.5, 0.1), (768, 0.5, 0.1), (512, 0.5, 0.2)]}},
+    "sizes.tsv",
+    {"noise.kind": "kneser_ney", "noise.scheme": "data_noising"},
+)
+
+if __name__ == "__main__":
+    COMPARISON.run(names_given(__doc__))
