@@ -19,6 +19,7 @@ from wordtie.config.keywords import settings_from
 from wordtie.errors import SettingsError
 from wordtie.models.mixture import Mixture
 from wordtie.training import plan as planning
+from wordtie.training import recipe
 from wordtie.training import timings as timing
 from wordtie.training.plan import fitted_to_length, make_plan, with_fewer_threads
 from wordtie.training.recipe import REFERENCE, streams_for
@@ -32,6 +33,7 @@ def test_a_short_text_is_read_with_noise_without_a_time_too(text: Path, monkeypa
     settings = settings_from(text, streams=32)
     words = len(read_texts(settings.data).own.train)
     monkeypatch.setattr(planning, "SHORT", words)
+    monkeypatch.setattr(recipe, "SHORT", words + 1)
     assert fitted_to_length(settings, ["data.corpus"]).noise == NoiseSettings()
     monkeypatch.setattr(planning, "SHORT", words + 1)
     fitted = fitted_to_length(settings, ["data.corpus"])

@@ -8,7 +8,7 @@ import pytest
 
 from wordtie.config import LossSettings, NoiseSettings, Settings, TrainingSettings
 from wordtie.config.keywords import settings_from
-from wordtie.training.recipe import FEWEST_WINDOWS, MOST_EPOCHS, Lengths, choose, measuring_seconds
+from wordtie.training.recipe import FEWEST_WINDOWS, MOST_EPOCHS, SHORT, Lengths, choose, measuring_seconds
 from wordtie.training.schedule import budget_of
 from wordtie.training.timings import LONGER_WITH_FULL, Timings
 
@@ -74,6 +74,13 @@ def test_a_text_that_is_read_often_is_read_with_noise() -> None:
     assert {(each.kind, each.scheme) for each in (some, much)} == {("kneser_ney", "data_noising")}
     assert 0 < some.gamma < much.gamma
     assert noise(20_000, "noise.l2") == NoiseSettings(), "whoever chooses the noise chooses it whole"
+
+
+@pytest.mark.parametrize(("words", "gamma"), [(SHORT, 0.1), (SHORT - 1, 0.3)])
+def test_a_text_of_many_words_takes_little_noise_however_often_it_is_read(words: int, gamma: float) -> None:
+    settings = Settings(training=TrainingSettings(tokens=20 * words))
+    lengths = Lengths(words, 100_000, 100_000, 10_000)
+    assert choose(settings, ["training.tokens"], lengths, 100, 10, FAST).noise.gamma == gamma
 
 
 def test_how_much_noise_can_be_chosen_alone() -> None:

@@ -29,6 +29,7 @@ from wordtie.training.process import exclusive_training
 from wordtie.training.recipe import (
     MOST_EPOCHS,
     REFERENCE,
+    SHORT,
     Lengths,
     choose,
     measured_tokens,
@@ -42,9 +43,6 @@ from wordtie.training.rehearsal import Texts, read_texts
 from wordtie.training.timings import Counting, Timings, time_counting, time_model
 from wordtie.training.warm_start import read_start
 
-SHORT = 500_000
-"""Words below which a text that is read until validation stops improving gets noise. It helped on the first 100,000 and
-300,000 words of Penn Treebank."""
 SHARE_OF_MEASURING = 0.07
 """Share of the time for validation and the final figures: of long texts, only a part is measured."""
 SHARE_OF_NGRAMS = 0.25
@@ -210,7 +208,7 @@ def fitted_to_length(settings: Settings, given: Collection[str]) -> Settings:
     precision_of(settings, resolve_device(settings.training.device))  # what makes no sense is refused before any text
     read_start(settings)
     words = len(read_texts(settings.data).for_training(settings.training.rehearsal).train)
-    noise = noise_for(MOST_EPOCHS, settings, given) if words < SHORT else {}
+    noise = noise_for(words, MOST_EPOCHS, settings, given) if words < SHORT else {}
     return with_recipe(settings, given, {**streams_for(words), **noise})
 
 

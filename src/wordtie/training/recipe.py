@@ -21,10 +21,17 @@ REFERENCE = 256
 """Units of the model that is timed first."""
 SIZES = ((0.25e6, 128), (0.5e6, 192), (4e6, REFERENCE), (9e6, 320), (25e6, 400), (math.inf, 512))
 """Best number of units by the tokens that there is time to train on, as (upper limit, units)."""
-DROPOUTS = ((3.6, 0.0), (5.2, 0.1), (8.0, 0.2), (25.0, 0.3), (33.0, 0.4), (math.inf, 0.5))
-"""Best dropout by epochs x sqrt(parameters / words of the text), as (upper limit, dropout): `benchmarks/dropout.py`."""
-NOISES = ((6.0, 0.0), (16.0, 0.1), (math.inf, 0.3))
-"""Best gamma of data noising with Kneser-Ney (`wordtie.noise`) by epochs, as (upper limit, gamma)."""
+DROPOUTS = ((3.6, 0.0), (5.2, 0.1), (8.0, 0.2), (25.0, 0.3), (45.0, 0.4), (math.inf, 0.5))
+"""Best dropout by epochs x sqrt(parameters / words of the text), as (upper limit, dropout): `benchmarks/dropout.py`,
+and from 30 on `benchmarks/regularisation.py`."""
+SHORT = 500_000
+"""Words below which a text is short: it takes more noise, and gets it also if it is read until validation stops
+improving."""
+NOISES = ((6.0, 0.0), (math.inf, 0.1))
+"""Best gamma of data noising with Kneser-Ney (`wordtie.noise`) by epochs, as (upper limit, gamma):
+`benchmarks/regularisation.py`."""
+NOISES_IF_SHORT = ((6.0, 0.0), (16.0, 0.1), (math.inf, 0.3))
+"""The same for a text of fewer than `SHORT` words: `benchmarks/short_texts.py`, on 100,000 and 300,000 words."""
 STREAMS = ((6e6, 32), (math.inf, 64))
 """Best number of streams by tokens, as (upper limit, streams): with more time, steps may be fewer and less noisy."""
 WORD_RATES = ((4e6, 10.0), (9e6, 5.0), (math.inf, 3.0))
@@ -91,7 +98,7 @@ def choose(
             **of_size,
             "loss.full_at_end": full_at_end,
             **dropout_for(tokens / words, parameters / words),
-            **noise_for(tokens / words, settings, given),
+            **noise_for(words, tokens / words, settings, given),
             **rates_for(tokens, window),
             "training.tokens": tokens,
             "training.measured_tokens": training.measured_tokens,
@@ -173,14 +180,16 @@ def dropout_for(epochs: float, parameters: float) -> dict[str, float]:
     return {"model.input_dropout": dropout, "model.hidden_dropout": dropout}
 
 
-def noise_for(epochs: float, settings: Settings, given: Collection[str]) -> dict[str, Any]:
+def noise_for(words: int, epochs: float, settings: Settings, given: Collection[str]) -> dict[str, Any]:
     """Choose data noising if the text is read often; nothing if a noise setting other than a positive gamma is given.
 
     >>> usual = Settings()
-    >>> noise_for(20, usual, []), noise_for(2, usual, []), noise_for(20, usual, ["noise.kind"])
-    ({'noise.kind': 'kneser_ney', 'noise.scheme': 'data_noising', 'noise.gamma': 0.3}, {}, {})
+    >>> noise_for(1_000_000, 2, usual, []), noise_for(1_000_000, 20, usual, ["noise.kind"])
+    ({}, {})
+    >>> [noise_for(words, 20, usual, [])["noise.gamma"] for words in (1_000_000, 100_000)]
+    [0.1, 0.3]
     """
-    gamma = _first(NOISES, epochs)
+    gamma = _first(NOISES_IF_SHORT if words < SHORT else NOISES, epochs)
     chosen = {name for name in given if name.startswith("noise.")}
     if not gamma or chosen - {"noise.gamma"} or (chosen and not settings.noise.gamma):
         return {}
