@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import NoReturn
 
 import pytest
 import torch
 from torch import Tensor
 
 from wordtie.kernels import cuda_graphs
-from wordtie.kernels.cuda_graphs import MOST_KEPT, OFTEN, Work, run
+from wordtie.kernels.cuda_graphs import MOST_COUNTED, MOST_RECORDED, OFTEN, Recording, Work, forget, run
 
 
 def add_squares(total: Tensor, added: Tensor, missing: Tensor | None) -> None:
@@ -19,11 +20,6 @@ def add_squares(total: Tensor, added: Tensor, missing: Tensor | None) -> None:
 
 
 WORK = Work(add_squares, read=(0, 1, 2), written=(0,))
-
-
-@pytest.fixture(autouse=True)
-def none_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuda_graphs, "_known", type(cuda_graphs._known)())
 
 
 def added_up(seed: int, size: int = 1000) -> tuple[Tensor, Tensor]:
@@ -36,7 +32,7 @@ def added_up(seed: int, size: int = 1000) -> tuple[Tensor, Tensor]:
 
 
 def recorded() -> int:
-    return sum(not isinstance(known, int) for known in cuda_graphs._known.values())
+    return len(cuda_graphs._recorded)
 
 
 def test_every_time_counts_the_recorded_ones_too() -> None:
@@ -46,12 +42,40 @@ def test_every_time_counts_the_recorded_ones_too() -> None:
         assert recorded() == (seed >= OFTEN)
 
 
-def test_shapes_that_change_are_told_apart_and_forgotten() -> None:
-    for seed in range(3 * MOST_KEPT):
+def test_shapes_that_change_are_told_apart() -> None:
+    for seed in range(MOST_COUNTED + 20):
         found, expected = added_up(seed, size=10 + seed)
         torch.testing.assert_close(found, expected)
     assert recorded() == 0
-    assert len(cuda_graphs._known) == MOST_KEPT
+    assert len(cuda_graphs._counted) == MOST_COUNTED
+
+
+def test_no_more_is_recorded_than_is_kept_until_all_is_forgotten() -> None:
+    for size in range(10, 10 + MOST_RECORDED + 2):
+        for seed in range(OFTEN + 2):
+            found, expected = added_up(seed, size)
+            torch.testing.assert_close(found, expected)
+    assert recorded() == MOST_RECORDED
+    forget()
+    assert recorded() == 0
+    test_every_time_counts_the_recorded_ones_too()
+
+
+def test_where_recording_fails_the_work_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> NoReturn:
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(Recording, "__init__", fails)
+    for seed in range(OFTEN + 5):
+        found, expected = added_up(seed)
+        torch.testing.assert_close(found, expected)
+
+
+def test_what_was_recorded_for_inference_serves_training() -> None:
+    with torch.inference_mode():
+        test_every_time_counts_the_recorded_ones_too()
+    found, expected = added_up(1)
+    torch.testing.assert_close(found, expected)
 
 
 def test_streams_do_not_share_memory() -> None:
@@ -81,4 +105,4 @@ def test_within_a_recording_of_somebody_else_the_work_is_recorded_there() -> Non
     graph.replay()
     torch.cuda.synchronize()
     assert total.tolist() == [5.0] * 10
-    assert not cuda_graphs._known
+    assert not recorded()

@@ -99,11 +99,11 @@ def test_each_optimiser_is_that_of_the_cpu(settings: Settings, optimiser: dict[s
 
 
 def test_the_loops_are_those_of_triton() -> None:
-    assert steps_cuda.loops().__name__.endswith("steps_triton")
+    assert steps_cuda.loops(GPU, torch.float32).__name__.endswith("steps_triton")
 
 
 def test_torchs_loops_serve_where_triton_does_not(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps_cuda, "loops", lambda: steps_torch)
+    monkeypatch.setattr(steps_cuda, "loops", lambda *_: steps_torch)
     assert_equal_training(settings)
 
 

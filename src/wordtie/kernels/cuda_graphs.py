@@ -7,7 +7,6 @@ CUDA graph has them all. It reads and writes the memory that it was recorded wit
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,10 +16,12 @@ from torch import Tensor
 
 from wordtie.kernels.products import products_in
 
-MOST_KEPT = 16
-"""Kinds of work remembered; the one that was done longest ago is forgotten first."""
+MOST_RECORDED = 16
+"""Recordings that are kept. One is never replaced by another: PyTorch may free memory that the others still use."""
 OFTEN = 8
 """How often work is done before it is recorded: a recording takes as long as some ten steps."""
+MOST_COUNTED = 256
+"""Kinds of work that are counted, so that shapes that never come again do not fill the memory."""
 
 Operands = Sequence[Tensor | None]
 
@@ -49,17 +50,24 @@ class Recording:
     """The work on tensors of one kind, with the memory that it reads and writes."""
 
     def __init__(self, work: Work, operands: Operands) -> None:
-        """Record the work. Leaves the operands as they are."""
+        """Record the work on the current device. Leaves the operands as they are, also where it fails.
+
+        Raises `RuntimeError` if there is not enough memory, or if something else in the process interferes.
+        """
         self.work = work
-        self.held = [None if each is None else each.clone() for each in operands]
         here, aside = torch.cuda.current_stream(), torch.cuda.Stream()
-        aside.wait_stream(here)
-        with torch.cuda.stream(aside):  # libraries and compilers prepare themselves in a first call
-            work(self.held)
-        here.wait_stream(aside)
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph, stream=aside, capture_error_mode="thread_local"):
-            work(self.held)
+        try:
+            with torch.inference_mode(False), torch.no_grad():
+                self.held = [None if each is None else each.clone() for each in operands]
+                aside.wait_stream(here)
+                with torch.cuda.stream(aside):  # libraries and compilers prepare themselves in a first call
+                    work(self.held)
+                here.wait_stream(aside)
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph, stream=aside, capture_error_mode="thread_local"):
+                    work(self.held)
+        finally:
+            torch.cuda.set_stream(here)  # a capture that fails leaves its own
 
     def replay(self, operands: Operands) -> None:
         """Do the work on these tensors."""
@@ -74,14 +82,16 @@ def _copy(sources: Operands, targets: Operands, places: Sequence[int]) -> None:
     torch._foreach_copy_([each for each in taken if each is not None], [each for each in given if each is not None])
 
 
-_known: OrderedDict[Any, Recording | int] = OrderedDict()
-"""By work, CUDA stream and kinds of tensors: the recording, or how often the work was done so far."""
+_recorded: dict[Any, Recording | None] = {}
+"""By work, CUDA stream and kinds of tensors; None where recording failed."""
+_counted: dict[Any, int] = {}
+"""How often other work was done."""
 _one_at_a_time = threading.Lock()
 """Two threads on one stream must not copy to the same memory in turns."""
 
 
 def run(work: Work, operands: Operands) -> None:
-    """Do the work; if it has been done often on tensors of the same shapes, by a recording."""
+    """Do the work on the current device; if it has been done often on tensors of the same shapes, by a recording."""
     if torch.cuda.is_current_stream_capturing():  # somebody else's recording
         work(operands)
         return
@@ -89,14 +99,28 @@ def run(work: Work, operands: Operands) -> None:
     kinds = tuple(None if each is None else (each.shape, each.dtype, each.device) for each in operands)
     key = work.function, work.precision, stream.device_index, stream.cuda_stream, kinds
     with _one_at_a_time:
-        known = _known.pop(key, 0)
-        if known == OFTEN:
-            known = Recording(work, operands)
-        if isinstance(known, Recording):
-            known.replay(operands)
-        else:
-            work(operands)
-            known += 1
-        _known[key] = known
-        while len(_known) > MOST_KEPT:
-            _known.popitem(last=False)
+        if _counted.get(key) == OFTEN and len(_recorded) < MOST_RECORDED:
+            del _counted[key]
+            _recorded[key] = _recording(work, operands)
+        recording = _recorded.get(key)
+        if recording is not None:
+            recording.replay(operands)
+            return
+    work(operands)
+    if key not in _recorded and (key in _counted or len(_counted) < MOST_COUNTED):
+        _counted[key] = min(OFTEN, _counted.get(key, 0) + 1)
+
+
+def _recording(work: Work, operands: Operands) -> Recording | None:
+    """Record the work; None if that fails."""
+    try:
+        return Recording(work, operands)
+    except RuntimeError:  # torch.OutOfMemoryError is one
+        return None
+
+
+def forget() -> None:
+    """Give back the memory of all recordings."""
+    with _one_at_a_time:
+        _recorded.clear()
+        _counted.clear()

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 import torch
 
 from wordtie.errors import RunFolderError
+from wordtie.kernels import cuda_graphs
 from wordtie.models.fp32 import in_fp32
 
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
@@ -64,6 +65,7 @@ def exclusive_training(threads: int | None, device: torch.device) -> Iterator[No
         torch.set_num_threads(own_threads)
         torch.set_default_dtype(own_dtype)
         hand_freed_memory_back()
+        cuda_graphs.forget()
         _ONE_AT_A_TIME.release()
 
 

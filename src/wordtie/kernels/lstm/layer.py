@@ -3,7 +3,8 @@
 Same equations; what differs is where the work is done. One matrix product makes the input projections
 of all T steps, one each makes the gradients of both weights; only the small recurrent product stays
 inside the loop over time. The backward pass is written out by hand. With `precision=torch.bfloat16`
-the large products run in bf16; the recurrent one, the gates and the state stay in the parameters' dtype.
+the large products run in bf16; the gates and the state stay in the parameters' dtype, and so does the recurrent product
+except on a GPU (`wordtie.kernels.lstm.steps_cuda`).
 The loop over time is numba's where numba serves (see `wordtie.kernels.backend`), a CUDA graph on a GPU, else torch's.
 m * h recurs; the outputs are h itself; the next layer or the head masks them.
 
@@ -75,6 +76,7 @@ class LSTMLayerFunction(torch.autograd.Function):
         cells[0] = cell_BH
         torch.mul(hidden_BH, mask, out=masked[0])
         run = _steps_for(gates, precision, training)
+        dropped_TBH = None if dropped_TBH is None else dropped_TBH.contiguous()
         run.forward(gates, recurrent_weight, mask, dropped_TBH, cells, squashed, hidden, masked)
         ctx.save_for_backward(
             inputs_TBE, input_weight, recurrent_weight, mask, dropped_TBH, gates, cells, squashed, masked

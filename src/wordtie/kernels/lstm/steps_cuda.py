@@ -16,15 +16,26 @@ from torch import Tensor
 from wordtie.kernels import cuda_graphs
 from wordtie.kernels.lstm import steps_torch
 
+FEWEST_STEPS = 8
+"""Steps from which on a loop is recorded: to copy the weights takes longer than to launch a few kernels."""
+
 
 @cache
-def loops() -> Any:
-    """Return the module of the loops that are recorded: Triton's, if it is there and can compile."""
+def loops(device: torch.device, dtype: torch.dtype) -> Any:
+    """Return the module of the loops for tensors like these: Triton's, if it is there and can compile."""
+    if dtype not in (torch.float32, torch.float64):  # Triton has no exponential of others
+        return steps_torch
     try:
         from wordtie.kernels.lstm import steps_triton
 
-        one = torch.zeros(2, 1, 1, device="cuda")
-        steps_triton.forward(one.new_zeros(1, 1, 4), one.new_zeros(4, 1), one[0], None, one, one[:1], one[:1], one)
+        one = torch.zeros(2, 1, 1, device=device, dtype=dtype)
+        gates, weight = one.new_zeros(1, 1, 4), one.new_zeros(4, 1)
+        for dropped in (None, one[:1]):
+            given = weight, one[0], dropped
+            steps_triton.forward(gates, *given, one, one[:1], one[:1], one)
+            steps_triton.backward(one[:1], one[0], one[0], gates, *given, one, one[:1], gates.clone())
+    except torch.OutOfMemoryError:
+        raise
     except Exception:  # no Triton, or no C compiler, which it needs, or a card that it does not serve
         return steps_torch
     return steps_triton
@@ -37,17 +48,22 @@ class Steps:
     precision: torch.dtype
     """Of the large products."""
 
-    def forward(self, *operands: Tensor | None) -> None:
+    def forward(self, gates_TBG: Tensor, *rest: Tensor | None) -> None:
         """See `steps_torch.forward`."""
-        work = cuda_graphs.Work(loops().forward, read=(0, 1, 2, 3, 4, 7), written=(0, 4, 5, 6, 7), precision=self.name)
-        cuda_graphs.run(work, operands)
+        self._run("forward", (0, 1, 2, 3, 4, 7), (0, 4, 5, 6, 7), gates_TBG, rest)
 
-    def backward(self, *operands: Tensor | None) -> None:
+    def backward(self, d_hidden_TBH: Tensor, *rest: Tensor | None) -> None:
         """See `steps_torch.backward`."""
-        work = cuda_graphs.Work(loops().backward, read=range(9), written=(1, 2, 9), precision=self.name)
-        cuda_graphs.run(work, operands)
+        self._run("backward", range(9), (1, 2, 9), d_hidden_TBH, rest)
 
-    @property
-    def name(self) -> str:
-        """Precision of the recurrent product, as `torch.set_float32_matmul_precision` has it."""
-        return "high" if self.precision == torch.bfloat16 else "highest"
+    def _run(
+        self, loop: str, read: Any, written: tuple[int, ...], first_T: Tensor, rest: tuple[Tensor | None, ...]
+    ) -> None:
+        with torch.cuda.device(first_T.device):
+            function = getattr(loops(first_T.device, first_T.dtype), loop)
+            precision = "high" if self.precision == torch.bfloat16 else "highest"
+            work = cuda_graphs.Work(function, read, written, precision)
+            if len(first_T) < FEWEST_STEPS:
+                work((first_T, *rest))
+            else:
+                cuda_graphs.run(work, (first_T, *rest))

@@ -1,4 +1,4 @@
-"""The recurrence of an LSTM layer in plain torch: for GPUs, for float64 and where numba is not installed.
+"""The recurrence of an LSTM layer in plain torch: for float64, and where neither numba nor Triton serves.
 
 The same calls as `wordtie.kernels.lstm.steps_numba`.
 
