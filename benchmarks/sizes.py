@@ -1,10 +1,10 @@
-"""How many units pay if a text of a million words is read forty times, and how much dropout and noise they need.
+"""How many units and epochs pay if there is an hour or more for a text of a million words.
 
     python -m benchmarks.sizes                      the rows that results/bench/sizes.tsv lacks
     python -m benchmarks.sizes ptb                  of these texts
 
 See `benchmarks.compared` for how a row is measured. Noise is data noising with Kneser-Ney. The rules that follow are
-`wordtie.training.recipe.SIZES`, `DROPOUTS` and `NOISES`; `benchmarks.regularisation` has half as many epochs.
+`wordtie.training.recipe.SIZES` and `MOST_EPOCHS`; `benchmarks.regularisation` has half as many epochs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from benchmarks.compared import DROPPED, Comparison
 
 COMPARISON = Comparison(
     {"hidden": ["model.hidden"], "dropout": DROPPED, "noise": ["noise.gamma"]},
-    {"ptb": {37_000_000: [(512, 0.5, 0.1), (768, 0.5, 0.1), (512, 0.5, 0.2)]}},
+    {"ptb": {37_000_000: [(512, 0.5, 0.1), (768, 0.5, 0.1)], 74_000_000: [(512, 0.5, 0.1)]}},
     "sizes.tsv",
     {"noise.kind": "kneser_ney", "noise.scheme": "data_noising"},
 )
