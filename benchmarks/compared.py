@@ -28,6 +28,8 @@ BEFORE = ("text", "tokens", "epochs")
 """Columns that each table begins with."""
 DROPPED = ("model.input_dropout", "model.hidden_dropout")
 """Settings that `wordtie train --dropout` sets."""
+DATA_NOISING = {"noise.kind": "kneser_ney", "noise.scheme": "data_noising"}
+"""Noise as the plan chooses it, without its gamma."""
 RESULTS = Path(__file__).parent.parent / "results" / "bench"
 
 

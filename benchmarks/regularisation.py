@@ -11,13 +11,13 @@ shorter trainings and shorter texts.
 from __future__ import annotations
 
 from benchmarks import names_given
-from benchmarks.compared import DROPPED, Comparison
+from benchmarks.compared import DATA_NOISING, DROPPED, Comparison
 
 COMPARISON = Comparison(
     {"dropout": DROPPED, "noise": ["noise.gamma"]},
     {"ptb": {17_200_000: [(0.3, 0.1), (0.5, 0.1), (0.4, 0.1), (0.4, 0.0), (0.3, 0.0), (0.5, 0.3)]}},
     "regularisation.tsv",
-    {"noise.kind": "kneser_ney", "noise.scheme": "data_noising"},
+    DATA_NOISING,
 )
 
 if __name__ == "__main__":

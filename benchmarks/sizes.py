@@ -10,13 +10,13 @@ See `benchmarks.compared` for how a row is measured. Noise is data noising with 
 from __future__ import annotations
 
 from benchmarks import names_given
-from benchmarks.compared import DROPPED, Comparison
+from benchmarks.compared import DATA_NOISING, DROPPED, Comparison
 
 COMPARISON = Comparison(
     {"hidden": ["model.hidden"], "dropout": DROPPED, "noise": ["noise.gamma"]},
     {"ptb": {37_000_000: [(512, 0.5, 0.1), (768, 0.5, 0.1)], 74_000_000: [(512, 0.5, 0.1)]}},
     "sizes.tsv",
-    {"noise.kind": "kneser_ney", "noise.scheme": "data_noising"},
+    DATA_NOISING,
 )
 
 if __name__ == "__main__":
