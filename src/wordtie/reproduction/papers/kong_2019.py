@@ -2,13 +2,14 @@
 
 Data noising (DN: Xie et al. 2017) and variational smoothing (VS), by linear interpolation (LI) or Kneser-Ney (KN).
 Two layers of 512 or 1024, one model untied and all others tied, batch 64, RMSprop, recurrent dropout 0.2 on the
-candidate, element-wise dropout on input and output vectors. T is not given: 35. The paper tunes the rate in 2 to
-4e-3, lambda in 1e-4 and 1e-3, gamma in 0.1 to 0.4, and does not give what it found; here 3e-3, 1e-4 and 0.2
-throughout. It mentions no schedule; here the rate of the full sizes falls by a cosine. VS by LI leaves the output matrix alone (section 4.1; footnote 6 says that one draw for both matrices
-would noise the output "even for linear interpolation"). It predicts with the mean, as the paper does: the shared matrix
-keeps its rows for scoring, and the first layer takes the mean. Equations 4 and 5 and the account of the training
-disagree on whether VS by KN draws a target at its own gamma or with the word before it; the latter is better
-on validation at a small size (methods/ptb-200: vs-kn and vs-elementwise, each beside its -pairs).
+candidate, element-wise dropout on input and output vectors. T is not given: 35. The paper tunes the rate in 2 to 4e-3,
+lambda in 1e-4 and 1e-3, gamma in 0.1 to 0.4, and does not give what it found; here 3e-3, 1e-4 and 0.2 throughout. It
+mentions no schedule; here the rate of the full sizes falls by a cosine. VS by LI leaves the output matrix alone
+(section 4.1; footnote 6 says that one draw for both matrices would noise the output "even for linear interpolation").
+It predicts with the mean, as the paper does: the shared matrix keeps its rows for scoring, and the first layer takes
+the mean. Equations 4 and 5 and the account of the training disagree on whether VS by KN draws a target at its own gamma
+or with the word before it; the latter is better on validation at a small size (methods/ptb-200: vs-kn and
+vs-elementwise, each beside its -pairs).
 """
 
 from __future__ import annotations
