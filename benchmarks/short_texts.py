@@ -6,7 +6,7 @@
 Each row trains on the first sentences of a text, so many words of them, with the size and the dropout that `wordtie
 train --time` plans for two million tokens. Of the words read, data noising with Kneser-Ney replaces up to a share of
 `gamma`. Perplexities are of the validation text, which is whole: of the network, and of its mixture with 5-grams and
-recent words. The rule that follows from it is `wordtie.training.recipe.NOISES`.
+recent words. The rule that follows from it is `wordtie.training.recipe.NOISES_IF_SHORT`.
 """
 
 from __future__ import annotations

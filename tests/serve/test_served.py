@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 
 import wordtie
+from tests.commands import SMALL, small_text
 from tests.serve.client import Running, running, wait_until
 from tests.serve.conftest import Runs
+from wordtie import cli
 from wordtie.errors import SettingsError
 from wordtie.serve import served
 from wordtie.serve.served import names_of
+from wordtie.serve.server import ServeSettings
 
 
 @pytest.mark.parametrize(
@@ -58,7 +61,7 @@ def test_a_run_folder_that_is_replaced(runs: Runs, tmp_path: Path, monkeypatch: 
         with monkeypatch.context() as patch:  # an error that nobody has foreseen
             calls: list[str] = []
 
-            def fail(run: str, copied: bool) -> None:
+            def fail(run: str, part: None, copied: bool) -> None:
                 calls.append(run)
                 raise KeyError(run)
 
@@ -71,6 +74,19 @@ def test_a_run_folder_that_is_replaced(runs: Runs, tmp_path: Path, monkeypatch: 
         wait_until(lambda: server.get("/models").json["models"][0]["version"] != before)
         assert bits(server) == pytest.approx(expected["untied"], rel=1e-5)
         assert 'wordtie_models_replaced_total{model="run"} 1.0' in server.get("/metrics").body.decode()
+
+
+def test_a_part_of_each_model_is_served(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    assert cli.main(["train", str(small_text(tmp_path / "text")), "--out", str(folder), *SMALL, "--ngram", "2"]) == 0
+    expected = {
+        part: sum(r.surprisal_bits for r in wordtie.load(folder, part).surprisal("the cat sat"))
+        for part in ("network", None)
+    }
+    assert expected["network"] != pytest.approx(expected[None], rel=1e-3)
+    for part, total in expected.items():
+        with running([folder], ServeSettings(part=part)) as server:
+            assert bits(server) == pytest.approx(total, rel=1e-5)
 
 
 def test_n_grams_that_are_written_over_while_they_are_served(runs: Runs, tmp_path: Path) -> None:

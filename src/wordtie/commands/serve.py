@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wordtie.commands._shared import Parser, whole_number
+from wordtie.commands._shared import Parser, add_part, whole_number
 
 HELP = """\
 Answer over HTTP, and show a page in the browser.
@@ -32,6 +32,7 @@ def main(argv: list[str]) -> None:
     add("--queue", type=whole_number, default=1024, metavar="N", help="let at most N requests wait for a model (1024)")
     add("--seconds", type=float, default=30.0, metavar="S", help="give up an answer after S seconds (30)")
     add("--threads", type=whole_number, default=None, metavar="N", help="of a model (as many as cores, less one)")
+    add_part(parser)
     arguments = parser.parse_args(argv)
 
     import torch
@@ -41,5 +42,5 @@ def main(argv: list[str]) -> None:
     torch.set_num_threads(arguments.threads or max(1, torch.get_num_threads() - 1))
     token = read_token(arguments.token_file)
     settings = ServeSettings(arguments.host, arguments.port, token, arguments.batch, arguments.queue,
-                             arguments.seconds, tuple(arguments.watch))  # fmt: skip
+                             arguments.seconds, tuple(arguments.watch), arguments.part)  # fmt: skip
     serve(arguments.runs, settings)

@@ -94,6 +94,7 @@ def main(argv: list[str]) -> None:
         raise UsageError("--extend-vocabulary takes the model of an earlier run and --like that of a paper; give one")
     settings, ngram = chosen(parser, parsed, started)
     if parsed.print_config:
+        print(f"# --ngram {ngram or 'none'}")
         print(as_yaml(to_dict(settings)), end="")
         return
 
@@ -107,7 +108,8 @@ def main(argv: list[str]) -> None:
         print_json(result.as_json())
     else:
         print(summary(result))
-        say(warnings(result, settings) if result.stopped != "max_time" else [])
+    if result.stopped != "max_time":
+        say(warnings(result, settings))
 
 
 def folder_of(parsed: Namespace, settings: Settings) -> Path:
@@ -290,13 +292,14 @@ def summary(result: TrainingResult) -> str:
 
     text = result.text or {}
     measuring = result.measuring_seconds or 0.0
+    counting = f", {result.ngram['seconds']:.0f} s of counting and mixing" if result.ngram else ""
     return "\n".join(
         [
             f"run folder             {result.folder}",
             f"parameters             {result.parameters:,}, over {text['vocabulary_size']:,} words",
             f"text                   {TAKEN_AS[text['tokenisation']]}",
             f"trained                {result.epochs_trained:.3g} epochs, {result.tokens_seen:,} tokens, in "
-            f"{result.seconds - measuring:.0f} s, and {measuring:.0f} s of measuring ({result.stopped})",
+            f"{result.seconds - measuring:.0f} s{counting}, and {measuring:.0f} s of measuring ({result.stopped})",
             *(
                 f"{name:22} {'   '.join(perplexities(result, split))}   over "
                 f"{measured(tokens, text.get(f'{split}_length', tokens), text[f'{split}_oov'])} out of the vocabulary"

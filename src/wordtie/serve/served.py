@@ -17,7 +17,7 @@ from typing import Any
 
 from wordtie.config.paths import is_arpa
 from wordtie.errors import RunFolderError, SettingsError, WordtieError
-from wordtie.inference.loading import LoadedModel, load
+from wordtie.inference.loading import LoadedModel, Part, load
 from wordtie.models.language_model import WORD_MATRICES
 from wordtie.runs.layout import MANIFEST, MIXTURE_FOLDER, NGRAMS
 from wordtie.runs.ready import run_path
@@ -83,9 +83,12 @@ class Opened:
 class Models:
     """The models by name, in the order in which they were named; the first answers if none is named."""
 
-    def __init__(self, runs: Sequence[str], batcher: Callable[[str, LoadedModel], Batcher]) -> None:
-        """Open all models. `batcher` makes the thread of a model. Raises `RunFolderError`, `SettingsError`."""
-        self._runs = names_of(runs)
+    def __init__(
+        self, runs: Sequence[str], batcher: Callable[[str, LoadedModel], Batcher], part: Part | None = None
+    ) -> None:
+        """Open all models, or this `part` of each. `batcher` makes the thread of a model. Raises `RunFolderError`,
+        `SettingsError`."""
+        self._runs, self._part = names_of(runs), part
         self._batcher = batcher
         self._seen = {name: fingerprint(run_path(run)) for name, run in self._runs.items()}
         self._opened = {name: self._open(name) for name in self._runs}
@@ -134,7 +137,7 @@ class Models:
 
     def _open(self, name: str) -> Opened:
         run = self._runs[name]
-        loaded = load(run, copied=True)
+        loaded = load(run, self._part, copied=True)
         manifest = described_by(run_path(run)).read_bytes()
         return Opened(name, loaded, self._batcher(name, loaded), hashlib.sha256(manifest).hexdigest()[:12])
 

@@ -22,7 +22,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from wordtie.console import tell
 from wordtie.errors import SettingsError, UsageError, require
-from wordtie.inference.loading import LoadedModel
+from wordtie.inference.loading import LoadedModel, Part
 from wordtie.serve.app import create_app
 from wordtie.serve.batcher import Batcher
 from wordtie.serve.guard import is_loopback
@@ -56,6 +56,8 @@ class ServeSettings:
     """Time limit of an answer, in seconds."""
     watched: tuple[str, ...] = ()
     """Folders of runs whose curves the page shows."""
+    part: Part | None = None
+    """Part of each model that is opened, as in `load`; None: all of it."""
 
     def __post_init__(self) -> None:
         require(0 <= self.port <= 65535, f"the port must be from 0 to 65535, got {self.port}")
@@ -106,7 +108,7 @@ def prepare(runs: Sequence[str], settings: ServeSettings) -> Prepared:
         require(Path(place).is_dir(), f"{place}: no such folder of runs")
     with ExitStack() as stack:  # the address first: opening models takes longer
         listening = stack.enter_context(listen(settings.host, settings.port))
-        models = Models(runs, batcher)
+        models = Models(runs, batcher, settings.part)
         stack.pop_all()
     app = create_app(models, metrics, settings.watched, token, loopback, settings.seconds)
     url = address(settings.host, listening.getsockname()[1]) + ("" if token is None else f"#token={token}")

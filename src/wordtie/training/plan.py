@@ -259,7 +259,7 @@ def reasons(
     return (
         f"plan: {tokens:,} tokens, {epochs:.2g} epochs{enough}: about {needed:.0f} {limit}, "
         f"at {rate:,.0f} words/s on this machine",
-        f"plan: {model.layers} layer of {model.hidden} units for so many tokens, dropout "
+        f"plan: {model.layers} layer{'s' if model.layers > 1 else ''} of {model.hidden} units for so many tokens, dropout "
         f"{model.hidden_dropout:g}{noise} for so many epochs, over {len(data.vocabulary):,} words",
         f"plan: {training.optimiser}, rate {training.lr:g}, {training.streams} streams of {training.steps} steps, "
         f"softmax {softmax}; {validations}; {mixed}",

@@ -74,7 +74,8 @@ SCALED_GAMMAS = (0.05, 0.1, 0.2, 0.3, 0.4)
 
 OPEN = """\
 left open: {} that the search chose ({} taken), which loss lambda stands beside (a stream's, summed over T), T (35), \
-clipping (5), the initial scale (0.1), the forget bias (0), the epochs (60), the schedule (a cosine)"""
+clipping (5), the initial scale (0.1), the forget bias (0), an output bias (none), the decay of RMSprop (0.99), the \
+epochs (60), the schedule (a cosine)"""
 WITHOUT_NOISE = OPEN.format("the rate and lambda", "3e-3 and 1e-4")
 WITH_NOISE = OPEN.format("the rate, lambda and gamma", "3e-3, 1e-4 and 0.2")
 SEARCHED = "searched further after its test number was seen, with a constant rate (results/search/kong-2019-512.tsv)"
