@@ -359,7 +359,8 @@ def test_the_page_has_goals_results_and_trials(tmp_path: Path) -> None:
     assert "| our network ÷ Kneser-Ney 5-gram | 2 | ≤ 0.82 | 0.820 | 0.820 | 0.820 | yes |" in written
     assert "| our mixture ÷ Kneser-Ney 5-gram | 2 | ≤ 0.68 | 0.690 | 0.690 | 0.690 | **no** |" in written
     assert (
-        "| our mixture without recent words ÷ Kneser-Ney 5-gram | 2 | ≤ 0.68 | 0.690 | 0.690 | 0.690 | **no** |" in written
+        "| our mixture without recent words ÷ Kneser-Ney 5-gram | 2 | ≤ 0.68 | 0.690 | 0.690 | 0.690 | **no** |"
+        in written
     )
     assert "both mixed with the same 5-gram | 2 | - | 0.800 | 0.800 | 0.800 | no goal |" in written
     assert "| word-level GPT | size 128, layers 2, lr 0.003, context 64, batch 16 | 100.0 | 100.0 | 100.0 |" in written

@@ -14,6 +14,7 @@ from tests.serve.client import Running, running, wait_until
 from tests.serve.conftest import Runs
 from wordtie import cli
 from wordtie.errors import SettingsError
+from wordtie.inference.loading import Part
 from wordtie.serve import served
 from wordtie.serve.served import names_of
 from wordtie.serve.server import ServeSettings
@@ -79,9 +80,9 @@ def test_a_run_folder_that_is_replaced(runs: Runs, tmp_path: Path, monkeypatch: 
 def test_a_part_of_each_model_is_served(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     assert cli.main(["train", str(small_text(tmp_path / "text")), "--out", str(folder), *SMALL, "--ngram", "2"]) == 0
+    parts: tuple[Part | None, ...] = ("network", None)
     expected = {
-        part: sum(r.surprisal_bits for r in wordtie.load(folder, part).surprisal("the cat sat"))
-        for part in ("network", None)
+        part: sum(r.surprisal_bits for r in wordtie.load(folder, part).surprisal("the cat sat")) for part in parts
     }
     assert expected["network"] != pytest.approx(expected[None], rel=1e-3)
     for part, total in expected.items():

@@ -255,11 +255,12 @@ def reasons(
     at_end = settings.loss.full_at_end
     softmax = settings.loss.softmax + (f", over all words in the last {100 * at_end:.0f} %" if at_end else "")
     validations = "1 validation" if training.validations == 1 else f"{training.validations or 'some'} validations"
+    layers = "layer" if model.layers == 1 else "layers"
     noise = f" and noise {settings.noise.gamma:g}" if settings.noise.kind != "none" else ""
     return (
         f"plan: {tokens:,} tokens, {epochs:.2g} epochs{enough}: about {needed:.0f} {limit}, "
         f"at {rate:,.0f} words/s on this machine",
-        f"plan: {model.layers} layer{'s' if model.layers > 1 else ''} of {model.hidden} units for so many tokens, dropout "
+        f"plan: {model.layers} {layers} of {model.hidden} units for so many tokens, dropout "
         f"{model.hidden_dropout:g}{noise} for so many epochs, over {len(data.vocabulary):,} words",
         f"plan: {training.optimiser}, rate {training.lr:g}, {training.streams} streams of {training.steps} steps, "
         f"softmax {softmax}; {validations}; {mixed}",

@@ -52,8 +52,8 @@ def test_a_smaller_model_on_another_text_may_keep_the_order() -> None:
         for place, (name, side) in enumerate(zip(names, ("tied", "tied", "input"), strict=True))
     ]
     assert found(*entries, table=table) == [
-        f"Order on wikitext-2, 200 units (text or size are not the paper's): published `{' < '.join(names)}`; it holds; "
-        f"ours (1 seed each): {', '.join(f'{name} {100 + place}.00' for place, name in enumerate(names))}."
+        f"Order on wikitext-2, 200 units (text or size are not the paper's): published `{' < '.join(names)}`; it "
+        f"holds; ours (1 seed each): {', '.join(f'{name} {100 + place}.00' for place, name in enumerate(names))}."
     ]
 
 

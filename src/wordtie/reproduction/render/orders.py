@@ -55,6 +55,4 @@ def _order(places: Sequence[Place]) -> str:
     if not against:
         return f"published `{published}`; it holds; {ours}."
     reversed_ = ", ".join(f"`{better.name} < {worse.name}`" for better, worse in against)
-    return (
-        f"published `{published}`; {len(pairs) - len(against)} of {len(pairs)} pairs hold, not {reversed_}; {ours}."
-    )
+    return f"published `{published}`; {len(pairs) - len(against)} of {len(pairs)} pairs hold, not {reversed_}; {ours}."
