@@ -108,6 +108,7 @@ TWO_MINUTES = Group(
         "dn-kn": ("data noising: Kneser-Ney", noise("kneser_ney", scheme="data_noising")),
         "vs-li": ("variational smoothing: linear interpolation", noise("linear_interpolation")),
         "vs-kn": ("variational smoothing: Kneser-Ney", noise("kneser_ney")),
+        "vs-elementwise": ("variational smoothing: element-wise", noise("kneser_ney", elementwise=True)),
         "dropout-0.1": ("a tenth dropped", dropped(0.1)),
         "dropout-0.2": ("a fifth dropped", dropped(0.2)),
         "dropout-inan": ("a fifth dropped, one mask a window", {**dropped(0.2), "model.dropout": "inan"}),
@@ -117,6 +118,7 @@ TWO_MINUTES = Group(
         "two-layers": ("two layers", {"model.layers": 2}),
         "gru": ("gated recurrent units", {"model.core": "gru", "model.forget_bias": 0.0}),
         "reset-state": ("windows that begin with <eos> are read from zeros", {"training.reset_state": True}),
+        "dense-updates": ("all rows of the word matrix updated in each step", {"training.sparse_updates": False}),
         "averaged": (
             "one rate, the mean of the weights once validation stops improving (NT-ASGD)",
             {
