@@ -444,6 +444,18 @@ def test_sampling_is_what_a_run_that_predicts_so_comes_to(row: Row, place: Place
     assert measured != pytest.approx(entry_of(row, place)["valid_perplexity"], rel=1e-3)
 
 
+def test_the_mode_is_what_a_run_that_predicts_so_comes_to(row: Row, place: Place) -> None:
+    smoothed = {**row.changes, "noise.kind": "kneser_ney", "noise.gamma": 0.4, "model.head": "tied"}
+    run_row.run_row(dataclasses.replace(row, changes=smoothed, measures=("mode",)), 1, place)
+    changes = {**smoothed, "noise.prediction": "mode"}
+    run_row.run_row(dataclasses.replace(row, name="tests/table-1/mode", changes=changes), 1, place)
+    there, here = read_entry(place.results / "tests/table-1/mode.seed-1.json"), entry_of(row, place)
+    for split in ("valid", "test"):
+        measured = here["measures"]["mode"][f"{split} perplexity"]
+        assert measured == pytest.approx(there[f"{split}_perplexity"], rel=1e-4)  # type: ignore[literal-required]
+        assert measured != pytest.approx(here[f"{split}_perplexity"], rel=1e-3)  # type: ignore[literal-required]
+
+
 def test_a_damaged_entry_is_replaced_only_when_told(row: Row, place: Place) -> None:
     run_row.run_row(row, 1, place)
     path = place.results / f"{row.name}.seed-1.json"

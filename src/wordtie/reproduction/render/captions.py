@@ -35,7 +35,7 @@ TABLES = {
     "kong-2019/table-2": "Table 2: perplexity on PTB and WikiText-2, by method and size",
     "kong-2019/figure-1": "Figure 1: validation perplexity by γ, PTB",
     "press-wolf-2017/section-3": "Section 3: probability that the current word comes again",
-    "kong-2019/section-5.4": "Section 5.4: validation perplexity of twenty samples at test time",
+    "kong-2019/section-5.4": "Section 5.4: perplexity of twenty samples at test time, and of the mode",
     "gulordava-2018/scaled-down": "Table 2, scaled down to WikiText-2: perplexity and word similarity (Spearman's ρ)",
     "inan-2017/scaled-down": "Table 3, scaled down: recurrent highway networks of 200 units on PTB",
     "kong-2019/scaled-down": "Scaled down: the same methods at 200 units on PTB, which are not the paper's rows",

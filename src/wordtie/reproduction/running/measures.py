@@ -10,8 +10,11 @@ from typing import Any
 
 import torch
 
+from wordtie.config import Settings
 from wordtie.data.prepare import prepare
+from wordtie.data.token_file import PreparedData
 from wordtie.errors import DataError, RunFolderError
+from wordtie.evaluation.perplexity import evaluate
 from wordtie.evaluation.sampled import evaluate_sampled
 from wordtie.evaluation.word_mass import TextMass, text_mass
 from wordtie.inference.loading import load
@@ -22,6 +25,7 @@ from wordtie.runs import checkpoint
 from wordtie.runs.layout import CHECKPOINT
 from wordtie.runs.result import read_result
 from wordtie.runs.run_folder import read_language_model
+from wordtie.training.precision import resolve_device
 from wordtie.vectors.agreement import agreement_of
 from wordtie.vectors.benchmarks import standard
 from wordtie.vectors.extraction import sides, vectors_of
@@ -139,20 +143,45 @@ def sampling(folder: Path) -> dict[str, float]:
 
     The trained vectors are sampled, whatever the run predicts with. Empty if the text is missing.
     """
-    saved = read_language_model(folder)
+    found = _as_trained(folder, "sampling")
+    if found is None:
+        return {}
+    model, settings, data = found
+    noise = build_noise(replace(settings.noise, prediction="sampling", samples=20), data, resolve_device("auto"))
+    eos_id, steps = data.vocabulary.eos_id, settings.training.steps
+    score = evaluate_sampled(model, noise, data.valid, eos_id, steps, noise.settings.samples)
+    return {"valid perplexity": round(score.perplexity, 4)}
+
+
+def mode(folder: Path) -> dict[str, float]:
+    """Return the perplexities with the trained vectors themselves, whatever the run predicts with: the mode of the
+    noise (kong-2019, section 4.1). Empty if the text is missing.
+    """
+    found = _as_trained(folder, "prediction with the mode")
+    if found is None:
+        return {}
+    model, _, data = found
+    texts = {"valid": data.valid, "test": data.test}
+    return {
+        f"{split} perplexity": round(evaluate(model, ids, data.vocabulary.eos_id).perplexity, 4)
+        for split, ids in texts.items()
+    }
+
+
+def _as_trained(folder: Path, what: str) -> tuple[LanguageModel, Settings, PreparedData] | None:
+    """Return a run's network with the vectors that were trained, on a GPU if there is one, its settings and its text;
+    None, with a message, if the text is missing."""
+    saved, device = read_language_model(folder), resolve_device("auto")
     settings = saved.settings
     try:
         data = prepare(settings.data)
     except DataError as error:
-        print(f"sampling is not measured: {error}", file=sys.stderr)
-        return {}
-    noise = build_noise(replace(settings.noise, prediction="sampling", samples=20), data, torch.device("cpu"))
+        print(f"{what} is not measured: {error}", file=sys.stderr)
+        return None
     model = LanguageModel(settings.model, len(data.vocabulary))
     model.load_state_dict(build_noise(settings.noise, data, torch.device("cpu")).for_training(saved.tensors))
     model.use(settings.training.fused)
-    eos_id, steps = data.vocabulary.eos_id, settings.training.steps
-    score = evaluate_sampled(model, noise, data.valid, eos_id, steps, noise.settings.samples)
-    return {"valid perplexity": round(score.perplexity, 4)}
+    return model.to(device), settings, data
 
 
 MEASURES: dict[str, Callable[[Path], Any]] = {
@@ -162,6 +191,7 @@ MEASURES: dict[str, Callable[[Path], Any]] = {
     "agreement": input_output_agreement,
     "agreement_with_small": agreement_with_small,
     "sampling": sampling,
+    "mode": mode,
     "repetition": repetition,
     "mass": mass,
 }
