@@ -104,6 +104,7 @@ def test_nothing_is_trained_before_a_text_is_named(command: str, capsys: Capture
         (KeyError("x"), 1, "bug: KeyError: 'x' (--debug shows where)"),
         (ModuleNotFoundError("gone", name="gone.part"), 2, "error: this needs a package"),
         (ModuleNotFoundError("gone", name="wordtie.gone"), 1, "bug: ModuleNotFoundError: gone"),
+        (RuntimeError("CUDA error: launch failure\nSee"), 1, "the GPU failed: CUDA error: launch failure (--debug"),
     ],
 )
 def test_errors_are_one_line_and_a_code(

@@ -18,7 +18,7 @@ from wordtie.errors import NOT_ALLOWED, SaveError, WordtieError
 
 EXIT_CODES: dict[int, str] = {
     0: "done",
-    1: "a bug in wordtie: please report it, with the output of --debug",
+    1: "a bug in wordtie, or a fault of the GPU: please report it, with the output of --debug",
     2: "a mistaken argument or setting, a package that is not installed, or too little memory",
     3: "a text or data file that cannot be used as it is",
     4: "a run folder that is incomplete, damaged, from a newer version, or already there",
@@ -138,8 +138,15 @@ def _report(message: str, code: int, debug: bool) -> int:
     return code
 
 
+GPU_FAULT = "CUDA error|cudaError"
+"""What torch says where a GPU stopped computing, perhaps for another program."""
+
+
 def _report_bug(error: BaseException, debug: bool) -> int:
     hint = "" if debug else " (--debug shows where)"
+    if re.search(GPU_FAULT, str(error)):
+        first = str(error).splitlines()[0]
+        return _report(f"the GPU failed: {first}{hint}; with --resume, a training continues as last saved", 1, debug)
     return _report(f"bug: {type(error).__name__}: {_one_line(error)}{hint}", 1, debug)
 
 
