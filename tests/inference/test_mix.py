@@ -55,6 +55,11 @@ def folder(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return trained
 
 
+def test_without_a_name_the_folder_is_named_after_the_first_run(folder: Path) -> None:
+    assert cli.main(["mix", str(folder / "network"), str(folder / "ngram")]) == 0
+    wordtie.load("runs/network-mixed")
+
+
 def test_never_worse_than_its_parts_on_validation_text(folder: Path) -> None:
     result = mix([folder / "network", folder / "ngram"], "mixed")
     assert result.valid_perplexity <= min(result.part_perplexities) * (1 + 1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wordtie.commands._settings import default_folder
 from wordtie.commands._shared import Parser, print_json
 from wordtie.console import say
 
@@ -14,7 +15,7 @@ its parts. It includes a cache of recent words, if words recur in that text. Eve
 language model opens the run folder, which holds copies of the models.
 
 examples:
-  wordtie mix runs/ptb runs/ptb-ngram --out runs/ptb-mixed
+  wordtie mix runs/ptb runs/ptb-ngram                               the result is runs/ptb-mixed
   wordtie mix runs/novel runs/novel-ngram --text valid.txt --out runs/novel-mixed
 """
 
@@ -24,7 +25,7 @@ def main(argv: list[str]) -> None:
     parser = Parser("mix", HELP)
     parser.add_argument("runs", metavar="RUN", nargs="+", help="run folders of trained models, two or more")
     parser.add_argument("--text", metavar="FILE", help="fit the weights on this text (the corpus's validation text)")
-    parser.add_argument("--out", metavar="RUN", required=True, help="the run folder to write")
+    parser.add_argument("--out", metavar="RUN", help="the run folder to write (runs/NAME-mixed, by the first run)")
     parser.add_argument("--no-recent-words", action="store_true", help="leave out the cache of recent words")
     parser.add_argument("--overwrite", action="store_true", help="replace the run folder if there is one")
     parser.add_argument("--json", action="store_true", help="print a JSON object")
@@ -35,7 +36,8 @@ def main(argv: list[str]) -> None:
     from wordtie.runs.run_folder import Mode
 
     mode: Mode = "overwrite" if arguments.overwrite else "new"
-    result = mix(arguments.runs, arguments.out, arguments.text, mode, recent_words=not arguments.no_recent_words)
+    out = default_folder(arguments.runs[0], "-mixed") if arguments.out is None else arguments.out
+    result = mix(arguments.runs, out, arguments.text, mode, recent_words=not arguments.no_recent_words)
     say(
         f"{run}: its network alone is mixed, without the n-grams that training mixed in: name an n-gram model, too"
         for run in result.networks_alone
