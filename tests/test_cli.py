@@ -27,9 +27,10 @@ from wordtie.config import (
     from_dict,
     to_dict,
 )
+from wordtie.config.arguments import Parser
 from wordtie.config.unused_settings import unused_settings
 from wordtie.data.bitext import PARALLEL
-from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, WordtieError
+from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, UsageError, WordtieError
 from wordtie.exits import EXIT_CODES
 from wordtie.word2vec.settings import Word2VecSettings
 
@@ -117,6 +118,16 @@ def test_errors_are_one_line_and_a_code(
     assert captured.out == ""
     assert captured.err.startswith(f"wordtie: {message}")
     assert captured.err.count("\n") == 1
+
+
+def test_options_may_stand_between_arguments() -> None:
+    parser = Parser("name", "help")
+    parser.add_argument("runs", nargs="+")
+    parser.add_argument("--part")
+    parsed = parser.parse_args(["a", "--part", "network", "b"])
+    assert (parsed.runs, parsed.part) == (["a", "b"], "network")
+    with pytest.raises(UsageError, match="unknown option --prat; did you mean --part"):
+        parser.parse_args(["a", "--prat", "network", "b"])
 
 
 def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reference.batches import windows_by_hand
-from wordtie.data.batches import PADDING, batches, stream_length, window_count
+from wordtie.data.batches import PADDING, batches, spread, stream_length, window_count
 from wordtie.errors import DataError
 
 EOS = 99
@@ -58,6 +58,31 @@ def test_every_token_is_a_target_once_after_the_one_before_it(words: int, size: 
             (t, i) for i, t in zip(inputs.ravel().tolist(), targets.ravel().tolist(), strict=True) if t != PADDING
         ]
     assert sorted(pairs) == [(t, t - 1 if t else EOS) for t in range(words)]
+
+
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=40), st.integers(1, 120), st.integers(1, 5))
+def test_what_is_measured_is_whole_sentences(lengths: list[int], tokens: int, stretches: int) -> None:
+    """Wherever a stretch has one. Words are numbered, so that their places are known."""
+    ends = np.cumsum(np.array(lengths) + 1) - 1
+    ids = np.arange(1, ends[-1] + 2)
+    ids[ends] = 0
+    found = spread(ids, tokens, stretches, eos_id=0)
+    if len(ids) <= tokens:
+        assert found.tolist() == ids.tolist()
+        return
+    assert len(found) <= tokens
+    plain = spread(ids, tokens, stretches)
+    sizes = np.diff([tokens * number // stretches for number in range(stretches + 1)])
+    expected: list[int] = []
+    for number, size in enumerate(sizes):
+        start = len(ids) * number // stretches
+        piece = [start + place for place in range(size)]
+        inside = [place for place in piece if ids[place] == 0]
+        begin = next((place for place in piece if place == 0 or ids[place - 1] == 0), None)
+        whole = begin is not None and inside and inside[-1] >= begin
+        expected += list(range(begin, inside[-1] + 1)) if whole and begin is not None else piece
+    assert found.tolist() == ids[expected].tolist()
+    assert set(found.tolist()) <= set(plain.tolist())
 
 
 def test_too_short_a_text() -> None:

@@ -256,7 +256,6 @@ def order_of(parsed: Namespace) -> int | None:
 
 def warnings(result: TrainingResult, settings: Settings) -> list[str]:
     """Return notes if word frequencies alone, or guessing, would do better, or if an earlier text was unlearnt."""
-    from wordtie.data.batches import spread
     from wordtie.data.prepare import prepare
     from wordtie.errors import WordtieError
     from wordtie.evaluation.format_perplexity import format_perplexity
@@ -271,7 +270,7 @@ def warnings(result: TrainingResult, settings: Settings) -> list[str]:
         data = prepare(settings.data)
     except WordtieError:  # the text was moved or changed since: the result stands all the same
         return lost
-    valid = spread(data.valid, settings.training.measured_tokens)
+    valid = data.measured("valid", settings.training.measured_tokens)
     log_p_N = Unigram.fit(data.train, len(data.vocabulary)).log_probabilities(valid)
     unigram = math.exp(-float(log_p_N.mean()))
     if best <= unigram:

@@ -39,9 +39,12 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message if message.endswith("?") else f"{message}; see `{self.prog} --help`")
 
     def parse_args(self, args: Sequence[str]) -> argparse.Namespace:  # type: ignore[override]
-        """Parse; an unknown option is answered with the nearest one."""
+        """Parse, with options before, between or after the arguments; an unknown one is answered with the nearest."""
         end = args.index("--") if "--" in args else len(args)
-        parsed, unknown = self.parse_known_args([*map(kebab, args[:end]), *args[end:]])
+        given = [*map(kebab, args[:end]), *args[end:]]
+        parsed, unknown = self.parse_known_args(given)
+        if unknown and "--" not in args and not any(each.startswith("-") for each in unknown):
+            parsed, unknown = self.parse_known_intermixed_args(given)
         if options := [each.partition("=")[0] for each in unknown if each.startswith("-")]:
             self.error(f"unknown option {options[0]}{did_you_mean(options[0], self.options())}")
         if unknown:

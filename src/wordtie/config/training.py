@@ -64,7 +64,8 @@ class TrainingSettings:
     validations: int | None = None
     """Validate this often, evenly spread over `tokens` and at their end. None: after each epoch, and at the end."""
     measured_tokens: int | None = None
-    """Validate and measure on this many tokens, in ten stretches spread over each text. None: on all of it."""
+    """Validate and measure on about this many tokens of each text, in whole sentences. None: on all of it. They are
+    ten stretches, spread over the text."""
     patience: int = 5
     """Stop after this many validations (epochs) without a better perplexity (0: never)."""
     keep: Literal["best", "last"] = "best"

@@ -104,17 +104,33 @@ def batches(ids: Ids, streams: int, steps: int, *, eos_id: int, drop: bool = Tru
         yield inputs_TB.astype(np.int64, order="C"), targets_TB.astype(np.int64, order="C")
 
 
-def spread(ids_N: Ids, tokens: int | None, stretches: int = STRETCHES) -> Ids:
+def spread(ids_N: Ids, tokens: int | None, stretches: int = STRETCHES, eos_id: int | None = None) -> Ids:
     """Return `tokens` tokens of a text, in stretches spread evenly over it; all, if there are no more, or for None.
 
-    A text often changes as it proceeds: its beginning alone may be easier than the whole.
+    A text often changes as it proceeds: its beginning alone may be easier than the whole. With `eos_id`, the parts of
+    sentences at both ends of a stretch are left out, which a model would be surprised by where stretches meet. A
+    stretch without a whole sentence stays as it is.
 
     >>> spread(np.arange(100), 20)[:6].tolist()
     [0, 1, 10, 11, 20, 21]
+    >>> spread(np.array([5, 6, 0, 7, 8, 0, 9, 9, 0, 7, 6, 0]), 8, stretches=2, eos_id=0).tolist()
+    [5, 6, 0, 9, 9, 0]
     """
     if tokens is None or len(ids_N) <= tokens:
         return ids_N
     edges = [tokens * number // stretches for number in range(stretches + 1)]
     starts = [len(ids_N) * number // stretches for number in range(stretches)]
     sizes = [end - start for start, end in pairwise(edges)]
-    return np.concatenate([ids_N[start : start + size] for start, size in zip(starts, sizes, strict=True)])
+    pieces = [ids_N[start : start + size] for start, size in zip(starts, sizes, strict=True)]
+    if eos_id is not None:
+        whole = [number == 0 or ids_N[start - 1] == eos_id for number, start in enumerate(starts)]
+        pieces = [_sentences(piece, eos_id, begins) for piece, begins in zip(pieces, whole, strict=True)]
+    return np.concatenate(pieces)
+
+
+def _sentences(ids_N: Ids, eos_id: int, begins: bool) -> Ids:
+    """Return the whole sentences of a piece of text, all of it if there is none. `begins`: it starts with one."""
+    ends = np.flatnonzero(ids_N == eos_id) + 1
+    first = 0 if begins else ends[0] if len(ends) else 0
+    last = ends[-1] if len(ends) else 0
+    return ids_N[first:last] if last > first else ids_N

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from wordtie.config import DataSettings
 from wordtie.config.paths import path_of
+from wordtie.data.batches import spread
 from wordtie.data.corpus import SPLITS, Corpus, SplitReader, find_corpus
 from wordtie.data.encoding import Ids, TextStats, WordNumbers
 from wordtie.data.tokenisation import UNK_POLICY, Tokenisation
@@ -112,6 +113,11 @@ class PreparedData:
     def texts(self) -> dict[str, str]:
         """SHA-256 of the text of each split."""
         return {split: stats.sha256 for split, stats in self.info.splits.items()}
+
+    def measured(self, split: str, tokens: int | None) -> NDArray[np.integer[Any]]:
+        """Return about `tokens` tokens of a split, spread over it; all for None."""
+        ids: Ids = getattr(self, split)
+        return spread(ids, tokens, eos_id=self.tokenizer.sentence_end)
 
 
 def write_token_files(settings: DataSettings, folder: Path, progress: OnProgress | None = None) -> PreparedData:

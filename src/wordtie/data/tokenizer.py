@@ -54,6 +54,11 @@ class Tokenizer:
         """Whether each line is a sentence of its own, closed by `<eos>`."""
         return self.tokenisation.sentences
 
+    @property
+    def sentence_end(self) -> int | None:
+        """The id that closes a sentence; None if lines are not sentences."""
+        return self.vocabulary.eos_id if self.sentences else None
+
     def words(self, line: str) -> list[str]:
         """Return the words of a line, known to the vocabulary or not."""
         return self.tokenisation.words(line)

@@ -115,8 +115,7 @@ def _one_tokenizer(models: Mapping[str, LoadedModel]) -> Tokenizer:
 def _scored(
     models: Mapping[str, LoadedModel], tokenizer: Tokenizer, blocks: Iterable[Ids], hits: Sequence[int]
 ) -> UnitScores:
-    eos_id = tokenizer.vocabulary.eos_id if tokenizer.sentences else None
-    return score_units([each.model for each in models.values()], blocks, eos_id, hits)
+    return score_units([each.model for each in models.values()], blocks, tokenizer.sentence_end, hits)
 
 
 def _differences(names: Sequence[str], found: UnitScores) -> dict[str, Difference]:

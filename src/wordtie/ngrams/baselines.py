@@ -53,7 +53,7 @@ def measure_baselines(settings: DataSettings, order: int = 5, split: Literal["va
 
 def _measure(data: PreparedData, order: int, split: str) -> Baselines:
     vocabulary = data.vocabulary
-    eos_id = vocabulary.eos_id if data.tokenizer.sentences else None
+    eos_id = data.tokenizer.sentence_end
     text = data.test if split == "test" else data.valid
     models: dict[str, Unigram | NgramTrie] = {
         "unigram": Unigram.fit(data.train, len(vocabulary)),

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from wordtie.config import Settings
-from wordtie.data.batches import Ids, batches, spread, stream_length, window_count
+from wordtie.data.batches import Ids, batches, stream_length, window_count
 from wordtie.data.token_file import PreparedData
 from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.evaluation.perplexity import Score, evaluate
@@ -87,7 +87,7 @@ class LanguageModelling:
         self.settings = settings
         self.data = data
         self.precision = precision
-        self.valid, self.test = (spread(ids, training.measured_tokens) for ids in (data.valid, data.test))
+        self.valid, self.test = (data.measured(split, training.measured_tokens) for split in ("valid", "test"))
         self.log_p: dict[str, list[Tensor]] = {}
         self.queries: dict[str, list[Tensor]] = {}
         """Split to log p, and to queries, of each token that `measure` read, in pieces; none if the noise was sampled,

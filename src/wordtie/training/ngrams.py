@@ -54,7 +54,7 @@ def train_ngrams(settings: NgramSettings, out: str | Path, mode: run_folder.Mode
                 data.train,
                 len(data.vocabulary),
                 settings.order,
-                eos_id=data.vocabulary.eos_id if data.tokenizer.sentences else None,
+                eos_id=data.tokenizer.sentence_end,
                 minimum_counts=settings.minimum_of_each_order,
             )
         write_ngrams(folder, SavedNgrams(settings, trie, data.tokenizer, data.texts))

@@ -40,13 +40,19 @@ class EarlierText:
 
     run: str
     data: PreparedData
+    measured_tokens: int | None
+    """Setting of the run: about how much of its test text it was measured on; None: all of it."""
     result: TrainingResult | None
     """Result of the run; None if its folder has none, or if its test text has changed since."""
 
     @property
     def test(self) -> Ids:
         """The test text, or the part of it that the run was measured on."""
-        return spread(self.data.test, None if self.result is None else self.result.test_tokens)
+        if self.result is None:
+            return self.data.test
+        test = self.data.measured("test", self.measured_tokens)
+        same = len(test) == self.result.test_tokens  # earlier versions of wordtie cut stretches within sentences
+        return test if same else spread(self.data.test, self.result.test_tokens)
 
     def perplexity(self, model: NextWordModel[Any]) -> float:
         """Compute the test perplexity of a model over this run's words and others, as if it had this run's alone."""
@@ -133,7 +139,7 @@ def read_texts(settings: DataSettings) -> Texts:
             run = saved.settings.data.extends
             text = text_of(saved, folder)
             result = read_result(folder) if text.texts["test"] == saved.texts.get("test") else None
-            earlier.append(EarlierText(before, text, result))
+            earlier.append(EarlierText(before, text, saved.settings.training.measured_tokens, result))
         except (DataError, RunFolderError) as error:
             missing.append(f"the text of {before} cannot be read: {error}")
     return Texts(own, earlier, missing)

@@ -156,8 +156,7 @@ def time_counting(data: PreparedData, order: int) -> Counting:
     """Estimate what an n-gram model of the text takes from one of its beginning; tables of a whole text are slower."""
     sample = data.train[:NGRAM_SAMPLE]
     started = time.monotonic()
-    eos_id = data.vocabulary.eos_id if data.tokenizer.sentences else None
-    trie = fit_kneser_ney(sample, len(data.vocabulary), order, eos_id=eos_id)
+    trie = fit_kneser_ney(sample, len(data.vocabulary), order, eos_id=data.tokenizer.sentence_end)
     fitted = time.monotonic() - started
     trie.log_probabilities(sample[:NGRAM_SAMPLE_READ])
     measured = time.monotonic() - started - fitted

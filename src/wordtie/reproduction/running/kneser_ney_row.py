@@ -16,8 +16,7 @@ def kneser_ney(data: PreparedData, order: int = 5) -> Stage:
     from wordtie.ngrams.kneser_ney import fit_kneser_ney
 
     started = time.monotonic()
-    eos_id = data.vocabulary.eos_id if data.tokenizer.sentences else None
-    model = fit_kneser_ney(data.train, len(data.vocabulary), order, eos_id=eos_id)
+    model = fit_kneser_ney(data.train, len(data.vocabulary), order, eos_id=data.tokenizer.sentence_end)
     valid, test = (-float(model.log_probabilities(text).sum()) for text in (data.valid, data.test))
     digest = hashlib.sha256(model.unigram.tobytes())
     for level in model.levels:
