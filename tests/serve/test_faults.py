@@ -75,7 +75,7 @@ def test_an_answer_has_so_much_time(runs: Runs, monkeypatch: pytest.MonkeyPatch)
     """Of a model that computes no more: what waits is told so, and a text that is cut off does not pass for whole."""
     opened: list[Held] = []
 
-    def load(run: str, copied: bool) -> LoadedModel:
+    def load(run: str, part: None, copied: bool) -> LoadedModel:
         loaded = wordtie.load(run)
         opened.append(Held(loaded))
         return replace(loaded, model=opened[0])

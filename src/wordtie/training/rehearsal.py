@@ -96,7 +96,7 @@ class Texts:
         """Return as much of the earlier validation texts as makes a share of `rehearsal` beside `own` tokens of the new
         one: weights that are fitted on the new one alone forget, too."""
         share = _share(rehearsal, own, [each.data.valid for each in self.earlier])
-        pieces = [spread(each.data.valid, round(share * len(each.data.valid))) for each in self.earlier]
+        pieces = [each.data.measured("valid", round(share * len(each.data.valid))) for each in self.earlier]
         return [ids_N for ids_N in pieces if len(ids_N)]
 
     @property
