@@ -78,15 +78,17 @@ def mix_with_ngrams(
     fitted = _Read.joined([valid, *(_Read.unread(parts, ids_N, valid.query_NE is not None) for ids_N in pieces)])
     mixture, log_p_N = best_adaptive_mixture(parts, fitted.ids_N, fitted.log_p_NP, fitted.class_N, fitted.query_NE)
     write_mixture(folder / MIXTURE_FOLDER, [folder, folder / NGRAMS], mixture, tokenizer, link=True)
-    ngram = {"order": settings.order, "ngrams": trie.ngrams, "bytes": (folder / NGRAMS / MODEL).stat().st_size}
     alone_RP = np.array([[0.0, 1.0]])
-    result = replace(
-        result,
-        mixture=_of_mixture(read, mixture, {"valid": log_p_N[: len(valid.ids_N)]}),
-        earlier=[each.figures | _of_earlier(each, parts[0], mixture) for each in texts.earlier] or None,
-    )
-    figures = _figures(read, alone_RP)
-    result = replace(result, ngram={**ngram, "seconds": round(time.monotonic() - started, 1), **figures})
+    of_ngrams = _figures(read, alone_RP)
+    of_mixture = _of_mixture(read, mixture, {"valid": log_p_N[: len(valid.ids_N)]})
+    earlier = [each.figures | _of_earlier(each, parts[0], mixture) for each in texts.earlier] or None
+    ngram = {
+        "order": settings.order,
+        "ngrams": trie.ngrams,
+        "bytes": (folder / NGRAMS / MODEL).stat().st_size,
+        "seconds": round(time.monotonic() - started, 1),  # all figures included
+    }
+    result = replace(result, ngram=ngram | of_ngrams, mixture=of_mixture, earlier=earlier)
     result.save()
     return result
 

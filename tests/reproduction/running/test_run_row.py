@@ -444,7 +444,7 @@ def test_sampling_is_what_a_run_that_predicts_so_comes_to(row: Row, place: Place
     assert measured != pytest.approx(entry_of(row, place)["valid_perplexity"], rel=1e-3)
 
 
-def test_the_mode_is_what_a_run_that_predicts_so_comes_to(row: Row, place: Place) -> None:
+def test_the_mode_has_the_perplexities_of_a_run_that_predicts_so(row: Row, place: Place) -> None:
     smoothed = {**row.changes, "noise.kind": "kneser_ney", "noise.gamma": 0.4, "model.head": "tied"}
     run_row.run_row(dataclasses.replace(row, changes=smoothed, measures=("mode",)), 1, place)
     changes = {**smoothed, "noise.prediction": "mode"}

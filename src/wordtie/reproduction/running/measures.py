@@ -129,13 +129,17 @@ def mass(folder: Path) -> dict[str, float]:
 
 def _test_mass(folder: Path, what: str) -> TextMass | None:
     """Return the masses of a run's network over its test text; None, with a message, if the text is missing."""
-    settings = read_language_model(folder).settings
+    data = _text(read_language_model(folder).settings, what)
+    return None if data is None else text_mass(load(folder, part="network").model, data.test)
+
+
+def _text(settings: Settings, what: str) -> PreparedData | None:
+    """Return a run's text; None, with a message that says what is not measured, if it is missing."""
     try:
-        data = prepare(settings.data)
+        return prepare(settings.data)
     except DataError as error:
         print(f"{what} is not measured: {error}", file=sys.stderr)
         return None
-    return text_mass(load(folder, part="network").model, data.test)
 
 
 def sampling(folder: Path) -> dict[str, float]:
@@ -171,17 +175,15 @@ def mode(folder: Path) -> dict[str, float]:
 def _as_trained(folder: Path, what: str) -> tuple[LanguageModel, Settings, PreparedData] | None:
     """Return a run's network with the vectors that were trained, on a GPU if there is one, its settings and its text;
     None, with a message, if the text is missing."""
-    saved, device = read_language_model(folder), resolve_device("auto")
+    saved = read_language_model(folder)
     settings = saved.settings
-    try:
-        data = prepare(settings.data)
-    except DataError as error:
-        print(f"{what} is not measured: {error}", file=sys.stderr)
+    data = _text(settings, what)
+    if data is None:
         return None
     model = LanguageModel(settings.model, len(data.vocabulary))
     model.load_state_dict(build_noise(settings.noise, data, torch.device("cpu")).for_training(saved.tensors))
     model.use(settings.training.fused)
-    return model.to(device), settings, data
+    return model.to(resolve_device("auto")), settings, data
 
 
 MEASURES: dict[str, Callable[[Path], Any]] = {
