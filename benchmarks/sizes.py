@@ -4,7 +4,7 @@
     python -m benchmarks.sizes ptb                  of these texts
 
 See `benchmarks.compared` for how a row is measured. Noise is data noising with Kneser-Ney. The rules that follow are
-`wordtie.training.recipe.SIZES` and `MOST_EPOCHS`; `benchmarks.regularisation` has half as many epochs.
+`wordtie.training.recipe.SIZES`, `LARGEST` and `MOST_EPOCHS`; `benchmarks.regularisation` has half as many epochs.
 """
 
 from __future__ import annotations

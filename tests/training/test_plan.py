@@ -203,6 +203,46 @@ def test_what_is_timed_last_is_what_is_trained(text: Path, monkeypatch: pytest.M
         assert (last.model.hidden_dropout, last.noise.kind) == (plan.model.hidden_dropout, plan.noise.kind)
 
 
+@pytest.mark.parametrize(
+    ("given", "seconds", "units"),
+    [
+        ([], 100, 48),
+        ([], 25, 32),
+        (["model.hidden"], 100, 32),
+        (["training.tokens"], 100, 32),
+    ],
+    ids=["time to spare", "no time for so many", "units given", "tokens given"],
+)
+def test_time_that_is_left_buys_a_larger_model(
+    text: Path,
+    given: list[str],
+    seconds: float,
+    units: int,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: Capture,
+) -> None:
+    """Forty epochs take 16 s with the most units of the recipe, and twice as long with more."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(recipe, "SIZES", ((float("inf"), 32),))
+    monkeypatch.setattr(planning, "LARGEST", 48)
+    monkeypatch.setattr(recipe, "LARGEST", 48)
+    monkeypatch.setattr(planning, "time_counting", lambda *_: Counting())
+    words = len(read_texts(DataSettings(corpus=str(text))).own.train)
+
+    def time_model(settings: Settings, *_: object, mixed: bool) -> Timings:
+        tokens = settings.training.streams * settings.training.steps
+        a_word = 16 / recipe.MOST_EPOCHS / words * (2 if settings.model.hidden == 48 else 1)
+        return Timings(a_word * tokens, 1e-6, 1e-6, tokens=tokens)
+
+    monkeypatch.setattr(planning, "time_model", time_model)
+    settings = settings_from(text, hidden=32, tokens=words) if "training.tokens" in given else settings_from(text)
+    plan = make_plan(replace(settings, model=replace(settings.model, hidden=32)), given, seconds)
+    assert plan.settings.model.hidden == units
+    assert plan.settings.model.embedding == units // 2
+    assert ("40 are enough" in plan.reasons[0]) == ("training.tokens" not in given)
+
+
 def test_tokens_that_are_given_are_planned_like_others(
     text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

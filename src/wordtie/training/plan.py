@@ -27,15 +27,18 @@ from wordtie.ngrams.memory import ngrams_fit
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
 from wordtie.training.recipe import (
+    LARGEST,
     MOST_EPOCHS,
     REFERENCE,
     SHORT,
     Lengths,
     choose,
+    larger,
     measured_tokens,
     noise_for,
     size,
     streams_for,
+    tokens_of,
     units,
     with_recipe,
 )
@@ -105,10 +108,7 @@ def make_plan(
     The n-gram model is left out if counting would take too much time or memory, unless `keep_ngram`.
     """
     started = time.monotonic() - spent
-    require(seconds > 0, f"the time to plan for must be positive, got {seconds}")
-    read_start(settings)  # what cannot be trained is refused before any text is read
-    texts = read_texts(settings.data)
-    data = texts.for_training(settings.training.rehearsal)
+    texts, data = texts_to_plan_for(settings, seconds)
     lengths = Lengths(len(data.train), len(data.valid), len(data.test), len(data.vocabulary))
     with exclusive_training(settings.training.threads, resolve_device(settings.training.device)):
         wanted = ngram
@@ -135,8 +135,21 @@ def make_plan(
                 chosen = chosen_by(timings, chosen.model.hidden, chosen.training.streams)
             else:
                 chosen = chosen_by(timings, reference.model.hidden)
+        if (candidate := larger(chosen, given, lengths.train)) and stopwatch.has_time():
+            of_larger = stopwatch.time(candidate)
+            candidate = chosen_by(of_larger, LARGEST, chosen.training.streams)
+            if candidate.training.tokens == chosen.training.tokens:
+                chosen, timings = candidate, of_larger
     fixed = "training.tokens" in given or "training.epochs" in given
     return Plan(chosen, ngram, reasons(chosen, data, seconds, timings, mixed_in(ngram, wanted), fixed))
+
+
+def texts_to_plan_for(settings: Settings, seconds: float) -> tuple[Texts, PreparedData]:
+    """Return (all texts, those to train on). What cannot be trained is refused before any text is read."""
+    require(seconds > 0, f"the time to plan for must be positive, got {seconds}")
+    read_start(settings)
+    texts = read_texts(settings.data)
+    return texts, texts.for_training(settings.training.rehearsal)
 
 
 def step_of(settings: Settings) -> tuple[object, ...]:
@@ -250,7 +263,8 @@ def reasons(
     epochs = tokens / len(data.train)
     rate = timings.tokens / timings.window
     needed = timings.seconds_of(tokens, settings.loss.full_at_end)
-    enough = f": {MOST_EPOCHS} are enough" if epochs >= MOST_EPOCHS and not fixed else " as given" if fixed else ""
+    most = tokens_of(MOST_EPOCHS, len(data.train), settings)
+    enough = " as given" if fixed else f": {MOST_EPOCHS} are enough" if tokens >= most else ""
     limit = f"s, more than the {seconds:.0f} s given" if needed > seconds else f"of {seconds:.0f} s"
     at_end = settings.loss.full_at_end
     softmax = settings.loss.softmax + (f", over all words in the last {100 * at_end:.0f} %" if at_end else "")

@@ -21,6 +21,9 @@ REFERENCE = 256
 """Units of the model that is timed first."""
 SIZES = ((0.25e6, 128), (0.5e6, 192), (4e6, REFERENCE), (9e6, 320), (25e6, 400), (math.inf, 512))
 """Best number of units by the tokens that there is time to train on, as (upper limit, units)."""
+LARGEST = 768
+"""Units in place of the last number of `SIZES` if there is time to read as many tokens with them: time that is left
+buys a larger model, since more epochs make it no better (`benchmarks/sizes.py`)."""
 DROPOUTS = ((3.6, 0.0), (5.2, 0.1), (8.0, 0.2), (25.0, 0.3), (45.0, 0.4), (math.inf, 0.5))
 """Best dropout by epochs x sqrt(parameters / words of the text), as (upper limit, dropout): `benchmarks/dropout.py`,
 and from 30 on `benchmarks/regularisation.py`."""
@@ -119,8 +122,22 @@ def planned_tokens(settings: Settings, given: Collection[str], words: int, most:
     fixed = "training.epochs" in given
     epochs = settings.training.epochs if fixed else MOST_EPOCHS
     tokens = epochs * words if fixed else min(most, epochs * words)
-    streams = with_recipe(settings, given, streams_for(words, tokens)).training.streams
-    return min(tokens, epochs * max(1, words // streams) * streams)
+    return min(tokens, tokens_of(epochs, words, with_recipe(settings, given, streams_for(words, tokens))))
+
+
+def tokens_of(epochs: int, words: int, settings: Settings) -> int:
+    """Return the tokens that so many epochs of a text of `words` read with the streams of these settings."""
+    streams = settings.training.streams
+    return epochs * max(1, words // streams) * streams
+
+
+def larger(settings: Settings, given: Collection[str], words: int) -> Settings | None:
+    """Return a plan with `LARGEST` units in place of the most of `SIZES`, if all epochs are planned; None otherwise."""
+    fixed = {"model.hidden", "training.tokens", "training.epochs"} & {*given}
+    tokens = settings.training.tokens or 0
+    if fixed or settings.model.hidden != SIZES[-1][1] or tokens < tokens_of(MOST_EPOCHS, words, settings):
+        return None
+    return settings_from(settings, **{name: value for name, value in size(LARGEST).items() if name not in given})
 
 
 def measuring_seconds(lengths: Lengths, measured: int | None, timings: Timings) -> tuple[float, float]:
