@@ -27,7 +27,7 @@ TIMINGS = replace(NO_MATTER, full_window=2 * NO_MATTER.window)
 BEFORE = ("text", "tokens", "epochs")
 """Columns that each table begins with."""
 DROPPED = ("model.input_dropout", "model.hidden_dropout")
-"""Settings that `wordtie train --dropout` sets."""
+"""Settings that have the dropout of the plan."""
 DATA_NOISING = {"noise.kind": "kneser_ney", "noise.scheme": "data_noising"}
 """Noise as the plan chooses it, without its gamma."""
 RESULTS = Path(__file__).parent.parent / "results" / "bench"

@@ -65,7 +65,7 @@ def test_a_section_of_data_is_of_the_text_that_is_named() -> None:
         ({"hidden": "many"}, "model.hidden must be a whole number, got 'many'"),
         (
             {"dropout": 0.3},
-            "model.dropout must be one of inan, gal, zaremba, got 0.3; the share dropped is hidden_dropout",
+            "model.dropout must be one of inan, gal, zaremba, got 0.3; rates are hidden_dropout",
         ),
         ({"tied": "yes"}, "tied must be true or false, got 'yes'"),
         ({"model": DataSettings()}, "model must be made with ModelSettings"),

@@ -119,7 +119,7 @@ def test_a_name_is_that_of_the_commands_own_setting(options: str, full: str, val
         ("--data.vocabulary_size 10,000", "--data.vocabulary-size must be a whole number or none, got 10,000; see"),
         ("--head loose", "--head must be one of untied, tied, tied_linear, got loose; see"),
         ("--head tied-lin", "--head must be one of untied, tied, tied_linear, got tied-lin; did you mean tied_linear?"),
-        ("--dropout 0.3", "--dropout must be one of inan, gal, zaremba, got 0.3; the share dropped is hidden_dropout"),
+        ("--dropout 0.3", "--dropout must be one of inan, gal, zaremba, got 0.3; rates are hidden_dropout"),
         ("--tied maybe", "--tied must be true or false, got maybe; alone it means true: put it last, or give --tied="),
         ("--lowercase novel.txt", "--lowercase must be true or false, got novel.txt; alone it means true"),
         ("--gradient-through-target maybe", "--gradient-through-target must be true or false or entropy, got maybe"),

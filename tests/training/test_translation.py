@@ -366,7 +366,7 @@ def test_a_split_is_said_to_have_no_effect_where_the_parts_are_given(
         (lambda: TranslationLossSettings(full_at_end=0.1), "loss.full_at_end is for language models: leave it out"),
         (lambda: Seq2SeqSettings(readout=3), "set model.linear_map"),
         (lambda: Seq2SeqSettings(tying="none", linear_map=True), "model.linear_map is for a shared matrix"),
-        (lambda: Seq2SeqSettings(word_dropout=1.0), "model.word_dropout is the share dropped"),
+        (lambda: Seq2SeqSettings(word_dropout=1.0), "model.word_dropout is a dropout rate"),
         (lambda: BitextSettings(source="de"), "data.source and data.target are both 'de'"),
         (lambda: BitextSettings(source_column=2), "data.source_column and data.target_column are both 2"),
         (lambda: TranslationSettings(data=BitextSettings(units="words")), "set data.units to joint_bpe"),

@@ -106,7 +106,7 @@ class ModelSettings:
         for name in SHARES:
             value = getattr(self, name)
             fits = value is None or 0 <= value < 1
-            require(fits, f"model.{name} is the share dropped and must be in [0, 1), got {value}")
+            require(fits, f"model.{name} is a dropout rate and must be in [0, 1), got {value}")
         for name in ("init", "core_init"):
             value = getattr(self, name)
             require(value is None or value > 0, f"model.{name} must be positive, got {value}")

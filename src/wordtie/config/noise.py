@@ -62,7 +62,7 @@ class NoiseSettings:
         require(self.samples >= 1, f"noise.samples must be at least 1, got {self.samples}")
         for name in ("input_vector_dropout", "output_vector_dropout"):
             value = getattr(self, name)
-            require(0 <= value < 1, f"noise.{name} is the share dropped and must be in [0, 1), got {value}")
+            require(0 <= value < 1, f"noise.{name} is a dropout rate and must be in [0, 1), got {value}")
         smoothing = self.scheme == "variational_smoothing"
         require(
             not self.elementwise or self.kind in ("linear_interpolation", "absolute_discounting", "kneser_ney"),

@@ -106,7 +106,7 @@ class Seq2SeqSettings:
             require(value is None or value >= 1, f"model.{name} must be at least 1, got {value}")
         for name in DROPPED:
             value = getattr(self, name)
-            require(0 <= value < 1, f"model.{name} is the share dropped and must be in [0, 1), got {value}")
+            require(0 <= value < 1, f"model.{name} is a dropout rate and must be in [0, 1), got {value}")
         require(self.init > 0, f"model.init must be positive, got {self.init}")
         require(
             not self.linear_map or self.tying != "none",

@@ -19,7 +19,7 @@ NONE = ("none", "null", "~")
 LARGEST = 3.4e38
 """The largest float32; models are trained in float32."""
 HINTS = {
-    "model.dropout": "; the share dropped is hidden_dropout (h of a layer) or input_dropout (word vectors)",
+    "model.dropout": "; rates are hidden_dropout (outputs of layers) and input_dropout (word vectors)",
     "data.split": ": for example 0.9,0.05,0.05",
 }
 """Hints at the end of error messages on wrong values, by setting."""

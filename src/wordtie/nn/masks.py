@@ -22,7 +22,7 @@ from torch import Tensor
 from wordtie.nn.dropout import mask
 
 Dropped = Tensor | None
-"""A mask with entries 0 or 1 / (1 - share dropped); None where nothing is dropped."""
+"""A mask with entries 0 or 1 / (1 - rate); None where nothing is dropped."""
 
 
 @dataclass(frozen=True)
