@@ -21,8 +21,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.quality import page
-from benchmarks.quality.choices import TRIAL_MINUTES, Way, choose, way_of_trials, with_chosen_settings
-from benchmarks.quality.contenders import ADDED, CONTENDERS, OTHERS
+from benchmarks.quality.choices import TRIAL_MINUTES, UntriedError, Way, choose, way_of_trials, with_chosen_settings
+from benchmarks.quality.contenders import ADDED, CONTENDERS, OTHERS, Settings
 from benchmarks.quality.goals import value
 from benchmarks.quality.rows import ROWS, Row, append, key_of, read
 from benchmarks.quality.texts import GOAL_TEXTS, TEXTS, TRIAL_TEXTS
@@ -122,7 +122,15 @@ def _turns(given: argparse.Namespace, text: str, minutes: float) -> Iterator[Tur
         seed, threads, clock = _way(given)
         if CONTENDERS[name].kind == "command":  # the seconds of its process cannot be planned for
             clock = "wall"
-        yield Turn(name, text, data, minutes, choose(rows, name), seed, threads, clock)
+        yield Turn(name, text, data, minutes, _settings(rows, name), seed, threads, clock)
+
+
+def _settings(rows: Sequence[Row], name: str) -> Settings:
+    """What the trials among these rows chose, or else those of the repository. Raises `UntriedError`."""
+    try:
+        return choose(rows, name)
+    except UntriedError:
+        return choose(read(ROWS), name)
 
 
 def _way(given: argparse.Namespace, begun: Way | None = None) -> Way:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import io
 import itertools
 import pkgutil
 import re
@@ -174,6 +175,21 @@ def test_the_glossary_defines_each_term_once() -> None:
 def test_every_page_is_linked_from_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert [page.name for page in PAGES if page.name != "README.md" and f"{page.name})" not in readme] == []
+
+
+def test_the_first_look_in_the_readme(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    (shown,) = [block for block in blocks(ROOT / "README.md", "") if "wordtie surprisal en" in block]
+    command, *lines, more = shown.splitlines()
+    text = re.fullmatch(r'\$ echo "(.*)" \| wordtie surprisal en', command)
+    assert text
+    assert more == "..."
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f"{text[1]}\n".encode())))
+    assert main(["surprisal", "en"]) == 0
+    header, *printed = (line.split("\t") for line in capsys.readouterr().out.splitlines())
+    assert header == lines[0].split("\t")
+    for expected, found in zip((line.split("\t") for line in lines[1:]), printed, strict=False):
+        assert found[:-2] == expected[:-2]
+        assert [float(bits) for bits in found[-2:]] == pytest.approx([float(bits) for bits in expected[-2:]], abs=1e-3)
 
 
 def test_help_of_each_command_starts_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -285,6 +285,24 @@ def test_the_choice_is_the_best_geometric_mean_of_whole_trials() -> None:
     assert choose([], "ours") == {"training.precision": "fp32"}
     with pytest.raises(UntriedError, match="quality_in_minutes trials"):
         choose(found, "awd-lstm")
+
+
+def test_a_file_of_its_own_takes_the_settings_of_the_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is measured: the settings are chosen before."""
+    monkeypatch.setitem(TEXTS, "ptb", lambda: DataSettings(corpus=str(tmp_path)))
+    asked: list[Turn] = []
+
+    def measure(turns: Iterator[Turn], *_: object) -> int:
+        asked.extend(turns)
+        return 0
+
+    monkeypatch.setattr(quality_in_minutes, "measure", measure)
+    rows_of_its_own = tmp_path / "new.jsonl"
+    arguments = ["run", "--texts", "ptb", "--minutes", "2", "--contenders", "gpt", "--rows", str(rows_of_its_own)]
+    assert quality_in_minutes.main(arguments) == 0
+    assert [turn.settings for turn in asked] == [choose(rows.read(rows.ROWS), "gpt")]
 
 
 def measured(network: float, mixture: float, ours: float, **other: Any) -> list[rows.Row]:

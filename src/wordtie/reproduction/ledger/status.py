@@ -202,12 +202,12 @@ def _within(apart: float, allowed: float) -> bool:
 
 
 def why_not(row: Row) -> str:
-    """Return why a row has no result."""
+    """Return why a row has no result; nothing if it has only not been run."""
     if row.not_run:
         return row.not_run
     if row.kind == "drawn":
         return f"waits for {row.drawn_from[0]}"
-    return "days on a CPU; name it in full to run it without a GPU" if row.needs == "gpu" else "not run yet"
+    return "days on a CPU; name it in full to run it without a GPU" if row.needs == "gpu" else ""
 
 
 def _begun(row: Row, runs: Path, entered: Collection[int]) -> Path | None:

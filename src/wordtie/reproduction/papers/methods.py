@@ -50,8 +50,8 @@ TYING: dict[str, tuple[str, Changes]] = {
 }
 DROPOUT: dict[str, tuple[str, Changes]] = {
     "no-dropout": ("nothing dropped", NO_DROPOUT),
-    "zaremba": ("a new mask at every step, on what goes up alone", ZAREMBA),
-    "gal": ("one mask a window, for what recurs and what goes up apart", GAL),
+    "zaremba": ("a new mask at every step, only towards the layer above", ZAREMBA),
+    "gal": ("one mask per window, separate for the next step and the layer above", GAL),
     "word-dropout": ("also some words read as zero", {**GAL, "model.word_dropout": 0.1}),
     "candidate-dropout": ("Zaremba's, and on the cell's candidate", {**ZAREMBA, "model.candidate_dropout": 0.3}),
     "weight-drop": (
@@ -74,7 +74,7 @@ NOISE: dict[str, tuple[str, Changes]] = {
     "dn-kn": ("data noising: Kneser-Ney", replaced("kneser_ney")),
     "vs-li": ("variational smoothing: linear interpolation", {"noise.kind": "linear_interpolation"}),
     "vs-li-inputs": (
-        "the same, of what is read alone, predicting with the mean",
+        "the same, inputs only, predicting with the mean",
         {"noise.kind": "linear_interpolation", "noise.output_draw": "none", "noise.prediction": "mean"},
     ),
     "vs-li-inputs-mode": (
