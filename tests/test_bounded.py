@@ -23,6 +23,7 @@ from wordtie.config.machine import machine_memory
 from wordtie.errors import SettingsError
 from wordtie.models import memory
 from wordtie.models.memory import check_size
+from wordtie.ngrams import memory as ngrams_memory
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -111,6 +112,15 @@ def test_moments_of_the_optimiser_take_memory_too(monkeypatch: pytest.MonkeyPatc
         check_size(
             Settings(model=model, training=TrainingSettings(optimiser="adam", lr=0.001)), 1000, torch.device("cpu")
         )
+
+
+def test_n_grams_of_a_baseline_take_memory_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    small_text(tmp_path / "novel")
+    monkeypatch.setattr(ngrams_memory, "machine_memory", lambda: 1000)
+    assert cli.main(["baseline", str(tmp_path / "novel")]) == SettingsError.exit_code
+    assert "take a smaller --order" in capsys.readouterr().err
 
 
 def test_the_limit_of_a_process_counts() -> None:

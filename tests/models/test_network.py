@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import torch
@@ -94,6 +96,23 @@ def test_streams_are_selected(model: Network, asked: bool) -> None:
         model.next(state)
     np.testing.assert_allclose(model.next(model.select(state, [1, 1, 0])), expected[[1, 1, 0]], atol=1e-5)
     assert model.next(model.select(state, [])).shape == (0, WORDS)
+
+
+def test_threads_may_share_a_model() -> None:
+    """The memory in which scores are computed belongs to the model."""
+    torch.manual_seed(3)
+    words = 5000
+    made = LanguageModel(ModelSettings(hidden=16, init=0.8), words).requires_grad_(False)
+    shared = Network(made, Vocabulary(["<unk>", "<eos>", *(f"w{number}" for number in range(2, words))]))
+    texts = np.random.default_rng(2).integers(words, size=(8, 300, 1))
+
+    def score(ids_T1: np.ndarray) -> np.ndarray:
+        return np.concatenate([shared.score(ids_T1, shared.initial_state(1))[0] for _ in range(5)])
+
+    alone = [score(text) for text in texts]
+    with ThreadPoolExecutor(len(texts)) as pool:
+        for expected, found in zip(alone, pool.map(score, texts), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 def test_no_words_change_nothing(model: Network) -> None:

@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 import wordtie
 from tests.commands import Capture, output
 from wordtie import cli
+from wordtie.commands.train import earlier_line, is_unlearnt
 from wordtie.config.keywords import settings_from
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import DataError, RunFolderError, UsageError
@@ -143,6 +144,36 @@ def test_both_texts_are_printed_and_a_loss_is_said(first: Path, capsys: Capture)
     assert "earlier test text      network" in out
     assert "over 140 tokens of first" in out
     assert "run: its text is predicted more than 5 % worse: raise --rehearsal, or lower --lr" in err
+
+
+def test_a_mixture_that_became_a_network_lost_what_the_mixture_had() -> None:
+    """Time or memory may be short for n-grams. The network alone has hardly lost anything."""
+    figures = {"corpus": "first", "tokens": 140, "network_before": 74.75, "network": 78.18, "mixture_before": 57.31}
+    assert is_unlearnt(figures)
+    assert "network 78.18 (+4.6 %)   no mixture, before 57.31" in earlier_line(figures)
+    assert not is_unlearnt({**figures, "mixture": 58.0})
+    del figures["mixture_before"]
+    assert not is_unlearnt({**figures, "mixture": 58.0})
+
+
+def test_an_earlier_text_too_long_for_the_time_is_measured_in_part(first: Path, capsys: Capture) -> None:
+    """Before and after are still over the same tokens."""
+    [earlier] = json.loads(output(adapt("more", "--json", "--measured_tokens", "50"), capsys))["earlier"]
+    [text] = read_texts(read_language_model(Path("more")).settings.data).earlier
+    part = text.within(50)
+    assert 30 < earlier["tokens"] == len(part.test) <= 50 < len(text.test)
+    assert "mixture_before" not in earlier
+    eos_id = text.data.vocabulary.eos_id
+    before = evaluate(wordtie.load("run", part="network").network, part.test, eos_id)
+    assert earlier["network_before"] == pytest.approx(before.perplexity, rel=1e-4)
+    [whole] = json.loads(output(adapt("whole", "--json"), capsys))["earlier"]
+    assert whole["tokens"] == len(text.test)
+
+
+def test_the_default_optimiser_changes_nothing_when_it_is_given(first: Path, capsys: Capture) -> None:
+    printed = [output(adapt("more", *more, "--print-config"), capsys) for more in ([], ["--optimiser", "adam"])]
+    assert printed[0] == printed[1]
+    assert "lr: 0.001" in printed[0]
 
 
 @pytest.mark.parametrize("model", [["--head", "untied"], ["--core", "gru", "--bias-init", "zero"]])

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, TrainingSettings
+from wordtie.config.keywords import settings_from
 from wordtie.config.unused_settings import unused_settings
 from wordtie.data.prepare import prepare
 from wordtie.errors import RunFolderError, SettingsError
@@ -21,7 +22,7 @@ from wordtie.runs.metrics import finished_epochs
 from wordtie.runs.result import Position
 from wordtie.training import trainer
 from wordtie.training.schedule import Budget, budget_of, rate_of_step, why_finished
-from wordtie.training.train import train
+from wordtie.training.train import of_the_end, train
 
 COSINE = TrainingSettings(
     optimiser="adam", lr=0.01, schedule="cosine", warmup=3, tokens=1000, validations=4, patience=0, streams=4, steps=7,
@@ -127,6 +128,19 @@ def test_a_cosine_over_epochs_depends_on_their_number() -> None:
     more = replace(over_epochs, training=replace(over_epochs.training, epochs=4))
     assert changed_settings(over_epochs, more) == ["training.epochs (3, now 4)"]
     assert changed_settings(Settings(), replace(Settings(), training=TrainingSettings(epochs=4))) == []
+
+
+def test_an_end_that_patience_may_prevent_is_noted() -> None:
+    shaped = Settings(
+        loss=LossSettings(softmax="sampled", full_at_end=0.2), training=TrainingSettings(schedule="cosine", patience=3)
+    )
+    notes = of_the_end(shaped)
+    assert [note.partition(" counts on all 50 epochs")[0] for note in notes] == [
+        "loss.full_at_end 0.2",
+        "training.schedule cosine",
+    ]
+    assert of_the_end(settings_from(shaped, patience=0)) == of_the_end(settings_from(shaped, tokens=1000)) == []
+    assert of_the_end(Settings()) == []
 
 
 def test_validations_need_a_budget() -> None:

@@ -18,6 +18,7 @@ from wordtie.config import DataSettings, NoiseSettings, Settings, TrainingSettin
 from wordtie.config.keywords import settings_from
 from wordtie.data.prepare import prepare
 from wordtie.errors import SettingsError
+from wordtie.models import memory
 from wordtie.models.mixture import Mixture
 from wordtie.training import plan as planning
 from wordtie.training import recipe
@@ -113,6 +114,67 @@ def test_print_config_prints_the_whole_plan(
     (tmp_path / "recipe.yaml").write_text(printed)
     assert cli.main(["train", "--config", str(tmp_path / "recipe.yaml"), "--print-config"]) == 0
     assert capsys.readouterr().out == printed
+
+
+@pytest.mark.parametrize("order", ["3", "none"])
+def test_a_recipe_keeps_the_order_of_the_n_grams(text: Path, order: str, tmp_path: Path, capsys: Capture) -> None:
+    recipe = tmp_path / "recipe.yaml"
+    assert cli.main(["train", str(text), "--ngram", order, "--print-config"]) == 0
+    recipe.write_text(capsys.readouterr().out)
+    assert cli.main(["train", "--config", str(recipe), "--print-config"]) == 0
+    assert capsys.readouterr().out == recipe.read_text()
+    assert cli.main(["train", "--config", str(recipe), "--ngram", "2", "--print-config"]) == 0
+    assert "ngram:\n  order: 2\n" in capsys.readouterr().out
+    recipe.write_text("ngram:\n  order: 0\n")
+    assert cli.main(["train", "--config", str(recipe), "--print-config"]) == 2
+    assert f"{recipe}, line 2: ngram.order must be none or a whole number from 1 to" in capsys.readouterr().err
+
+
+def test_the_settings_of_a_run_are_a_recipe_that_keeps_its_order(text: Path, tmp_path: Path, capsys: Capture) -> None:
+    run = tmp_path / "run"
+    small = ["--hidden", "8", "--epochs", "1", "--streams", "4", "--steps", "7", "--threads", "1"]
+    assert cli.main(["train", str(text), "--ngram", "none", *small, "--out", str(run)]) == 0
+    capsys.readouterr()
+    assert cli.main(["train", "--config", str(run / "settings.yaml"), "--seed", "2", "--print-config"]) == 0
+    assert "ngram:\n  order: null\n" in capsys.readouterr().out
+    assert cli.main(["train", "--config", str(run / "settings.yaml"), "--out", str(run), "--resume"]) == 0
+
+
+def test_a_recipe_that_says_how_long_to_train_is_refused_with_a_time(
+    text: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    recipe = tmp_path / "recipe.yaml"
+    assert cli.main(["train", str(text), "--print-config"]) == 0
+    recipe.write_text(capsys.readouterr().out)
+    assert cli.main(["train", "--config", str(recipe), "--time", "3s"]) == 2
+    assert f"{recipe}, line " in (err := capsys.readouterr().err)
+    assert "the recipe has training.epochs 50, and --time plans it" in err
+    recipe.write_text("model:\n  hidden: 8\n")
+    assert cli.main(["train", str(text), "--config", str(recipe), "--time", "3s", "--print-config"]) == 0
+    assert "hidden: 8\n" in capsys.readouterr().out
+
+
+def test_a_model_that_takes_too_much_memory_is_not_planned(
+    text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The size that there is time for does not fit, and the one that was timed first does."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(recipe, "SIZES", ((float("inf"), 600),))
+    monkeypatch.setattr(planning, "time_model", lambda *_, mixed: replace(FAST, window=0.001))
+    settings = Settings(data=DataSettings(corpus=str(text)))
+    assert make_plan(settings, [], 100).settings.model.hidden == 600
+    parameters = memory.parameters_of(settings_from(settings, hidden=500), 100)
+    monkeypatch.setattr(memory, "machine_memory", lambda: 5 * 4 * parameters)
+    assert make_plan(settings, [], 100).settings.model.hidden == REFERENCE
+
+
+def test_the_earlier_texts_take_their_part_of_measuring() -> None:
+    timings = Timings(0.05, 1e-4, 1e-4)
+    own = recipe.Lengths(10_000, 1_000, 1_000, 100)
+    assert recipe.measured_tokens(own, 1.0, timings) is None
+    measured = recipe.measured_tokens(replace(own, earlier=(100_000, 20_000)), 10.0, timings)
+    assert measured is not None
+    assert measured * (1e-4 + 2e-4 + 2 * 2e-4) == pytest.approx(10.0, rel=1e-3)
 
 
 @pytest.mark.parametrize("arguments", [["--time", "soon"], ["--time", "2m", "--like", "inan-2017/table-1/ptb-small"]])

@@ -122,6 +122,16 @@ def test_only_dropout_draws_random_numbers(settings: Settings, dropout: float, t
     assert torch.equal(*states) == (dropout == 0)
 
 
+def test_the_best_epoch_of_a_training_that_time_ended_is_the_one_that_was_measured(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """Before the first validation, it is the one that would have been the first."""
+    result = train(changed(settings, tokens=10**9, validations=1, patience=0, max_time="0.3s"), tmp_path / "run")
+    assert result.stopped == "max_time"
+    assert metrics(tmp_path / "run", "valid_perplexity") == []
+    assert result.best_epoch == 1
+
+
 def test_what_is_exported_is_the_best_epoch(settings: Settings, tmp_path: Path) -> None:
     rising = changed(settings, **LEARNS_BY_HEART)
     result = train(rising, tmp_path / "run")

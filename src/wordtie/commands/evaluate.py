@@ -39,7 +39,8 @@ With several runs, which must share one vocabulary, it prints a table. Each run 
 the first, in bits per token (below 0: it predicts better) and as the ratio of perplexities, with the 95 % interval of
 10,000 bootstrap resamples of the text's lines; it is blank for a text of one line.
 
---hits adds how often the next word is among the k likeliest; words of equal probability are ordered by chance.
+--hits adds how often the next word, <unk> and <eos> included, is among the k likeliest; words of equal probability are
+ordered by chance.
 
 --keystrokes prints instead how many keys a keyboard would save on FILE if it suggested the K likeliest words that
 begin with the letters typed so far. For a mixture, it also prints each part.

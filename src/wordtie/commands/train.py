@@ -19,7 +19,7 @@ from wordtie.commands._settings import (
 )
 from wordtie.commands._shared import UsageError, print_json
 from wordtie.config import SECTIONS, Settings, parse_time, to_dict
-from wordtie.config.ngram import LONGEST
+from wordtie.config.ngram import LONGEST, MixedNgramSettings
 from wordtie.config.options import SettingsParser
 from wordtie.config.recommended import RECOMMENDED, recommended
 from wordtie.console import say, tell, waiting
@@ -42,8 +42,6 @@ text file. The run folder that comes out is the model: `wordtie evaluate` and th
 --time chooses sizes, dropout and epochs. Recipes have the papers' defaults: see --help-all."""
 
 USAGE = "[CORPUS] [--time 10m] [--SETTING VALUE ...] [--out RUN]"
-NGRAM_ORDER = 5
-"""Order of the n-gram model that is mixed in."""
 
 ADAPTING_RATE = 0.001
 """Learning rate of Adam for a model that extends another; benchmarks/adapting.py compares it with the recipe's."""
@@ -79,7 +77,8 @@ TAKEN_AS = {
 def main(argv: list[str]) -> None:
     """Parse, plan, train, and print what came out."""
     started = time.monotonic()
-    parser = SettingsParser("train", HELP, USAGE, SECTIONS, COMMON, OTHER_SECTIONS, RECOMMENDED)
+    others = {**OTHER_SECTIONS, "ngram": MixedNgramSettings}
+    parser = SettingsParser("train", HELP, USAGE, SECTIONS, COMMON, others, RECOMMENDED)
     parser.add_argument("--time", metavar="TIME", help="Plan for this long, all included: 80s, 10m, 1h30m.")
     parser.add_argument("--like", metavar="ROW", help="Take the settings of a paper's row, without n-grams.")
     parser.add_argument("--ngram", metavar="ORDER", help="Mix in an n-gram model of this order (5), or none.")
@@ -94,8 +93,7 @@ def main(argv: list[str]) -> None:
         raise UsageError("--extend-vocabulary takes the model of an earlier run and --like that of a paper; give one")
     settings, ngram = chosen(parser, parsed, started)
     if parsed.print_config:
-        print(f"# --ngram {ngram or 'none'}")
-        print(as_yaml(to_dict(settings)), end="")
+        print(as_yaml({**to_dict(settings), "ngram": {"order": ngram}}), end="")
         return
 
     from wordtie.training.train import train
@@ -124,7 +122,7 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
 
     Settings that were not given are those of the run that is resumed, of the row, of the plan, or of the recipe.
     """
-    ngram = order_of(parsed)
+    ngram = order_of(parser, parsed)
     seconds = None if parsed.time is None else parse_time(parsed.time, "--time")
     if parsed.like is not None:
         return parser.with_place(Settings, **parser.made(row_settings(parsed.like))), ngram
@@ -138,6 +136,8 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
         parser.require_text()
     if parsed.resume and (resumed := chosen_before(parser, parsed, folder_of(parsed, given), kept, ngram)):
         return resumed
+    if seconds is not None:
+        refuse_another_plan(parser)
     if seconds is None and (parser.has_recipe or "data.corpus" not in parser.given):
         return given, ngram
 
@@ -158,6 +158,17 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     for line in plan.reasons:
         tell(line)
     return plan.settings, plan.ngram
+
+
+def refuse_another_plan(parser: SettingsParser) -> None:
+    """Raise `UsageError` if a recipe says how long to train, as whole recipes do: a time says so, too."""
+    for name in ("training.tokens", "training.epochs"):
+        given = parser.given.get(name)
+        if given is not None and given.from_recipe and given.value is not None:
+            raise UsageError(
+                f"{given.place}: the recipe has {name} {given.value}, and --time plans it; leave out --time, or keep "
+                "only the settings that --time shall not choose in the recipe"
+            )
 
 
 def fitted(settings: Settings, given: Collection[str], parsed: Namespace) -> Settings:
@@ -187,7 +198,8 @@ def adapted(parser: SettingsParser, parsed: Namespace) -> dict[str, Any]:
 
     from wordtie.training.rehearsal import settings_to_extend
 
-    adam = "training.optimiser" not in parser.given and not parser.has_recipe
+    chosen = parser.given.get("training.optimiser")
+    adam = (chosen is None or chosen.value == RECOMMENDED["training.optimiser"]) and not parser.has_recipe
     rate = {"training.lr": ADAPTING_RATE} if adam else {}
     return {**settings_to_extend(parser.given["training.start_from"].value), **rate}
 
@@ -243,10 +255,13 @@ def row_settings(name: str) -> dict[str, Any]:
     return {f"{section}.{key}": value for section, values in sections.items() for key, value in values.items()}
 
 
-def order_of(parsed: Namespace) -> int | None:
+def order_of(parser: SettingsParser, parsed: Namespace) -> int | None:
     """Return the order of the n-gram model to mix in; None for no model. Raises `UsageError` for an invalid order."""
     if parsed.ngram is None:
-        return None if parsed.like else NGRAM_ORDER
+        if "ngram.order" not in parser.given:
+            return None if parsed.like else MixedNgramSettings.order
+        of_recipe: MixedNgramSettings = parser.with_place(MixedNgramSettings, order=parser.given["ngram.order"].value)
+        return of_recipe.order
     if parsed.ngram == "none":
         return None
     if not parsed.ngram.isdecimal() or not 1 <= int(parsed.ngram) <= LONGEST:
@@ -281,9 +296,10 @@ def warnings(result: TrainingResult, settings: Settings) -> list[str]:
 
 def is_unlearnt(earlier: Mapping[str, Any]) -> bool:
     """Return whether the model used by default, the mixture or else the network, lost more than `LOSS`."""
-    part = "mixture" if "mixture_before" in earlier and "mixture" in earlier else "network"
+    part = "mixture" if "mixture_before" in earlier else "network"
     before = earlier.get(f"{part}_before")
-    return before is not None and earlier[part] > before * (1 + LOSS)
+    now = earlier.get(part, earlier["network"])
+    return before is not None and now > before * (1 + LOSS)
 
 
 def summary(result: TrainingResult) -> str:
@@ -322,6 +338,8 @@ def earlier_line(figures: Mapping[str, Any]) -> str:
             before = figures.get(f"{part}_before")
             change = "" if before is None else f" ({100 * (figures[part] / before - 1):+.1f} %)"
             parts.append(f"{part} {figures[part]:.2f}{change}")
+        elif f"{part}_before" in figures:
+            parts.append(f"no {part}, before {figures[f'{part}_before']:.2f}")
     return f"{'earlier test text':22} {'   '.join(parts)}   over {figures['tokens']:,} tokens of {figures['corpus']}"
 
 

@@ -9,6 +9,9 @@ from typing import Any, NoReturn
 
 from wordtie.errors import UsageError, did_you_mean
 
+NEGATIVE = re.compile(r"-(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
+"""A negative number, which is a value and no option; Python 3.11's own pattern lacks the exponent."""
+
 
 def option(name: str) -> str:
     """Return the option for a name: `--max-time` for `max_time`."""
@@ -33,6 +36,7 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
             **more,
         )
+        self._negative_number_matcher = NEGATIVE
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing and leaving, so that the command line reports every error alike."""

@@ -12,6 +12,22 @@ LONGEST = 100
 
 
 @dataclass(frozen=True)
+class MixedNgramSettings:
+    """The section `ngram` of a recipe for `wordtie train`, which mixes an n-gram model in."""
+
+    order: int | None = 5
+    """Words in the longest n-gram; none for no model."""
+    minimum_counts: tuple[int, ...] = (1,)
+    """Has no effect here: a model that is mixed in keeps all n-grams."""
+
+    def __post_init__(self) -> None:
+        require(
+            self.order is None or 1 <= self.order <= LONGEST,
+            f"ngram.order must be none or a whole number from 1 to {LONGEST}, got {self.order}",
+        )
+
+
+@dataclass(frozen=True)
 class NgramSettings:
     """Everything that decides an n-gram model."""
 

@@ -31,6 +31,7 @@ class Given:
 
     value: Any
     place: str
+    from_recipe: bool = False
 
 
 def read_recipe(name: str, sections: Mapping[str, type]) -> dict[str, Given]:
@@ -55,7 +56,7 @@ def read_recipe(name: str, sections: Mapping[str, type]) -> dict[str, Given]:
                 raise UsageError(f"{line}: {section} has no setting {setting}{meant}")
             if full in found:
                 raise UsageError(f"{line}: {setting} is given already, in {found[full].place}")
-            found[full] = Given(_value(full, every.kind(full), node, line), line)
+            found[full] = Given(_value(full, every.kind(full), node, line), line, from_recipe=True)
     return found
 
 

@@ -93,7 +93,8 @@ class TrainingSettings:
     device: str = "auto"
     """Device to train on: `auto`, `cpu`, `cuda`, or one of several GPUs, `cuda:1`."""
     max_time: str | float | None = None
-    """Stop cleanly after this long: `90s`, `9m`, `2h`. The same command with `--resume` continues."""
+    """Stop training cleanly after this long: `90s`, `9m`, `2h`. Counting n-grams and mixing them in comes after it. The
+    same command with `--resume` continues."""
     checkpoint_every: int = 500
     """Windows between checkpoints. Each epoch's end has one too."""
 

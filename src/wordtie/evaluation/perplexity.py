@@ -67,6 +67,7 @@ def evaluate(
 ) -> Score:
     """Score a text of word ids, (N,). Over one stream, log p of each token is added to `log_p`, and the vector from
     which it is predicted to `kept`, piece by piece."""
+    import torch
     import torch.nn.functional as F
 
     from wordtie.models.network import LogProbabilities, evaluating
@@ -74,10 +75,13 @@ def evaluate(
     total, tokens, log_probabilities = 0.0, 0, LogProbabilities(model)
     with evaluating(model) as device:
         for query, targets in queries(model, ids, eos_id, min(streams, len(ids)), device):
+            pieces = []
             for log_p_NV, here in log_probabilities(query, targets):
                 total += float(F.nll_loss(log_p_NV, here, ignore_index=PADDING, reduction="sum"))
                 if log_p is not None:
-                    log_p.append(log_p_NV.gather(1, here[:, None])[:, 0].cpu())
+                    pieces.append(log_p_NV.gather(1, here[:, None])[:, 0].cpu())
+            if log_p is not None:  # a tensor a window: one for each piece, of few tokens, would take more than they do
+                log_p.append(torch.cat(pieces))
             tokens += int((targets != PADDING).sum())
             if kept is not None:
                 kept.append(query.cpu())

@@ -48,6 +48,7 @@ from wordtie.ngrams.backoff import (
 )
 from wordtie.ngrams.counts import Int64s
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
+from wordtie.ngrams.memory import check_ngrams_fit
 from wordtie.ngrams.model import NgramModel
 from wordtie.ngrams.trie import TOKENS_AT_ONCE, Doubles, Level, NgramTrie
 
@@ -118,6 +119,7 @@ def expectations(
     progress: Progress | None = None,
 ) -> Expectations:
     """Let the model write, and ask it about both texts."""
+    check_ngrams_fit(len(train_N) + settings.sampled, settings.order, "take a smaller --order")
     model = without_recent_words(model)
     eos_id = model.vocabulary.eos_id
     texts = [np.asarray(train_N, np.int64)]

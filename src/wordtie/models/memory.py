@@ -33,10 +33,11 @@ def parameters_of(settings: Settings, words: int) -> int:
 
 
 def check_size(settings: Settings, words: int, device: torch.device) -> None:
-    """Raise a `SettingsError` if parameters, gradients and the optimiser's moments do not fit into memory."""
+    """Raise a `SettingsError` if a training does not fit into memory: the parameters, those of the best validation so
+    far and the optimiser's moments, and once more the gradients or, later, what is exported."""
     if device.type != "cpu":  # a GPU reports it itself
         return
     moments = {"sgd": 0, "adam": 2, "rmsprop": 1, "adadelta": 2}[settings.training.optimiser]
-    check_fits(
-        parameters_of(settings, words), 2 + moments, "take a smaller model.hidden, model.layers or data.vocabulary_size"
-    )
+    mean = settings.training.average_patience > 0
+    hint = "take a smaller model.hidden, model.layers or data.vocabulary_size"
+    check_fits(parameters_of(settings, words), 3 + moments + mean, hint)

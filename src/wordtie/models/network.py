@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 import torch
@@ -57,6 +58,8 @@ class Network:
         self.network = network
         self.vocabulary = vocabulary
         self._log_probabilities = LogProbabilities(network)
+        self._scoring = Lock()
+        """Held while the memory of `_log_probabilities` is in use: several threads may score with one model."""
 
     def initial_state(self, streams: int) -> NetworkState:
         """Return the state of streams whose last word is `<eos>`, and which have read nothing before."""
@@ -68,7 +71,7 @@ class Network:
         """Return (log p of each id, entropies if asked, the state after them); 0 where the id is `PADDING`."""
         there_TB = ids_TB != PADDING
         log_p_TB, entropy_TB = np.zeros(ids_TB.shape), np.zeros(ids_TB.shape) if entropy else None
-        with evaluating(self.network) as device:
+        with self._scoring, evaluating(self.network) as device:
             query_NE, state = self._read(ids_TB, state, device)
             if not there_TB.all():
                 query_NE = query_NE[torch.from_numpy(there_TB).flatten().to(device)]

@@ -15,6 +15,7 @@ from wordtie.console import StageProgress, waiting
 from wordtie.data.token_file import PreparedData, write_token_files
 from wordtie.errors import require
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
+from wordtie.ngrams.memory import check_ngrams_fit
 from wordtie.ngrams.trie import NgramTrie
 from wordtie.ngrams.unigram import Unigram
 
@@ -42,7 +43,8 @@ class Baselines:
 def measure_baselines(settings: DataSettings, order: int = 5, split: Literal["valid", "test"] = "test") -> Baselines:
     """Fit both to the training text of the settings and measure another of its texts.
 
-    Raises `SettingsError` for an order that is not from 1 to 100, `DataError` for a text that cannot be used.
+    Raises `SettingsError` for an order that is not from 1 to 100 or too large for the memory, `DataError` for a text
+    that cannot be used.
     """
     require(1 <= order <= LONGEST, f"order must be from 1 to {LONGEST}, got {order}")
     with tempfile.TemporaryDirectory(prefix="wordtie-baseline-") as folder:
@@ -55,6 +57,7 @@ def _measure(data: PreparedData, order: int, split: str) -> Baselines:
     vocabulary = data.vocabulary
     eos_id = data.tokenizer.sentence_end
     text = data.test if split == "test" else data.valid
+    check_ngrams_fit(len(data.train), order, "take a smaller --order")
     models: dict[str, Unigram | NgramTrie] = {
         "unigram": Unigram.fit(data.train, len(vocabulary)),
         f"Kneser-Ney {order}-gram": fit_kneser_ney(data.train, len(vocabulary), order, eos_id=eos_id),

@@ -43,7 +43,10 @@ def recorded_settings(folder: Path) -> Settings | None:
     if not path.exists():
         return None
     try:
-        return from_dict(yaml.safe_load(read_regular(path).decode()))
+        sections = yaml.safe_load(read_regular(path).decode())
+        if isinstance(sections, dict):
+            sections.pop("ngram", None)  # of what is mixed in, which invocations record, too
+        return from_dict(sections)
     except (OSError, ValueError, yaml.YAMLError, SettingsError, RecursionError) as error:
         what = " ".join(str(error).split())
         raise RunFolderError(f"{path}: cannot be read as settings ({what}): restore it from a copy") from error

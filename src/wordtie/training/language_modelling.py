@@ -188,7 +188,8 @@ class LanguageModelling:
             started = time.monotonic()
             self._score(sample, streams)
             found.append((time.monotonic() - started) / len(sample))
-        return found[0], found[1]
+        noise = self.settings.noise
+        return found[0], found[1] * (noise.samples if noise.predicts_with == "sampling" else 1)
 
     def _score(self, ids: Ids, streams: int = 1) -> Score:
         return evaluate(self.model, ids, self.data.vocabulary.eos_id, streams)

@@ -21,7 +21,7 @@ from wordtie.config import SECTIONS, Settings, to_dict
 from wordtie.config.keywords import settings_from
 from wordtie.config.names import Names
 from wordtie.data.token_file import PreparedData
-from wordtie.errors import require
+from wordtie.errors import SettingsError, require
 from wordtie.models.memory import check_size
 from wordtie.ngrams.memory import ngrams_fit
 from wordtie.training.precision import precision_of, resolve_device
@@ -109,7 +109,8 @@ def make_plan(
     """
     started = time.monotonic() - spent
     texts, data = texts_to_plan_for(settings, seconds)
-    lengths = Lengths(len(data.train), len(data.valid), len(data.test), len(data.vocabulary))
+    earlier = tuple(len(each.test) for each in texts.earlier)
+    lengths = Lengths(len(data.train), len(data.valid), len(data.test), len(data.vocabulary), earlier)
     with exclusive_training(settings.training.threads, resolve_device(settings.training.device)):
         wanted = ngram
         ngram, counting = planned_ngram(texts, ngram, seconds, keep_ngram)
@@ -130,12 +131,12 @@ def make_plan(
 
         chosen = chosen_by(timings)
         if step_of(chosen) != step_of(reference):
-            if stopwatch.has_time():
+            if stopwatch.can_time(chosen):
                 timings = stopwatch.time(chosen)
                 chosen = chosen_by(timings, chosen.model.hidden, chosen.training.streams)
             else:
                 chosen = chosen_by(timings, reference.model.hidden)
-        if (candidate := larger(chosen, given, lengths.train)) and stopwatch.has_time():
+        if (candidate := larger(chosen, given, lengths.train)) and stopwatch.can_time(candidate):
             of_larger = stopwatch.time(candidate)
             candidate = chosen_by(of_larger, LARGEST, chosen.training.streams)
             if candidate.training.tokens == chosen.training.tokens:
@@ -166,7 +167,7 @@ def seconds_to_mix(
     measured = settings.training.measured_tokens or measured_tokens(lengths, measuring, timings)
     valid, test = (min(length, measured or length) for length in (lengths.valid, lengths.test))
     weighed = sum(map(len, texts.for_weights(settings.training.rehearsal, valid)))
-    earlier = sum(len(each.test) for each in texts.earlier)
+    earlier = sum(len(each.test) for each in texts.earlier_within(measured))
     by_network = 2 * (weighed + earlier) * timings.measuring  # for scores and queries; alone and in the mixture
     return counting.fitting + (valid + test + weighed) * counting.reading + timings.remembering + by_network
 
@@ -187,8 +188,16 @@ class Stopwatch:
         """Whether there is time for another timing, which takes as long as the first."""
         return time.monotonic() - self.started + (self.first or 0.0) <= self.most
 
+    def can_time(self, candidate: Settings) -> bool:
+        """Whether there is time for another timing, and memory for a model with these settings."""
+        try:
+            check_size(candidate, len(self.data.vocabulary), resolve_device(candidate.training.device))
+        except SettingsError:
+            return False
+        return self.has_time()
+
     def time(self, candidate: Settings) -> Timings:
-        """Time a model with these settings."""
+        """Time a model with these settings. Raises `SettingsError` if there is not enough memory for it."""
         check_size(candidate, len(self.data.vocabulary), resolve_device(candidate.training.device))
         seconds = min(SECONDS_OF_TIMING, SHARE_OF_TIMING * self.most)
         timings = time_model(candidate, self.data, seconds, mixed=self.mixed)

@@ -53,12 +53,13 @@ MARGIN = 0.025
 
 @dataclass(frozen=True)
 class Lengths:
-    """Tokens of the three texts, and words of the vocabulary."""
+    """Tokens of the three texts, words of the vocabulary, and tokens of the test texts of earlier runs."""
 
     train: int
     valid: int
     test: int
     vocabulary: int
+    earlier: tuple[int, ...] = ()
 
 
 def choose(
@@ -149,9 +150,11 @@ def measuring_seconds(lengths: Lengths, measured: int | None, timings: Timings) 
 
 def measured_tokens(lengths: Lengths, seconds: float, timings: Timings) -> int | None:
     """Return how many tokens of each text can be measured in `seconds`; None if all can."""
-    if measuring_seconds(lengths, None, timings)[1] <= seconds:
+    again = 2 * timings.measuring  # an earlier text is read by the network and by the mixture
+    if measuring_seconds(lengths, None, timings)[1] + again * sum(lengths.earlier) <= seconds:
         return None
-    return max(FEWEST_MEASURED, int(seconds / (timings.validation + 2 * timings.measuring)))
+    a_token_of_each = timings.validation + 2 * timings.measuring + again * len(lengths.earlier)
+    return max(FEWEST_MEASURED, int(seconds / a_token_of_each))
 
 
 def units(settings: Settings, given: Collection[str], planned: int) -> int:

@@ -25,6 +25,8 @@ from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import DataError, RunFolderError, require
 from wordtie.evaluation.earlier_words import evaluate_earlier_words
+from wordtie.models.language_model import LanguageModel
+from wordtie.models.network import Network
 from wordtie.models.next_word import NextWordModel
 from wordtie.runs.ready import run_path
 from wordtie.runs.result import TrainingResult, read_result
@@ -44,10 +46,18 @@ class EarlierText:
     """Setting of the run: about how much of its test text it was measured on; None: all of it."""
     result: TrainingResult | None
     """Result of the run; None if its folder has none, or if its test text has changed since."""
+    shorter: int | None = None
+    """About how many tokens of the test text to measure, if there is no time for more."""
+
+    def within(self, most: int | None) -> EarlierText:
+        """Return the text with at most about this many tokens of its test text to measure; None: no limit."""
+        return self if most is None or len(self.test) <= most else replace(self, shorter=most)
 
     @property
     def test(self) -> Ids:
-        """The test text, or the part of it that the run was measured on."""
+        """The test text, or the part of it that the run was measured on or that there is time for."""
+        if self.shorter is not None:
+            return self.data.measured("test", self.shorter)
         if self.result is None:
             return self.data.test
         test = self.data.measured("test", self.measured_tokens)
@@ -65,8 +75,17 @@ class EarlierText:
         found = {"run": self.run, "corpus": self.data.info.corpus, "tokens": len(self.test)}
         if result is None:
             return found
+        if self.shorter is not None:
+            return found | {"network_before": self.perplexity(self._network_before())}
         mixed = {} if result.mixture is None else {"mixture_before": result.mixture["test_perplexity"]}
         return found | {"network_before": result.test_perplexity} | mixed
+
+    def _network_before(self) -> Network:
+        """Read the network of the run. Raises `RunFolderError` if it is gone."""
+        saved = read_language_model(run_path(self.run))
+        model = LanguageModel(saved.settings.model, len(saved.tokenizer.vocabulary))
+        model.load_state_dict(saved.tensors)
+        return Network(model, saved.tokenizer.vocabulary)
 
 
 @dataclass(frozen=True)
@@ -98,6 +117,10 @@ class Texts:
         share = _share(rehearsal, own, [each.data.valid for each in self.earlier])
         pieces = [each.data.measured("valid", round(share * len(each.data.valid))) for each in self.earlier]
         return [ids_N for ids_N in pieces if len(ids_N)]
+
+    def earlier_within(self, most: int | None) -> list[EarlierText]:
+        """Return the earlier texts, with at most about this many tokens of each to measure; None: no limit."""
+        return [each.within(most) for each in self.earlier]
 
     @property
     def tokens_to_count(self) -> int:
@@ -152,14 +175,17 @@ def check_other_folder(settings: Settings, out: Path) -> None:
         raise RunFolderError(f"{out}: a run cannot replace the one that it extends: give another --out")
 
 
-def with_earlier_texts(result: TrainingResult, texts: Texts, model: NextWordModel[Any]) -> TrainingResult:
+def with_earlier_texts(
+    result: TrainingResult, texts: Texts, model: NextWordModel[Any], measured: int | None
+) -> TrainingResult:
     """Add the perplexities of the earlier test texts, before and after, to the result; save and return it.
 
-    The tokens are those of the earlier run: a word that it did not know is still `<unk>`.
+    The tokens are those of the earlier run: a word that it did not know is still `<unk>`. `measured`: about the most
+    tokens of each text, if not all are measured.
     """
     if not texts.earlier:
         return result
-    found = [each.figures | {"network": each.perplexity(model)} for each in texts.earlier]
+    found = [each.figures | {"network": each.perplexity(model)} for each in texts.earlier_within(measured)]
     result = replace(result, earlier=found)
     result.save()
     return result

@@ -124,7 +124,10 @@ class RunWriter:
             self.checkpoint(state)
         if self.replaces:  # not before there was room for the new run; the model stays until there is another
             run_folder.clear(self.folder, but=(CHECKPOINT, *MODEL_FILES, PARTS))
-        write_text(self.folder / SETTINGS, yaml.safe_dump(to_dict(self.settings), sort_keys=False))
+        sections = to_dict(self.settings)
+        if "ngram" in self.record.noted:
+            sections["ngram"] = {"order": self.record.noted["ngram"]}
+        write_text(self.folder / SETTINGS, yaml.safe_dump(sections, sort_keys=False))
         self.metrics.open(state.position.metrics_length)
 
     def forget_result(self) -> None:

@@ -120,7 +120,18 @@ def asked_for(
 def of_a_new_run(settings: Settings, texts: Texts, folder: Path, mode: Mode) -> list[str]:
     """Return notes on a new run, for the user."""
     new = [f"{folder}: no run to resume, so a new one starts"] if mode == "resume" else []
-    return [*new, *unused_settings(settings), *training_text_warnings(texts.own)]
+    return [*new, *unused_settings(settings), *of_the_end(settings), *training_text_warnings(texts.own)]
+
+
+def of_the_end(settings: Settings) -> list[str]:
+    """Return a note for each setting that shapes the end of a training which patience may stop before."""
+    training = settings.training
+    if training.tokens is not None or training.patience == 0:
+        return []
+    shaped = [f"loss.full_at_end {settings.loss.full_at_end:g}"] if settings.loss.full_at_end else []
+    shaped += ["training.schedule cosine"] if training.schedule == "cosine" else []
+    end = f"counts on all {training.epochs} epochs, and training.patience {training.patience} may end training before"
+    return [f"{each} {end}: give --time, --tokens, or --epochs with --patience 0" for each in shaped]
 
 
 def finish(result: TrainingResult, ngram: int | None, texts: Texts, task: LanguageModelling) -> TrainingResult:
@@ -128,7 +139,8 @@ def finish(result: TrainingResult, ngram: int | None, texts: Texts, task: Langua
     record_ngram(result.folder, ngram)
     if ngram is None:
         run_folder.remove_mixture(result.folder)
-        return with_earlier_texts(result, texts, Network(task.model, texts.own.vocabulary))
+        network = Network(task.model, texts.own.vocabulary)
+        return with_earlier_texts(result, texts, network, task.settings.training.measured_tokens)
     try:
         with waiting("counting n-grams and mixing them in"):
             return mix_with_ngrams(result, NgramSettings(task.settings.data, ngram), texts, task)

@@ -238,7 +238,7 @@ class Trainer:
             folder=self.writer.folder,
             stopped=stopped,
             epochs=position.epoch - 1,
-            best_epoch=position.best_epoch,
+            best_epoch=position.best_epoch if exported is self.state.kept else len(position.history) + 1,
             seconds=round(self.seconds(), 1),
             parameters=self.state.model.parameter_count(),
             weights_sha256=checkpoint.tensors_sha256(exported),

@@ -80,7 +80,9 @@ clipping (5), the initial scale (0.1), the forget bias (0), an output bias (none
 epochs (60), the schedule (a cosine)"""
 WITHOUT_NOISE = OPEN.format("the rate and lambda", "3e-3 and 1e-4")
 WITH_NOISE = OPEN.format("the rate, lambda and gamma", "3e-3, 1e-4 and 0.2")
-SEARCHED = "schedule changed after its test number was seen; before, the rate was constant (results/search/kong-2019-512.tsv)"
+SEARCHED = (
+    "schedule changed after its test number was seen; before, the rate was constant (results/search/kong-2019-512.tsv)"
+)
 TRAINED_BEFORE = ("tied", "dn-kn", "vs-kn", "vs-elementwise")
 """Methods of 512 units on PTB that `SEARCHED` is true of."""
 MODE = "predicts with the mode, where the paper takes the mean"
