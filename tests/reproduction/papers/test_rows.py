@@ -104,11 +104,6 @@ def test_the_rate_falls_as_in_the_code_of_zaremba_or_as_they_write(model: str, f
     assert rates == [1.0] * full_rate + [0.5**n for n in range(1, 14 - full_rate)]
 
 
-def test_the_codes_schedule_decides_whether_small_is_reached() -> None:
-    published = {name: ROWS[f"press-wolf-2017/table-6/{name}"].published.test for name in ("small", "small-zaremba")}
-    assert published == {"small": 114.5, "small-zaremba": None}
-
-
 def test_how_many_stages_a_row_may_have() -> None:
     """As docs/reproduction.md says: the small models on PTB of inan-2017, and no other row."""
     several = {name: len(row.stages) for name, row in ROWS.items() if len(row.stages) > 1}

@@ -54,6 +54,9 @@ def test_every_point_is_of_section_6_2() -> None:
             assert (settings.model.hidden, settings.model.layers, settings.model.head) == (300, 2, "untied")
             assert settings.model.unit_rows
             assert not settings.model.has_output_bias
+            training = settings.training
+            assert (training.steps, training.streams, training.clip) == (20, 5, 0.0)
+            assert "20 steps, 5 streams and no clipping" in row.note
             assert not settings.loss.gradient_through_target, "or all input vectors become one"
     betas = {row.settings().loss.beta for name, row in ROWS.items() if "/a-" in name}
     assert {0.0, 1.0} < betas

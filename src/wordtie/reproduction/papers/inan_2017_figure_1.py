@@ -49,7 +49,8 @@ BETAS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 TAUS = (1, 2, 5, 10, 20)
 NOTE = """\
 the paper has 10 runs of each, a distance of nearly 1 at beta 0 and about 0.06 at beta 1 (tau 10); epochs, optimiser, \
-rate and initial scale are not given; settings: results/search/inan-2017-figure-1.tsv"""
+rate and initial scale are not given; 20 steps, 5 streams and no clipping, where table 1 has 35, 20 and 5; settings: \
+results/search/inan-2017-figure-1.tsv"""
 AT_BETA_1 = Published(values={"distance": 0.06}, better="neither")
 """The figure has no numbers; the text says "almost 1" at beta 0, as for unrelated spaces, and "around 0.06" here."""
 DISTANCE = ("measures", "subspace")
