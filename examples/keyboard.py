@@ -54,8 +54,9 @@ class Ngrams:
         ]
 
     def start(self) -> list[int]:
-        """The state at the start of a sentence."""
-        return [len(self.unigram_V), *[-1] * (len(self.levels) - 1)][: len(self.levels)]
+        """The state at the start of a sentence. Running text, whose one start says nothing, begins without it."""
+        first = -1 if self.eos_id is None else len(self.unigram_V)
+        return [first, *[-1] * (len(self.levels) - 1)][: len(self.levels)]
 
     def probabilities(self, rows: list[int]) -> np.ndarray[Any, Any]:
         """p of every word, (V,): p(w | h) = kept(hw) / total(h) + backoff(h) p(w | h')."""

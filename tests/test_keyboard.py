@@ -75,6 +75,18 @@ def test_its_ngrams_are_those_of_the_trie(folder: Path, keyboard_module: Any) ->
         assert rows == state[0].tolist()
 
 
+def test_running_text_begins_without_a_context(folder: Path, keyboard_module: Any, monkeypatch: Any) -> None:
+    """Its first word, the only one that follows the only start, is no likelier than elsewhere."""
+    monkeypatch.chdir(folder)
+    made = ["--order", "3", "--data.tokenisation", "space", "--sentences", "false", "--overwrite"]
+    assert cli.main(["ngram", "text", "--out", "running", *made]) == 0
+    path = folder / "running" / "model.safetensors"
+    ours, trie = keyboard_module.Ngrams(path), open_trie(path)
+    assert trie.eos_id is None
+    assert ours.start() == trie.start(1)[0].tolist()
+    np.testing.assert_allclose(ours.probabilities(ours.start()), trie.probabilities(trie.start(1))[0], rtol=1e-12)
+
+
 def test_words_that_are_blocked(folder: Path, keyboard_module: Any) -> None:
     keyboard = keyboard_module.Keyboard(folder / "run.onnx", top=99, blocked=["CAT"])
     words = [word for word, _ in keyboard.suggestions()]

@@ -22,6 +22,7 @@ from wordtie.data import reading
 from wordtie.data.catalogue import CATALOGUE, Entry, known_texts, locate, text8_splits
 from wordtie.data.checksums import UnusableFileError
 from wordtie.data.corpus import SplitReader, find_corpus
+from wordtie.data.prepare import prepare
 from wordtie.data.reading import LONGEST_LINE
 from wordtie.data.token_file import write_token_files
 from wordtie.errors import DataError
@@ -80,8 +81,11 @@ def test_downloads_with_the_hash_and_only_when_asked(nowhere: Path, monkeypatch:
         return str(found)
 
     monkeypatch.setitem(sys.modules, "pooch", SimpleNamespace(retrieve=retrieve))
-    with pytest.raises(DataError, match="let it be downloaded"):
+    with pytest.raises(DataError, match="or `wordtie evaluate` without FILE, downloads it"):
         locate("wikitext-2")
+    assert not calls
+    with pytest.raises(DataError, match="wikitext-2: not on this machine"):
+        prepare(DataSettings(corpus="wikitext-2"), download=False)
     assert not calls
     found = locate("wikitext-2", download=True)["train"][0].path
     assert found == cache_folder() / "wikitext-2" / "train.txt"

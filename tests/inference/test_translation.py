@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ import torch
 
 import wordtie
 from tests.parallel_text import tiny, write_pairs
+from tests.runs.mutations import sealed
 from wordtie.cli import main
 from wordtie.errors import RunFolderError, SaveError, SettingsError
 from wordtie.inference.translation import TranslationModel, load_translation
@@ -195,12 +198,41 @@ def test_what_a_model_is(model: TranslationModel, run: Path) -> None:
 
 
 def test_damage_is_found(run: Path, tmp_path: Path) -> None:
-    import shutil
-
     copy = tmp_path / "copy"
     shutil.copytree(run, copy)
     (copy / "tokenizer.json").write_text("{}")
     with pytest.raises(RunFolderError, match=r"tokenizer\.json: damaged"):
+        load_translation(copy)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (
+            {"truncation": {"direction": "Right", "max_length": 3, "strategy": "LongestFirst", "stride": 0}},
+            "truncation",
+        ),
+        ({"normalizer": {"type": "Replace", "pattern": {"Regex": "(a+)+$"}, "content": ""}}, "normalizer"),
+        ({"decoder": {"type": "Fuse"}}, "decoder"),
+    ],
+)
+def test_a_tokenizer_has_the_steps_that_training_writes(
+    run: Path, tmp_path: Path, change: dict[str, Any], says: str
+) -> None:
+    """Others would cut sentences without a word, or take forever, although the file fits its seal."""
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    file = copy / "tokenizer.json"
+    content = json.loads(file.read_text())
+    for side in [content["source"], content["target"]] if "source" in content else [content]:
+        side.update(change)
+    file.write_text(json.dumps(content))
+    sealed(copy)
+    with pytest.raises(RunFolderError, match=rf"tokenizer\.json: damaged \({says}"):
+        load_translation(copy)
+    file.write_text("[" * 100_000)
+    sealed(copy)
+    with pytest.raises(RunFolderError, match="nested deeper"):
         load_translation(copy)
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.numpy import save_file as save_arrays
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -80,6 +84,50 @@ def test_a_tensor_of_another_make(run: Path, change: Callable[[Tensor], Tensor],
     save_file(tensors, run / "model.safetensors", {"format": "pt"})
     sealed(run)
     assert f"does not fit config.json ({says})" in refused(["evaluate", "run", "text/test.txt"], capsys)
+
+
+@pytest.fixture(scope="module")
+def counted(trained: Path) -> Path:
+    """A run of the n-grams of the same text."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(trained / "cache"))
+        patch.chdir(trained)
+        assert cli.main(["ngram", "text", "--out", "counted", "--order", "3"]) == 0
+    return trained / "counted"
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("2.kept", lambda array: np.full_like(array, np.nan)),
+        ("3.backoff", lambda array: np.full_like(array, np.inf)),
+        ("2.backoff", lambda array: -array),
+        ("2.total", np.zeros_like),
+        ("unigram", lambda array: np.append(array, 0.0)),
+        ("unigram", lambda array: array[:-1].copy()),
+    ],
+)
+def test_n_grams_that_give_no_probabilities(
+    run: Path, counted: Path, tmp_path: Path, name: str, change: Callable[[Any], Any], capsys: Capture
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(counted, copy)
+    with safe_open(copy / "model.safetensors", "np") as file:
+        about, arrays = file.metadata(), {each: file.get_tensor(each) for each in file.keys()}  # noqa: SIM118
+    save_arrays({**arrays, name: change(arrays[name])}, copy / "model.safetensors", about)
+    sealed(copy)
+    assert "model.safetensors: does not fit config.json" in refused(["evaluate", str(copy), "text/test.txt"], capsys)
+
+
+def test_a_header_of_n_grams_that_is_nested_too_deeply(
+    run: Path, counted: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(counted, copy)
+    header = b"[" * 100_000
+    (copy / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
+    sealed(copy)
+    assert "model.safetensors: does not fit config.json" in refused(["evaluate", str(copy), "text/test.txt"], capsys)
 
 
 @pytest.mark.parametrize(

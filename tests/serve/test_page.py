@@ -115,6 +115,21 @@ def test_a_click_shows_the_ten_likeliest(open_page: Any, server: Running) -> Non
     assert page.locator("#likeliest").is_hidden()
 
 
+def test_equal_words_in_a_region_have_figures_of_their_own(open_page: Any) -> None:
+    """Both quotes belong to `"Go,"`."""
+    with running(["en"]) as server:
+        page = open_page(server.url)
+        page.fill("#text", '"Go," he')
+        shown = page.locator(".panel").first.locator(".word")
+        sync_api.expect(shown).to_have_count(5)
+        rows = server.post("/surprisal", text='"Go," he').json["words"]
+        assert (rows[0]["region"], rows[0]["word"]) == (rows[3]["region"], rows[3]["word"])
+        for at in (0, 3):
+            shown.nth(at).click()
+            sync_api.expect(page.locator("#likeliest-lists")).to_contain_text(f"{rows[at]['surprisal_bits']:.1f} bits.")
+        assert page.locator(".word[aria-pressed=true]").count() == 1
+
+
 def test_the_keyboard_is_enough(open_page: Any) -> None:
     page = open_page()
     write(page, "the cat sat", ["the", "cat", "sat"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from wordtie.commands._shared import Parser, add_export, add_part, print_json, read_lines, text_name, whole_number
 from wordtie.console import say
-from wordtie.errors import DataError, RunFolderError
+from wordtie.errors import WordtieError
 
 LATINIME_HELP = """\
 Write the words of a model, and the likeliest words after each, as a .combined text for LatinIME: the keyboard of
@@ -74,7 +74,7 @@ def _export(parser: Parser, argv: list[str]) -> None:
     else:
         try:
             frequencies = training_frequencies(model)
-        except (DataError, RunFolderError) as error:
+        except WordtieError as error:
             say([f"weighted by the model's predictions: {error}"])
     is_latinime = "locale" in arguments
     more = {"bigrams": arguments.bigrams, "contexts": arguments.contexts} if is_latinime else {}

@@ -251,7 +251,10 @@ def locate(name: str, download: bool = False) -> dict[str, list[Source]]:
     if not all(file.url for file in entry.files):
         raise DataError(f"{name}: not on this machine: put {files} into $WORDTIE_DATA/{home} ({entry.note})")
     if not download:
-        raise DataError(f"{name}: not on this machine: let it be downloaded, or put {files} into $WORDTIE_DATA/{home}")
+        raise DataError(
+            f"{name}: not on this machine: training on it, or `wordtie evaluate` without FILE, downloads it; or put "
+            f"{files} into $WORDTIE_DATA/{home}"
+        )
     download_files(home, entry.files)
     return entry.splits(cache_folder() / home)
 

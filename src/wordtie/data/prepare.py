@@ -20,8 +20,11 @@ from wordtie.storage.atomic import remove_leftovers
 from wordtie.storage.lock import open_lock
 
 
-def prepare(settings: DataSettings) -> PreparedData:
-    """Return the corpus as ids, from the cache if it is there; runs with the same data settings share it."""
+def prepare(settings: DataSettings, download: bool = True) -> PreparedData:
+    """Return the corpus as ids, from the cache if it is there; runs with the same data settings share it.
+
+    `download`: get a named corpus that is not on this machine; otherwise it raises `DataError`.
+    """
     corpus = settings.corpus
     where = corpus if corpus in CATALOGUE else str(path_of(corpus).resolve())
     key = hashlib.sha256(json.dumps([plain_values(settings), where]).encode()).hexdigest()[:16]
@@ -29,7 +32,7 @@ def prepare(settings: DataSettings) -> PreparedData:
     folder = cache_folder() / "prepared" / f"{name}-{key}"
     try:
         with _one_at_a_time(folder):
-            return write_token_files(settings, folder, StageProgress())
+            return write_token_files(settings, folder, StageProgress(), download)
     except SaveError as error:
         raise SaveError(f"{error}; the variable XDG_CACHE_HOME says where the cache lies") from error
 

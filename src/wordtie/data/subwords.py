@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from wordtie.config.translation import BitextSettings
 from wordtie.data.tokenisation import Kind
+from wordtie.data.tokenizer import MOST_BYTES, check_same
 from wordtie.data.vocabulary import EOS, UNK, Vocabulary
 from wordtie.errors import DataError
+from wordtie.storage import strict_json
 from wordtie.storage.atomic import write_text
 
 if TYPE_CHECKING:
@@ -78,8 +80,8 @@ class Subwords:
         return " ".join(pieces) if self.is_words else "".join(pieces).replace(MARK, " ").strip()
 
 
-def learn_subwords(settings: BitextSettings, lines: Iterable[str], tokenisation: Kind) -> Subwords:
-    """Learn a tokenizer from training sentences. Raises `DataError` if they have no words."""
+def unlearnt(settings: BitextSettings, tokenisation: Kind) -> tuple[Any, Any]:
+    """Return (a tokenizer with all its steps that has no units yet, its trainer)."""
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
     normal: list[Any] = [normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]
@@ -104,8 +106,14 @@ def learn_subwords(settings: BitextSettings, lines: Iterable[str], tokenisation:
             show_progress=False,
         )
     empty.normalizer, empty.pre_tokenizer = normalizers.Sequence(normal), before
-    empty.train_from_iterator(lines, trainer)
-    content = json.loads(empty.to_str())
+    return empty, trainer
+
+
+def learn_subwords(settings: BitextSettings, lines: Iterable[str], tokenisation: Kind) -> Subwords:
+    """Learn a tokenizer from training sentences. Raises `DataError` if they have no words."""
+    tokenizer, trainer = unlearnt(settings, tokenisation)
+    tokenizer.train_from_iterator(lines, trainer)
+    content = json.loads(tokenizer.to_str())
     content["added_tokens"] = []  # text that spells a special word is text
     if settings.units == "words":  # and leaves a gap in the numbers
         known = content["model"]["vocab"]
@@ -139,10 +147,23 @@ class SubwordPair:
         both = {"source": json.loads(self.source.json), "target": json.loads(self.target.json)}
         write_text(Path(path), self.target.json if self.is_joint else json.dumps(both, ensure_ascii=False))
 
+    def check_steps(self, settings: BitextSettings, tokenisation: Kind) -> None:
+        """Raise `ValueError` for steps and patterns other than those that `learn_subwords` writes with these settings.
+
+        A tokenizer of a foreign file could cut sentences, or hold a pattern that takes forever.
+        """
+        expected = json.loads(unlearnt(settings, tokenisation)[0].to_str())
+        for side in (self.source, self.target):
+            found = json.loads(side.json)
+            for name in ("vocab", "merges"):
+                expected["model"].pop(name, None)
+                found["model"].pop(name, None)
+            check_same(found, expected)
+
     @classmethod
     def from_bytes(cls, data: bytes) -> SubwordPair:
         """Read what `save` wrote. Raises `ValueError` for anything else."""
-        content = json.loads(data)
+        content = strict_json.parse(data, MOST_BYTES)
         if not isinstance(content, dict):
             raise ValueError("is not a tokenizer")
         if set(content) == {"source", "target"}:

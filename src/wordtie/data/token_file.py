@@ -120,16 +120,18 @@ class PreparedData:
         return spread(ids, tokens, eos_id=self.tokenizer.sentence_end)
 
 
-def write_token_files(settings: DataSettings, folder: Path, progress: OnProgress | None = None) -> PreparedData:
+def write_token_files(
+    settings: DataSettings, folder: Path, progress: OnProgress | None = None, download: bool = True
+) -> PreparedData:
     """Read the corpus of the settings into `folder`, or reuse what is there if neither it nor they have changed.
 
     `progress` is called with `read train` and the like, in bytes of text (with a total of 0 if it is not known, as for
-    compressed files), and with `write train` and the like, in ids.
+    compressed files), and with `write train` and the like, in ids. `download`: get a named corpus that is not here.
     Raises `DataError` for a text that cannot be used, `SaveError` if the folder cannot be written: prepared data that
     was there before is then left unchanged.
     """
     base = None if settings.extends is None else _base(settings, settings.extends)
-    corpus = find_corpus(settings, download=True)
+    corpus = find_corpus(settings, download)
     tokenisation = Tokenisation(corpus.tokenisation, settings.lowercase, settings.sentences)
     if base is not None:
         corpus, tokenisation = replace(corpus, tokenisation=base.tokenisation.kind), base.tokenisation

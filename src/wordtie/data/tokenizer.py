@@ -100,7 +100,7 @@ class Tokenizer:
             vocabulary = _vocabulary(content["model"]["vocab"])
             expected = _content(tokenisation, vocabulary)
             expected["model"]["vocab"] = content["model"]["vocab"]  # checked above, and long
-            _check_same(content, expected)
+            check_same(content, expected)
         except (ValueError, re.error) as error:
             raise RunFolderError(
                 f"{path}: damaged, or not a wordtie tokenizer ({' '.join(str(error).split())}): restore it from a copy"
@@ -198,16 +198,16 @@ def _vocabulary(numbers: dict[str, int]) -> Vocabulary:
     return Vocabulary(words)
 
 
-def _check_same(found: Any, expected: Any, name: str = "") -> None:
+def check_same(found: Any, expected: Any, name: str = "") -> None:
     """Raise `ValueError` for the first field that differs from what this program writes, or that it does not know."""
     if found is expected:
         return
     if isinstance(found, dict) and isinstance(expected, dict):
         for key in [*expected, *found]:
-            _check_same(found.get(key, ...), expected.get(key, ...), f"{name}.{key}".lstrip("."))
+            check_same(found.get(key, ...), expected.get(key, ...), f"{name}.{key}".lstrip("."))
     elif isinstance(found, list) and isinstance(expected, list):
         for number, (each, other) in enumerate(zip_longest(found, expected, fillvalue=...)):
-            _check_same(each, other, f"{name}[{number}]")
+            check_same(each, other, f"{name}[{number}]")
     elif type(found) is not type(expected) or found != expected:
         what = "is missing" if found is ... else f"is not known here: {reprlib.repr(found)}"
         raise ValueError(f"{name} {what}")

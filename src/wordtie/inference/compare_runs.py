@@ -90,7 +90,7 @@ def compare_on_split(
     """
     tokenizer = _one_tokenizer(models)
     first, *_ = models
-    data = training_corpus(models[first], first, [split], hint="name a FILE to measure")
+    data = training_corpus(models[first], first, [split], hint="name a FILE to measure", download=True)
     found = _scored(models, tokenizer, split_blocks(data, split, progress), hits)
     results = {
         name: result_of_split(found.score(number), data, split, found.shares(number, hits))

@@ -83,7 +83,7 @@ def evaluate_split(
 
     Raises `RunFolderError` if the text has changed since, `DataError` if it cannot be read.
     """
-    data = training_corpus(model, run, [split], hint="name a FILE to measure")
+    data = training_corpus(model, run, [split], hint="name a FILE to measure", download=True)
     score, shares = _measured(model.model, split_blocks(data, split, progress), hits)
     return result_of_split(score, data, split, shares)
 

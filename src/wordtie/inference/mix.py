@@ -66,7 +66,7 @@ def mix(
     tokenizer = models[0].tokenizer
     if text is None:
         hint = "name a text to fit the weights on"
-        ids_N = np.asarray(training_corpus(models[0], folders[0], ["valid"], hint=hint).valid)
+        ids_N = np.asarray(training_corpus(models[0], folders[0], ["valid"], hint=hint, download=True).valid)
     else:
         ids_N = np.concatenate(list(EncodedText(text, tokenizer)))
     with run_folder.folder_for_training(out, mode, can_resume=False) as folder:

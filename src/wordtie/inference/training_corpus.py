@@ -25,16 +25,18 @@ def training_corpus(
     run: str | Path,
     splits: Sequence[str] = SPLITS,
     hint: str = "restore the text from a copy, or train again",
+    download: bool = False,
 ) -> PreparedData:
     """Return the corpus that the model in the folder `run` was trained on; `splits` are those that will be read.
 
     Raises `RunFolderError` if its vocabulary or one of these splits has changed, or for an ARPA file; `DataError` if it
-    cannot be read. `hint` tells the user what to do in either case.
+    cannot be read. `hint` tells the user what to do in either case. `download`: get a named corpus that is not on this
+    machine, if the user asked for the text itself.
     """
     if is_arpa(run):
         raise RunFolderError(f"{run}: an ARPA file does not say what text it is of: {hint}")
     try:
-        data = prepare(model.settings.data)
+        data = prepare(model.settings.data, download)
     except (DataError, RunFolderError) as error:  # the latter of a run that it extends
         raise DataError(f"{error}; {run} was trained on it: {hint}") from error
     if not is_of(model, data, splits):
@@ -53,7 +55,7 @@ def with_extended(model: LoadedModel, data: PreparedData, hint: str) -> Prepared
 
     from wordtie.training.rehearsal import read_texts
 
-    texts = read_texts(model.settings.data)
+    texts = read_texts(model.settings.data, download=False)
     if texts.missing:
         raise DataError(f"{texts.missing[0]}; {model.folder} extends it: {hint}")
     return texts.for_counting()

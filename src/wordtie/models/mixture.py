@@ -65,6 +65,7 @@ class Mixture:
         require(all(part.vocabulary == parts[0].vocabulary for part in parts), "the parts have different vocabularies")
         self.parts = tuple(parts)
         self.weights_RP = np.asarray(weights_RP, np.float64)
+        require(self.weights_RP.ndim == 2, f"expected rows of weights, got {self.weights_RP.shape}")
         self._judge = Judge.of(parts) if len(self.weights_RP) > 1 else Judge()
         expected = (self._judge.classes, len(parts))
         require(self.weights_RP.shape == expected, f"expected weights {expected}, got {self.weights_RP.shape}")

@@ -18,6 +18,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
 from wordtie.ngrams.trie import Level, NgramTrie
+from wordtie.storage import strict_json
 from wordtie.storage.atomic import apply_umask, mapped
 
 DTYPES = {"U8": np.uint8, "U16": np.uint16, "U32": np.uint32, "U64": np.uint64, "F64": np.float64}
@@ -40,13 +41,25 @@ def write_trie(trie: NgramTrie, path: Path) -> None:
 def trie_from_bytes(content: bytes | mmap.mmap) -> NgramTrie:
     """Return the model in a file's content, which it keeps and does not copy.
 
-    Raises `ValueError`, `KeyError` or `TypeError` for any other content.
+    Raises `ValueError`, `KeyError`, `TypeError` or `IndexError` for any other content.
     """
     arrays, about = _arrays(content)
     levels = tuple(
         Level(**{name: arrays[f"{order}.{name}"] for name in NAMES}) for order in range(2, int(about["order"]) + 1)
     )
-    return NgramTrie(arrays["unigram"], levels, json.loads(about["eos_id"]))
+    trie = NgramTrie(arrays["unigram"], levels, json.loads(about["eos_id"]))
+    check_numbers(trie)
+    return trie
+
+
+def check_numbers(trie: NgramTrie) -> None:
+    """Raise `ValueError` for numbers that give no probabilities: those of words, and of groups of contexts."""
+    shares = [trie.unigram, *(level.backoff for level in trie.levels), *(level.total for level in trie.levels)]
+    if not all(np.isfinite(each).all() for each in (*shares, *(level.kept for level in trie.levels))):
+        raise ValueError("has numbers that are not finite")
+    counted = all(level.total[level.children > 0].all() for level in trie.levels)
+    if not counted or not all((each >= 0).all() for each in shares):
+        raise ValueError("has weights below zero, or contexts without a count")
 
 
 def open_trie(path: Path) -> NgramTrie:
@@ -58,7 +71,7 @@ def open_trie(path: Path) -> NgramTrie:
 def _arrays(content: bytes | mmap.mmap) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
     """Return every array of a safetensors file, by name, and the file's metadata."""
     size = int.from_bytes(content[:8], "little")
-    header: dict[str, Any] = json.loads(content[8 : 8 + size])
+    header: dict[str, Any] = strict_json.parse(bytes(content[8 : 8 + size]))
     about = header.pop("__metadata__", {})
     arrays = {}
     for name, entry in header.items():

@@ -48,7 +48,10 @@ def understand_ngrams(stored: StoredModel) -> SavedNgrams:
         raise RunFolderError(f"{stored.folder / CONFIG}: {error}: update wordtie") from error
     try:
         trie = trie_from_bytes(stored.content)
-    except (ValueError, KeyError, TypeError) as error:
+        expected = len(stored.tokenizer.vocabulary), stored.tokenizer.sentence_end
+        if (trie.vocabulary_size, trie.eos_id) != expected:
+            raise ValueError("is of another vocabulary")
+    except (ValueError, KeyError, TypeError, IndexError) as error:
         raise RunFolderError(f"{stored.folder / MODEL}: does not fit config.json: restore both from a copy") from error
     return SavedNgrams(settings, trie, stored.tokenizer, config.get("texts", {}))
 

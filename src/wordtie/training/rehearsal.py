@@ -142,12 +142,13 @@ PIECES = 32
 """Stretches that are read of an earlier text if not all of it is: usually as many as there are streams."""
 
 
-def read_texts(settings: DataSettings) -> Texts:
+def read_texts(settings: DataSettings, download: bool = True) -> Texts:
     """Read the text of the settings and, if it extends a vocabulary, the texts of the earlier runs, as far as possible.
 
+    `download`: get named corpora that are not on this machine.
     Raises `RunFolderError` for runs that extend each other.
     """
-    own, run = prepare(settings), settings.extends
+    own, run = prepare(settings, download), settings.extends
     earlier: list[EarlierText] = []
     missing: list[str] = []
     seen: set[Path] = set()
@@ -160,7 +161,7 @@ def read_texts(settings: DataSettings) -> Texts:
         try:
             saved = read_language_model(folder)
             run = saved.settings.data.extends
-            text = text_of(saved, folder)
+            text = text_of(saved, folder, download)
             result = read_result(folder) if text.texts["test"] == saved.texts.get("test") else None
             earlier.append(EarlierText(before, text, saved.settings.training.measured_tokens, result))
         except (DataError, RunFolderError) as error:
@@ -211,9 +212,9 @@ def settings_to_extend(run: str | None) -> dict[str, Any]:
     }
 
 
-def text_of(saved: SavedModel, folder: Path) -> PreparedData:
+def text_of(saved: SavedModel, folder: Path, download: bool = True) -> PreparedData:
     """Read the text that a run was trained on. Raises `DataError` if it has changed since, or cannot be read."""
-    data = prepare(saved.settings.data)
+    data = prepare(saved.settings.data, download)
     if data.tokenizer != saved.tokenizer or data.texts["train"] != saved.texts.get("train"):
         raise DataError(f"{saved.settings.data.corpus} has changed since {folder} was trained")
     return data

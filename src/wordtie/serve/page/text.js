@@ -226,10 +226,20 @@ async function choose(result, at) {
   }
 }
 
+/** Where another model has the chosen word, -1 if it has not: of equal ones in a region, the one with the same number. */
+function place(words) {
+  const { result, at } = chosen;
+  if (words === result.words) return at;
+  const word = result.words[at];
+  const same = (each) => each.line === word.line && each.region === word.region && each.word === word.word;
+  const number = result.words.slice(0, at).filter(same).length;
+  return words.flatMap((each, there) => (same(each) ? [there] : []))[number] ?? -1;
+}
+
 /** What the model gave to the word that is there. */
 function own(name, word) {
   const words = results.find((result) => result.name === name).words;
-  const same = words.find((each) => each.line === word.line && each.region === word.region && each.word === word.word);
+  const same = words[place(words)];
   if (!same) return h("p", { class: "muted small" }, "This model splits the text differently here.");
   const what = word.word === "<eos>" ? "the end of the sentence" : `“${word.shown || word.word}”`;
   return h("p", { class: "small" }, `Here is ${what}: ${percent(2 ** -same.surprisal_bits)}, ${same.surprisal_bits.toFixed(1)} bits. `,
@@ -237,14 +247,11 @@ function own(name, word) {
 }
 
 function press() {
-  const word = chosen.result.words[chosen.at];
   [...byId("panels").querySelectorAll(".panel")].forEach((panel, number) => {
-    const { words } = results[number];
-    const at = words === chosen.result.words ? chosen.at
-      : words.findIndex((each) => each.line === word.line && each.region === word.region && each.word === word.word);
-    panel.querySelectorAll(".word").forEach((button, place) => {
-      button.setAttribute("aria-pressed", String(place === at));
-      if (at >= 0) button.setAttribute("tabindex", place === at ? "0" : "-1");
+    const at = place(results[number].words);
+    panel.querySelectorAll(".word").forEach((button, there) => {
+      button.setAttribute("aria-pressed", String(there === at));
+      if (at >= 0) button.setAttribute("tabindex", there === at ? "0" : "-1");
     });
   });
 }
