@@ -1,6 +1,7 @@
 """Values of a setting or two, compared after so many tokens of some texts: a table to which rows are added.
 
-Each row trains with what `wordtie train --time` plans for so many tokens. Perplexities are of the validation text: of
+Each row trains with what `wordtie train --time` plans for so many tokens, or with what it takes without a time, until
+validation no longer improves (tokens: `-`). Perplexities are of the validation text: of
 the network, and of its mixture with 5-grams and recent words. Rows count tokens, not seconds, so that two processes may
 run side by side, one for each text. The last two columns are the version that trained the row and the processor; `-`
 where earlier versions of this program kept none.
@@ -16,8 +17,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from benchmarks.environment import machine
-from benchmarks.planned import NO_MATTER, planned, trained, training_on
-from wordtie.config import DataSettings, Settings
+from benchmarks.planned import NO_MATTER, planned, trained, training_on, until_no_better
+from wordtie.config import DataSettings, Settings, TrainingSettings
 from wordtie.config.keywords import settings_from
 from wordtie.runs.provenance import code_version
 
@@ -42,8 +43,8 @@ class Comparison:
 
     names: Mapping[str, Sequence[str]]
     """By column of the table: full names of the settings that have its value."""
-    points: Mapping[str, Mapping[int, Sequence[Values]]]
-    """By text: after how many tokens, which values, one a column."""
+    points: Mapping[str, Mapping[int | None, Sequence[Values]]]
+    """By text: after how many tokens, which values, one a column; None: until validation no longer improves."""
     file: str
     fixed: Mapping[str, Any] = field(default_factory=dict)
     """Other settings, by full name, that the plan would choose."""
@@ -54,7 +55,7 @@ class Comparison:
         for text in texts or self.points:
             for tokens, values in self.points[text].items():
                 for value in values:
-                    if (text, f"{tokens}", *map(shown, value)) not in done:
+                    if (text, f"{tokens or '-'}", *map(shown, value)) not in done:
                         row = self.measure(text, tokens, value)
                         with (RESULTS / self.file).open("a", encoding="utf-8") as file:
                             print(*row, sep="\t", file=file)
@@ -69,18 +70,24 @@ class Comparison:
             rows = csv.DictReader(file, delimiter="\t")
             return {(row["text"], row["tokens"], *(row[column] for column in self.names)) for row in rows}
 
-    def measure(self, text: str, tokens: int, values: Values) -> tuple[str, ...]:
+    def measure(self, text: str, tokens: int | None, values: Values) -> tuple[str, ...]:
         """A row of the table."""
-        start = Settings(
-            DataSettings(corpus=text, vocabulary_size=VOCABULARY.get(text)), training=training_on(tokens, threads=1)
-        )
+        data = DataSettings(corpus=text, vocabulary_size=VOCABULARY.get(text))
         compared = {name: value for names, value in zip(self.names.values(), values, strict=True) for name in names}
-        settings = planned(settings_from(start, **self.fixed, **compared), (*self.fixed, *compared), TIMINGS)
+        given = (*self.fixed, *compared)
+        if tokens is None:
+            start = Settings(data, training=TrainingSettings(threads=1))
+            settings = until_no_better(
+                settings_from(start, **self.fixed, **compared), ("data.corpus", "training.threads", *given)
+            )
+        else:
+            start = Settings(data, training=training_on(tokens, threads=1))
+            settings = planned(settings_from(start, **self.fixed, **compared), given, TIMINGS)
         with tempfile.TemporaryDirectory() as folder:
             epochs, *perplexities = trained(settings, Path(folder) / "run")
         trained_by = code_version(), machine()["processor"]
         hidden = self._hidden(f"{settings.model.hidden}")
-        return text, f"{tokens}", epochs, *hidden, *map(shown, values), *perplexities, *trained_by
+        return text, f"{tokens or '-'}", epochs, *hidden, *map(shown, values), *perplexities, *trained_by
 
     def _hidden(self, shown: str) -> tuple[str, ...]:
         """Return the entry of a column of its own, unless the units are compared."""

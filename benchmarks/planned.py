@@ -7,7 +7,10 @@ from pathlib import Path
 
 import wordtie
 from wordtie.config import Settings, TrainingSettings
+from wordtie.config.keywords import settings_from
+from wordtie.config.recommended import recommended
 from wordtie.data.prepare import prepare
+from wordtie.training.plan import fitted_to_length
 from wordtie.training.recipe import Lengths, choose
 from wordtie.training.timings import Timings
 
@@ -26,6 +29,12 @@ def planned(settings: Settings, given: Collection[str], timings: Timings = NO_MA
     lengths = Lengths(len(prepared.train), 1, 1, len(prepared.vocabulary))
     kept = ("training.tokens", "training.validations", "training.threads", "training.patience", *given)
     return choose(settings, kept, lengths, 1.0, 0.1, timings)
+
+
+def until_no_better(settings: Settings, given: Collection[str]) -> Settings:
+    """What `wordtie train TEXT` trains without a time. `given`: full names of the settings that are kept."""
+    values = {name: getattr(getattr(settings, name.partition(".")[0]), name.partition(".")[2]) for name in given}
+    return fitted_to_length(settings_from(settings, **recommended(values)), given)
 
 
 def trained(settings: Settings, out: Path) -> tuple[str, str, str]:
