@@ -187,7 +187,7 @@ def test_text8_is_downloaded_and_read_from_its_archive(
     packed = (nowhere / "www" / "text8.zip").read_bytes()
     ends = (1_500, 1_700, len(TEXT8))
     know_text8(monkeypatch, packed, ends, serve_text8)
-    with pytest.raises(DataError, match=r"text8: not on this machine: let it .*, or put text8\.zip into"):
+    with pytest.raises(DataError, match=r"text8: not on this machine: .* downloads it; or put text8\.zip into"):
         locate("text8")
     data = write_token_files(DataSettings(corpus="text8", min_count=11), nowhere / "prepared")
     assert (cache_folder() / "text8" / "text8.zip").read_bytes() == packed

@@ -64,8 +64,8 @@ def test_what_is_listed(trained: Path) -> None:
 
 def test_the_text_and_the_settings_that_differ_are_listed(trained: Path) -> None:
     tied, untied = (by_name(trained)[name]["settings"] for name in ("tied", "untied"))
-    assert tied == {"data.corpus": str(trained.parent / "text"), "model.head": "tied"}
-    assert untied == {**tied, "model.head": "untied"}, "threads do not count, nor what n-grams lack"
+    assert tied == {"data.corpus": str(trained.parent / "text"), "model.head": "tied", "ngram.order": None}
+    assert untied == {**tied, "model.head": "untied", "ngram.order": 2}, "threads do not count, nor what n-grams lack"
     assert [*list_runs([trained / "ngram"])[0]["settings"]] == ["data.corpus"]
 
 

@@ -160,10 +160,12 @@ def test_a_model_that_takes_too_much_memory_is_not_planned(
     """The size that there is time for does not fit, and the one that was timed first does."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(recipe, "SIZES", ((float("inf"), 600),))
+    monkeypatch.setattr(recipe, "LARGEST", 600)
+    monkeypatch.setattr(planning, "LARGEST", 600)
     monkeypatch.setattr(planning, "time_model", lambda *_, mixed: replace(FAST, window=0.001))
     settings = Settings(data=DataSettings(corpus=str(text)))
     assert make_plan(settings, [], 100).settings.model.hidden == 600
-    parameters = memory.parameters_of(settings_from(settings, hidden=500), 100)
+    parameters = memory.parameters_of(recipe.with_recipe(settings, [], recipe.size(500)), 100)
     monkeypatch.setattr(memory, "machine_memory", lambda: 5 * 4 * parameters)
     assert make_plan(settings, [], 100).settings.model.hidden == REFERENCE
 

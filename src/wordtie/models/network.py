@@ -61,6 +61,10 @@ class Network:
         self._scoring = Lock()
         """Held while the memory of `_log_probabilities` is in use: several threads may score with one model."""
 
+    def __reduce__(self) -> tuple[type[Network], tuple[LanguageModel, Vocabulary]]:
+        """Be sent to another process without the lock and the memory for scores."""
+        return Network, (self.network, self.vocabulary)
+
     def initial_state(self, streams: int) -> NetworkState:
         """Return the state of streams whose last word is `<eos>`, and which have read nothing before."""
         core = self.network.initial_state(streams)
