@@ -138,6 +138,21 @@ def test_the_settings_of_a_run_are_a_recipe_that_keeps_its_order(text: Path, tmp
     assert cli.main(["train", "--config", str(run / "settings.yaml"), "--seed", "2", "--print-config"]) == 0
     assert "ngram:\n  order: null\n" in capsys.readouterr().out
     assert cli.main(["train", "--config", str(run / "settings.yaml"), "--out", str(run), "--resume"]) == 0
+    again = ["train", "--config", str(run / "settings.yaml"), "--out", str(run), "--resume", "--time", "3s"]
+    assert cli.main(again) == 2
+    assert "--time plans a new run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("order", ["3", "none"])
+def test_other_commands_read_the_recipe_of_a_training_with_or_without_n_grams(
+    text: Path, order: str, tmp_path: Path, capsys: Capture
+) -> None:
+    recipe = tmp_path / "recipe.yaml"
+    assert cli.main(["train", str(text), "--ngram", order, "--print-config"]) == 0
+    recipe.write_text(capsys.readouterr().out)
+    for command in (["baseline"], ["ngram", "--out", str(tmp_path / "counts")], ["word2vec", "--print-config"]):
+        assert cli.main([*command, "--config", str(recipe)]) == 0, command
+    assert wordtie.load(tmp_path / "counts").model.trie.order == (5 if order == "none" else 3)  # type: ignore[attr-defined]
 
 
 def test_a_recipe_that_says_how_long_to_train_is_refused_with_a_time(
@@ -149,6 +164,9 @@ def test_a_recipe_that_says_how_long_to_train_is_refused_with_a_time(
     assert cli.main(["train", "--config", str(recipe), "--time", "3s"]) == 2
     assert f"{recipe}, line " in (err := capsys.readouterr().err)
     assert "the recipe has training.epochs 50, and --time plans it" in err
+    with_tokens = ["--config", str(recipe), "--time", "3s", "--tokens", "1000", "--print-config"]
+    assert cli.main(["train", str(text), *with_tokens]) == 0
+    assert "tokens: 1000\n" in capsys.readouterr().out
     recipe.write_text("model:\n  hidden: 8\n")
     assert cli.main(["train", str(text), "--config", str(recipe), "--time", "3s", "--print-config"]) == 0
     assert "hidden: 8\n" in capsys.readouterr().out
@@ -176,7 +194,7 @@ def test_the_earlier_texts_take_their_part_of_measuring() -> None:
     assert recipe.measured_tokens(own, 1.0, timings) is None
     measured = recipe.measured_tokens(replace(own, earlier=(100_000, 20_000)), 10.0, timings)
     assert measured is not None
-    assert measured * (1e-4 + 2e-4 + 2 * 2e-4) == pytest.approx(10.0, rel=1e-3)
+    assert measured * (1e-4 + 2e-4 + 2 * recipe.READ_AGAIN * 1e-4) == pytest.approx(10.0, rel=1e-3)
 
 
 @pytest.mark.parametrize("arguments", [["--time", "soon"], ["--time", "2m", "--like", "inan-2017/table-1/ptb-small"]])

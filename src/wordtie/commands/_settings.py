@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wordtie.commands._shared import UsageError
-from wordtie.config.ngram import NgramSettings
+from wordtie.config.ngram import MixedNgramSettings
 from wordtie.word2vec.settings import Word2VecSettings
 
 if TYPE_CHECKING:
     from wordtie.runs.run_folder import Mode
 
 
-OTHER_SECTIONS: Mapping[str, type] = {"word2vec": Word2VecSettings, "ngram": NgramSettings}
+OTHER_SECTIONS: Mapping[str, type] = {"word2vec": Word2VecSettings, "ngram": MixedNgramSettings}
 """Other sections that a recipe may have, such as the settings.yaml of runs of other kinds."""
 
 

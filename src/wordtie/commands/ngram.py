@@ -42,7 +42,7 @@ def main(argv: list[str]) -> None:
     parsed = parser.parse_args(argv)
     counts = None if parsed.minimum_counts is None else tuple(parsed.minimum_counts)
     recipe = {name: parser.given.get(f"ngram.{name}") for name in ("order", "minimum_counts")}
-    chosen = {name: given.value for name, given in recipe.items() if given is not None}
+    chosen = {name: given.value for name, given in recipe.items() if given is not None and given.value is not None}
     typed = {"order": parsed.order, "minimum_counts": counts}
     chosen |= {name: value for name, value in typed.items() if value is not None}
     settings = NgramSettings(parser.made()["data"], **chosen)

@@ -77,8 +77,7 @@ TAKEN_AS = {
 def main(argv: list[str]) -> None:
     """Parse, plan, train, and print what came out."""
     started = time.monotonic()
-    others = {**OTHER_SECTIONS, "ngram": MixedNgramSettings}
-    parser = SettingsParser("train", HELP, USAGE, SECTIONS, COMMON, others, RECOMMENDED)
+    parser = SettingsParser("train", HELP, USAGE, SECTIONS, COMMON, OTHER_SECTIONS, RECOMMENDED)
     parser.add_argument("--time", metavar="TIME", help="Plan for this long, all included: 80s, 10m, 1h30m.")
     parser.add_argument("--like", metavar="ROW", help="Take the settings of a paper's row, without n-grams.")
     parser.add_argument("--ngram", metavar="ORDER", help="Mix in an n-gram model of this order (5), or none.")
@@ -153,7 +152,8 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     of_model = {name: value for name, value in recipe.items() if name.startswith("model.")}
     given = parser.with_place(Settings, **parser.made({**of_model, **kept}))
     with waiting("timing this machine"):
-        spent, keep = time.monotonic() - started, parsed.ngram is not None
+        spent = time.monotonic() - started
+        keep = parsed.ngram is not None or "ngram.order" in parser.given
         plan = make_plan(given, {*parser.given, *kept}, seconds, ngram=ngram, keep_ngram=keep, spent=spent)
     for line in plan.reasons:
         tell(line)
@@ -161,7 +161,13 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
 
 
 def refuse_another_plan(parser: SettingsParser) -> None:
-    """Raise `UsageError` if a recipe says how long to train, as whole recipes do: a time says so, too."""
+    """Raise `UsageError` if a recipe says how long to train, as whole recipes do: a time says so, too.
+
+    Tokens that are given as an option come before either.
+    """
+    tokens = parser.given.get("training.tokens")
+    if tokens is not None and not tokens.from_recipe:
+        return
     for name in ("training.tokens", "training.epochs"):
         given = parser.given.get(name)
         if given is not None and given.from_recipe and given.value is not None:
@@ -198,8 +204,8 @@ def adapted(parser: SettingsParser, parsed: Namespace) -> dict[str, Any]:
 
     from wordtie.training.rehearsal import settings_to_extend
 
-    chosen = parser.given.get("training.optimiser")
-    adam = (chosen is None or chosen.value == RECOMMENDED["training.optimiser"]) and not parser.has_recipe
+    given = parser.given.get("training.optimiser")
+    adam = (given is None or given.value == RECOMMENDED["training.optimiser"]) and not parser.has_recipe
     rate = {"training.lr": ADAPTING_RATE} if adam else {}
     return {**settings_to_extend(parser.given["training.start_from"].value), **rate}
 
@@ -224,7 +230,8 @@ def refuse_another_length(parser: SettingsParser, parsed: Namespace, settings: S
     from wordtie.runs.compatibility import recorded_settings
 
     before, tokens = recorded_settings(folder), settings.training.tokens
-    if before is None or "training.tokens" in parser.given:
+    given = parser.given.get("training.tokens")
+    if before is None or (given is not None and given.value is not None):
         return
     if parsed.time is not None and tokens is None:
         raise UsageError(

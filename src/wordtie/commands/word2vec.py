@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wordtie.commands._settings import another_of_its_name, as_yaml, default_folder
+from wordtie.commands._settings import OTHER_SECTIONS, another_of_its_name, as_yaml, default_folder
 from wordtie.commands._shared import print_json
 from wordtie.config import DataSettings
 from wordtie.config.options import SettingsParser
@@ -44,7 +44,7 @@ COMMON = (
 def main(argv: list[str]) -> None:
     """Parse, train, and print what came out."""
     sections = {"data": DataSettings, "word2vec": Word2VecSettings}
-    parser = SettingsParser("word2vec", HELP, USAGE, sections, COMMON)
+    parser = SettingsParser("word2vec", HELP, USAGE, sections, COMMON, OTHER_SECTIONS)
     parser.add_argument("--out", metavar="RUN", help="The run folder; runs/CORPUS-word2vec if not given.")
     parser.add_argument("--overwrite", action="store_true", help="Replace the run folder if there is one.")
     parser.add_argument("--json", action="store_true", help="Print the result as JSON.")

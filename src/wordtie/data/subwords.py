@@ -80,7 +80,7 @@ class Subwords:
         return " ".join(pieces) if self.is_words else "".join(pieces).replace(MARK, " ").strip()
 
 
-def unlearnt(settings: BitextSettings, tokenisation: Kind) -> tuple[Any, Any]:
+def untrained(settings: BitextSettings, tokenisation: Kind) -> tuple[Any, Any]:
     """Return (a tokenizer with all its steps that has no units yet, its trainer)."""
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
@@ -111,7 +111,7 @@ def unlearnt(settings: BitextSettings, tokenisation: Kind) -> tuple[Any, Any]:
 
 def learn_subwords(settings: BitextSettings, lines: Iterable[str], tokenisation: Kind) -> Subwords:
     """Learn a tokenizer from training sentences. Raises `DataError` if they have no words."""
-    tokenizer, trainer = unlearnt(settings, tokenisation)
+    tokenizer, trainer = untrained(settings, tokenisation)
     tokenizer.train_from_iterator(lines, trainer)
     content = json.loads(tokenizer.to_str())
     content["added_tokens"] = []  # text that spells a special word is text
@@ -152,7 +152,7 @@ class SubwordPair:
 
         A tokenizer of a foreign file could cut sentences, or hold a pattern that takes forever.
         """
-        expected = json.loads(unlearnt(settings, tokenisation)[0].to_str())
+        expected = json.loads(untrained(settings, tokenisation)[0].to_str())
         for side in (self.source, self.target):
             found = json.loads(side.json)
             for name in ("vocab", "merges"):

@@ -47,7 +47,7 @@ def trie_from_bytes(content: bytes | mmap.mmap) -> NgramTrie:
     levels = tuple(
         Level(**{name: arrays[f"{order}.{name}"] for name in NAMES}) for order in range(2, int(about["order"]) + 1)
     )
-    trie = NgramTrie(arrays["unigram"], levels, json.loads(about["eos_id"]))
+    trie = NgramTrie(arrays["unigram"], levels, strict_json.parse(about["eos_id"]))
     check_numbers(trie)
     return trie
 
@@ -72,6 +72,7 @@ def _arrays(content: bytes | mmap.mmap) -> tuple[dict[str, NDArray[Any]], dict[s
     """Return every array of a safetensors file, by name, and the file's metadata."""
     size = int.from_bytes(content[:8], "little")
     header: dict[str, Any] = strict_json.parse(bytes(content[8 : 8 + size]))
+    strict_json.conform(header, dict[str, Any])
     about = header.pop("__metadata__", {})
     arrays = {}
     for name, entry in header.items():

@@ -52,7 +52,8 @@ def understand_ngrams(stored: StoredModel) -> SavedNgrams:
         if (trie.vocabulary_size, trie.eos_id) != expected:
             raise ValueError("is of another vocabulary")
     except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise RunFolderError(f"{stored.folder / MODEL}: does not fit config.json: restore both from a copy") from error
+        what = f"does not fit config.json ({' '.join(str(error).split())})"
+        raise RunFolderError(f"{stored.folder / MODEL}: {what}: restore both from a copy") from error
     return SavedNgrams(settings, trie, stored.tokenizer, config.get("texts", {}))
 
 

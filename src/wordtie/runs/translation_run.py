@@ -71,8 +71,11 @@ def read_translation(folder: Path) -> SavedTranslation:
     with sound(folder / CONFIG):
         if [given.get("source_words"), given["words"]] != sizes or not isinstance(given.get("tokenised"), bool):
             raise ValueError(f"does not fit {TOKENIZER}, which has {sizes[0]} and {sizes[1]} words")
-    with sound(folder / TOKENIZER):
+    try:
         tokenizer.check_steps(settings.data, "space" if given["tokenised"] else "words")
+    except ValueError as error:
+        hint = "restore it from a copy; if an earlier version of wordtie wrote it, train again"
+        raise RunFolderError(f"{folder / TOKENIZER}: damaged ({error}): {hint}") from error
     check_fits(folder, tensors, lambda: _shapes(settings, *sizes))
     return SavedTranslation(settings, tensors, tokenizer, given["tokenised"], config.get("texts", {}))
 

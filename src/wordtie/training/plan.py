@@ -29,6 +29,7 @@ from wordtie.training.process import exclusive_training
 from wordtie.training.recipe import (
     LARGEST,
     MOST_EPOCHS,
+    READ_AGAIN,
     REFERENCE,
     SHORT,
     Lengths,
@@ -168,7 +169,7 @@ def seconds_to_mix(
     valid, test = (min(length, measured or length) for length in (lengths.valid, lengths.test))
     weighed = sum(map(len, texts.for_weights(settings.training.rehearsal, valid)))
     earlier = sum(len(each.test) for each in texts.earlier_within(measured))
-    by_network = 2 * (weighed + earlier) * timings.measuring  # for scores and queries; alone and in the mixture
+    by_network = (2 * weighed + READ_AGAIN * earlier) * timings.measuring  # for scores and queries; see `READ_AGAIN`
     return counting.fitting + (valid + test + weighed) * counting.reading + timings.remembering + by_network
 
 

@@ -48,6 +48,9 @@ FEWEST_WINDOWS = 20
 MOST_VALIDATIONS = 10
 FEWEST_MEASURED = 5_000
 """Tokens of each text that are measured however little time there is."""
+READ_AGAIN = 3
+"""Times that an earlier test text is read: by the network, the mixture and, if only a part is measured, the network
+before."""
 MARGIN = 0.025
 """Share of the time kept in reserve for what was not foreseen."""
 
@@ -151,7 +154,7 @@ def measuring_seconds(lengths: Lengths, measured: int | None, timings: Timings) 
 
 def measured_tokens(lengths: Lengths, seconds: float, timings: Timings) -> int | None:
     """Return how many tokens of each text can be measured in `seconds`; None if all can."""
-    again = 2 * timings.measuring  # an earlier text is read by the network and by the mixture
+    again = READ_AGAIN * timings.measuring
     if measuring_seconds(lengths, None, timings)[1] + again * sum(lengths.earlier) <= seconds:
         return None
     a_token_of_each = timings.validation + 2 * timings.measuring + again * len(lengths.earlier)

@@ -46,18 +46,18 @@ class EarlierText:
     """Setting of the run: about how much of its test text it was measured on; None: all of it."""
     result: TrainingResult | None
     """Result of the run; None if its folder has none, or if its test text has changed since."""
-    shorter: int | None = None
+    at_most: int | None = None
     """About how many tokens of the test text to measure, if there is no time for more."""
 
     def within(self, most: int | None) -> EarlierText:
         """Return the text with at most about this many tokens of its test text to measure; None: no limit."""
-        return self if most is None or len(self.test) <= most else replace(self, shorter=most)
+        return self if most is None or len(self.test) <= most else replace(self, at_most=most)
 
     @property
     def test(self) -> Ids:
         """The test text, or the part of it that the run was measured on or that there is time for."""
-        if self.shorter is not None:
-            return self.data.measured("test", self.shorter)
+        if self.at_most is not None:
+            return self.data.measured("test", self.at_most)
         if self.result is None:
             return self.data.test
         test = self.data.measured("test", self.measured_tokens)
@@ -75,7 +75,7 @@ class EarlierText:
         found = {"run": self.run, "corpus": self.data.info.corpus, "tokens": len(self.test)}
         if result is None:
             return found
-        if self.shorter is not None:
+        if self.at_most is not None:
             return found | {"network_before": self.perplexity(self._network_before())}
         mixed = {} if result.mixture is None else {"mixture_before": result.mixture["test_perplexity"]}
         return found | {"network_before": result.test_perplexity} | mixed
