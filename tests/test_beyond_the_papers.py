@@ -275,10 +275,10 @@ def test_each_trial_is_a_training_and_has_a_row(tmp_path: Path, monkeypatch: pyt
     assert columns[0]["lstm valid"] == columns[0]["valid"]
     *most, last = rows
     results.write_text("".join("\t".join(row) + "\n" for row in (beyond_the_papers.COLUMNS, *most)))
-    beyond_the_papers.main(["ptb"], results)
+    beyond_the_papers.main(["ptb"], results, 3000)
     again = beyond_the_papers.kept(results)
     assert [row[1] for row in again] == [*list(some)[:-1], *["LSTM"] * 3, last[1]], "the LSTM's rows are new"
-    beyond_the_papers.main(["ptb"], results)
+    beyond_the_papers.main(["ptb"], results, 3000)
     assert beyond_the_papers.kept(results) == again
     assert {row["core"] for row in columns[3:]} == {str(sum(p.numel() for p in build(
         replace(SETTINGS, hidden=6, embedding=8), NONE).parameters())) for build in some.values()}  # fmt: skip
