@@ -1,10 +1,10 @@
 """Values of a setting or two, compared after so many tokens of some texts: a table to which rows are added.
 
 Each row trains with what `wordtie train --time` plans for so many tokens, or with what it takes without a time, until
-validation no longer improves (tokens: `-`). Perplexities are of the validation text: of
-the network, and of its mixture with 5-grams and recent words. Rows count tokens, not seconds, so that two processes may
-run side by side, one for each text. The last two columns are the version that trained the row and the processor; `-`
-where earlier versions of this program kept none.
+validation no longer improves (tokens: `-`). Perplexities are of the validation text: of the network, and of its mixture
+with 5-grams and recent words. Rows count tokens, not seconds, so that two processes may run side by side, one for each
+text. The last two columns are the version that trained the row and the processor; `-` where earlier versions of this
+program kept none.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 from benchmarks.environment import machine
 from benchmarks.planned import NO_MATTER, planned, trained, training_on, until_no_better
-from wordtie.config import DataSettings, Settings, TrainingSettings
+from wordtie.config import DataSettings, Settings
 from wordtie.config.keywords import settings_from
 from wordtie.runs.provenance import code_version
 
@@ -74,15 +74,12 @@ class Comparison:
         """A row of the table."""
         data = DataSettings(corpus=text, vocabulary_size=VOCABULARY.get(text))
         compared = {name: value for names, value in zip(self.names.values(), values, strict=True) for name in names}
-        given = (*self.fixed, *compared)
+        given = {**self.fixed, **compared}
         if tokens is None:
-            start = Settings(data, training=TrainingSettings(threads=1))
-            settings = until_no_better(
-                settings_from(start, **self.fixed, **compared), ("data.corpus", "training.threads", *given)
-            )
+            settings = until_no_better(data, {"training.threads": 1, **given})
         else:
             start = Settings(data, training=training_on(tokens, threads=1))
-            settings = planned(settings_from(start, **self.fixed, **compared), given, TIMINGS)
+            settings = planned(settings_from(start, **given), given, TIMINGS)
         with tempfile.TemporaryDirectory() as folder:
             epochs, *perplexities = trained(settings, Path(folder) / "run")
         trained_by = code_version(), machine()["processor"]

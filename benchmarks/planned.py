@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 import wordtie
-from wordtie.config import Settings, TrainingSettings
+from wordtie.config import DataSettings, Settings, TrainingSettings
 from wordtie.config.keywords import settings_from
 from wordtie.config.recommended import recommended
 from wordtie.data.prepare import prepare
@@ -31,10 +32,10 @@ def planned(settings: Settings, given: Collection[str], timings: Timings = NO_MA
     return choose(settings, kept, lengths, 1.0, 0.1, timings)
 
 
-def until_no_better(settings: Settings, given: Collection[str]) -> Settings:
-    """What `wordtie train TEXT` trains without a time. `given`: full names of the settings that are kept."""
-    values = {name: getattr(getattr(settings, name.partition(".")[0]), name.partition(".")[2]) for name in given}
-    return fitted_to_length(settings_from(settings, **recommended(values)), given)
+def until_no_better(data: DataSettings, given: Mapping[str, Any]) -> Settings:
+    """What `wordtie train TEXT` trains without a time. `given`: other settings, by full name."""
+    settings = settings_from(Settings(data), **recommended(given), **given)
+    return fitted_to_length(settings, ["data.corpus", *given])
 
 
 def trained(settings: Settings, out: Path) -> tuple[str, str, str]:

@@ -41,10 +41,9 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
     parsed = parser.parse_args(argv)
     counts = None if parsed.minimum_counts is None else tuple(parsed.minimum_counts)
-    recipe = {name: parser.given.get(f"ngram.{name}") for name in ("order", "minimum_counts")}
-    chosen = {name: given.value for name, given in recipe.items() if given is not None and given.value is not None}
+    recipe = {name: parser.value(f"ngram.{name}") for name in ("order", "minimum_counts")}
     typed = {"order": parsed.order, "minimum_counts": counts}
-    chosen |= {name: value for name, value in typed.items() if value is not None}
+    chosen = {name: value for given in (recipe, typed) for name, value in given.items() if value is not None}
     settings = NgramSettings(parser.made()["data"], **chosen)
     parser.require_text()
     corpus = settings.data.corpus

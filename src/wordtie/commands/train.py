@@ -204,8 +204,7 @@ def adapted(parser: SettingsParser, parsed: Namespace) -> dict[str, Any]:
 
     from wordtie.training.rehearsal import settings_to_extend
 
-    given = parser.given.get("training.optimiser")
-    adam = (given is None or given.value == RECOMMENDED["training.optimiser"]) and not parser.has_recipe
+    adam = parser.value("training.optimiser") in (None, RECOMMENDED["training.optimiser"]) and not parser.has_recipe
     rate = {"training.lr": ADAPTING_RATE} if adam else {}
     return {**settings_to_extend(parser.given["training.start_from"].value), **rate}
 
@@ -230,8 +229,7 @@ def refuse_another_length(parser: SettingsParser, parsed: Namespace, settings: S
     from wordtie.runs.compatibility import recorded_settings
 
     before, tokens = recorded_settings(folder), settings.training.tokens
-    given = parser.given.get("training.tokens")
-    if before is None or (given is not None and given.value is not None):
+    if before is None or parser.value("training.tokens") is not None:
         return
     if parsed.time is not None and tokens is None:
         raise UsageError(

@@ -78,6 +78,10 @@ class SettingsParser(Parser):
             self.given["data.corpus"] = Given(parsed_own.corpus, "")
         return parsed_own
 
+    def value(self, name: str) -> Any:
+        """Return the value that was given for a setting, by full name; None if none was."""
+        return self.given[name].value if name in self.given else None
+
     def require_text(self) -> None:
         """Raise `UsageError` if no text is named: hours of training on the default corpus would surprise."""
         if "data.corpus" not in self.given:

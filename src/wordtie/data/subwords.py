@@ -124,6 +124,13 @@ def learn_subwords(settings: BitextSettings, lines: Iterable[str], tokenisation:
     return learnt
 
 
+def _steps(tokenizer: str) -> dict[str, Any]:
+    """Return the content of a tokenizer's `json` without the units that it has learnt."""
+    content: dict[str, Any] = json.loads(tokenizer)
+    content["model"] = {name: value for name, value in content["model"].items() if name not in ("vocab", "merges")}
+    return content
+
+
 class SubwordPair:
     """The tokenizers of source and target, which are one if subwords were learnt from both together."""
 
@@ -152,13 +159,9 @@ class SubwordPair:
 
         A tokenizer of a foreign file could cut sentences, or hold a pattern that takes forever.
         """
-        expected = json.loads(untrained(settings, tokenisation)[0].to_str())
+        expected = _steps(untrained(settings, tokenisation)[0].to_str())
         for side in (self.source, self.target):
-            found = json.loads(side.json)
-            for name in ("vocab", "merges"):
-                expected["model"].pop(name, None)
-                found["model"].pop(name, None)
-            check_same(found, expected)
+            check_same(_steps(side.json), expected)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> SubwordPair:

@@ -71,8 +71,7 @@ def open_trie(path: Path) -> NgramTrie:
 def _arrays(content: bytes | mmap.mmap) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
     """Return every array of a safetensors file, by name, and the file's metadata."""
     size = int.from_bytes(content[:8], "little")
-    header: dict[str, Any] = strict_json.parse(bytes(content[8 : 8 + size]))
-    strict_json.conform(header, dict[str, Any])
+    header = strict_json.read(bytes(content[8 : 8 + size]), dict[str, Any])
     about = header.pop("__metadata__", {})
     arrays = {}
     for name, entry in header.items():

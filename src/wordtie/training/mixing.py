@@ -81,8 +81,7 @@ def mix_with_ngrams(
     alone_RP = np.array([[0.0, 1.0]])
     of_ngrams = _figures(read, alone_RP)
     of_mixture = _of_mixture(read, mixture, {"valid": log_p_N[: len(valid.ids_N)]})
-    earlier_texts = texts.earlier_within(task.settings.training.measured_tokens)
-    earlier = [each.figures | _of_earlier(each, parts[0], mixture) for each in earlier_texts] or None
+    earlier = [each.figures | _of_earlier(each, parts[0], mixture) for each in texts.earlier] or None
     ngram = {
         "order": settings.order,
         "ngrams": trie.ngrams,

@@ -168,7 +168,7 @@ def seconds_to_mix(
     measured = settings.training.measured_tokens or measured_tokens(lengths, measuring, timings)
     valid, test = (min(length, measured or length) for length in (lengths.valid, lengths.test))
     weighed = sum(map(len, texts.for_weights(settings.training.rehearsal, valid)))
-    earlier = sum(len(each.test) for each in texts.earlier_within(measured))
+    earlier = sum(len(each.test) for each in texts.within(measured).earlier)
     by_network = (2 * weighed + READ_AGAIN * earlier) * timings.measuring  # for scores and queries; see `READ_AGAIN`
     return counting.fitting + (valid + test + weighed) * counting.reading + timings.remembering + by_network
 

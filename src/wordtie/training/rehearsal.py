@@ -118,9 +118,9 @@ class Texts:
         pieces = [each.data.measured("valid", round(share * len(each.data.valid))) for each in self.earlier]
         return [ids_N for ids_N in pieces if len(ids_N)]
 
-    def earlier_within(self, most: int | None) -> list[EarlierText]:
-        """Return the earlier texts, with at most about this many tokens of each to measure; None: no limit."""
-        return [each.within(most) for each in self.earlier]
+    def within(self, most: int | None) -> Texts:
+        """Return the texts with at most about this many tokens of each earlier test text to measure; None: no limit."""
+        return replace(self, earlier=[each.within(most) for each in self.earlier])
 
     @property
     def tokens_to_count(self) -> int:
@@ -176,17 +176,14 @@ def check_other_folder(settings: Settings, out: Path) -> None:
         raise RunFolderError(f"{out}: a run cannot replace the one that it extends: give another --out")
 
 
-def with_earlier_texts(
-    result: TrainingResult, texts: Texts, model: NextWordModel[Any], measured: int | None
-) -> TrainingResult:
+def with_earlier_texts(result: TrainingResult, texts: Texts, model: NextWordModel[Any]) -> TrainingResult:
     """Add the perplexities of the earlier test texts, before and after, to the result; save and return it.
 
-    The tokens are those of the earlier run: a word that it did not know is still `<unk>`. `measured`: about the most
-    tokens of each text, if not all are measured.
+    The tokens are those of the earlier run: a word that it did not know is still `<unk>`.
     """
     if not texts.earlier:
         return result
-    found = [each.figures | {"network": each.perplexity(model)} for each in texts.earlier_within(measured)]
+    found = [each.figures | {"network": each.perplexity(model)} for each in texts.earlier]
     result = replace(result, earlier=found)
     result.save()
     return result

@@ -77,7 +77,7 @@ def train(
         check_other_folder(settings, folder)
         resumable = read_resumable(folder, settings) if mode == "resume" else None
         start = None if resumable else read_start(settings)
-        texts = read_texts(settings.data)
+        texts = read_texts(settings.data).within(settings.training.measured_tokens)
         data = texts.for_training(settings.training.rehearsal)
         say([] if resumable else of_a_new_run(settings, texts, folder, mode))
         say(f"{problem}: the model may unlearn it" for problem in texts.missing)
@@ -139,8 +139,7 @@ def finish(result: TrainingResult, ngram: int | None, texts: Texts, task: Langua
     record_ngram(result.folder, ngram)
     if ngram is None:
         run_folder.remove_mixture(result.folder)
-        network = Network(task.model, texts.own.vocabulary)
-        return with_earlier_texts(result, texts, network, task.settings.training.measured_tokens)
+        return with_earlier_texts(result, texts, Network(task.model, texts.own.vocabulary))
     try:
         with waiting("counting n-grams and mixing them in"):
             return mix_with_ngrams(result, NgramSettings(task.settings.data, ngram), texts, task)
