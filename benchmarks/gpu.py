@@ -13,5 +13,5 @@ from benchmarks.steps import Setup
 def on_card(setup: Setup) -> Setup:
     """The same step on the GPU. Raises `UnavailableError` where there is none."""
     if not torch.cuda.is_available():
-        raise UnavailableError("no CUDA GPU at hand")
+        raise UnavailableError("needs a CUDA GPU")
     return replace(setup, device="cuda")
