@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,20 @@ def test_unequal_lengths_and_selection(recent: RecentWords) -> None:
     empty = np.zeros((0, 1), np.int64)
     assert model.score(empty, after)[0].shape == (0, 1)
     np.testing.assert_array_equal(model.next(model.advance(empty, after)), model.next(after))
+
+
+def test_memory_does_not_grow_with_the_square_of_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long window of a small vocabulary is compared with the remembered words piece by piece."""
+    model, ids = AdaptiveMixture(parts_with_queries(), WEIGHTS, SHARP), text(2000, 5)[:, None]
+    whole, after = model.distributions(ids, model.initial_state(1))
+    monkeypatch.setattr(recent_words, "VALUES_AT_ONCE", 50 * SHARP.words)
+    tracemalloc.start()
+    p_TBV, also_after = model.distributions(ids, model.initial_state(1))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    np.testing.assert_allclose(p_TBV, whole, rtol=1e-6)
+    np.testing.assert_allclose(model.next(also_after), model.next(after), rtol=1e-6)
+    assert peak < 4 * 2000 * 2000, "less than a float32 for each pair of tokens"
 
 
 def log_p(recent: RecentWords, ids: np.ndarray) -> np.ndarray:

@@ -122,22 +122,29 @@ class RecentWords:
     def shares(self, ids_TB: Ids, query_TBE: Queries, memory: Memory) -> tuple[Nats, Nats, Memory]:
         """Return (s(h) before each id is read, (T, B); s(h) r(id | h), (T, B); the memory after them)."""
         share_TB, of_ids_TB = np.zeros(ids_TB.shape), np.zeros(ids_TB.shape)
-        steps = max(1, VALUES_AT_ONCE // (ids_TB.shape[1] * self.words or 1))
-        for first in range(0, len(ids_TB), steps):
-            here = slice(first, first + steps)
+        for here in self._pieces(ids_TB):
             ids, query = ids_TB[here], query_TBE[here]
             contexts_TBM, share_TB[here], r_TBM = self._contexts(ids, query, memory)
             of_ids_TB[here] = share_TB[here] * ((contexts_TBM == ids[..., None]) * r_TBM).sum(-1)
             memory = memory.after(ids, query, self.words)
         return share_TB, of_ids_TB, memory
 
-    def add_to(self, p_TBV: Floats, ids_TB: Ids, query_TBE: Queries, memory: Memory) -> None:
-        """Turn m of every word before each id is read into p, in place."""
-        contexts_TBM, share_TB, r_TBM = self._contexts(ids_TB, query_TBE, memory)
-        p_TBV *= (1 - share_TB)[..., None].astype(p_TBV.dtype)
-        there = (contexts_TBM != PADDING).nonzero()
-        added_K = (share_TB[..., None] * r_TBM)[there].astype(p_TBV.dtype)
-        np.add.at(p_TBV, (*there[:2], contexts_TBM[there]), added_K)
+    def add_to(self, p_TBV: Floats, ids_TB: Ids, query_TBE: Queries, memory: Memory) -> Memory:
+        """Turn m of every word before each id is read into p, in place. Return the memory after them."""
+        for here in self._pieces(ids_TB):
+            ids, query, p = ids_TB[here], query_TBE[here], p_TBV[here]
+            contexts_TBM, share_TB, r_TBM = self._contexts(ids, query, memory)
+            p *= (1 - share_TB)[..., None].astype(p.dtype)
+            there = (contexts_TBM != PADDING).nonzero()
+            added_K = (share_TB[..., None] * r_TBM)[there].astype(p.dtype)
+            np.add.at(p, (*there[:2], contexts_TBM[there]), added_K)
+            memory = memory.after(ids, query, self.words)
+        return memory
+
+    def _pieces(self, ids_TB: Ids) -> Iterator[slice]:
+        """Yield the steps whose contexts are held in memory at a time."""
+        steps = max(1, VALUES_AT_ONCE // (ids_TB.shape[1] * self.words or 1))
+        return (slice(first, first + steps) for first in range(0, len(ids_TB), steps))
 
     def _contexts(self, ids_TB: Ids, query_TBE: Queries, memory: Memory) -> tuple[NDArray[np.int64], Nats, Nats]:
         """Return (the M words before each id, (T, B, M); s(h), (T, B); what each of them adds to r, (T, B, M)).
@@ -190,9 +197,7 @@ class AdaptiveMixture(Mixture):
     def distributions(self, ids_TB: Ids, state: States) -> tuple[Floats, States]:
         """Return (p of every word before each id is read, (T, B, V); the state after them)."""
         p_TBV, after = super().distributions(ids_TB, state[:-1])
-        query_TBE = self._queries(ids_TB, state)
-        self.recent.add_to(p_TBV, ids_TB, query_TBE, state[-1])
-        return p_TBV, (*after, state[-1].after(ids_TB, query_TBE, self.recent.words))
+        return p_TBV, (*after, self.recent.add_to(p_TBV, ids_TB, self._queries(ids_TB, state), state[-1]))
 
     def next(self, state: States) -> Floats:
         """Return log p of every word, (B, V)."""
