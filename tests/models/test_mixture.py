@@ -53,7 +53,7 @@ class AlmostWithout(WithoutClasses):
     def __init__(self, model: NgramModel, word: int) -> None:
         super().__init__(model)
         self.word = word
-        self.score, self.distributions = self._score, self._distributions
+        self.score, self.distributions, self.next = self._score, self._distributions, self._next
 
     def _score(self, ids_TB: Any, state: Any, entropy: bool = False) -> Any:
         log_p_TB, entropy_TB, after = NgramModel.score(self._model, ids_TB, state, entropy)
@@ -63,6 +63,11 @@ class AlmostWithout(WithoutClasses):
         p_TBV, after = NgramModel.distributions(self._model, ids_TB, state)
         p_TBV[..., self.word] = 0.0
         return p_TBV, after
+
+    def _next(self, state: Any) -> Any:
+        log_p_BV = NgramModel.next(self._model, state).astype(np.float32)
+        log_p_BV[:, self.word] = -1000.0
+        return log_p_BV
 
 
 def test_a_probability_below_the_least_float_has_a_logarithm() -> None:
@@ -77,6 +82,19 @@ def test_a_probability_below_the_least_float_has_a_logarithm() -> None:
         log_p_TB, _, _ = model.score(ids[:, None], model.initial_state(1), entropy=entropy)
         np.testing.assert_allclose(log_p_TB[ids == word, 0], expected[ids == word])
         assert np.isfinite(log_p_TB).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_next_word_may_have_a_probability_below_the_least_float() -> None:
+    """Even if the only part that gives it more has a weight of 0."""
+    word = 7
+    parts: list[NextWordModel[Any]] = [ngrams(2, 1), *(AlmostWithout(ngrams(2, seed), word) for seed in (2, 3))]
+    model = Mixture(parts, np.array([[0.0, 0.25, 0.75]]))
+    state = model.advance(text(5, 5)[:, None], model.initial_state(1))
+    every_word = np.arange(WORDS)[None]
+    log_p_1V, _, _ = model.score(every_word, model.select(state, [0] * WORDS))
+    assert log_p_1V[0, word] == pytest.approx(-1000)
+    np.testing.assert_allclose(model.next(state), log_p_1V, rtol=1e-6)
 
 
 @pytest.mark.parametrize("weights", [WEIGHTS, BY_CLASS], ids=["one weight a part", "by class"])

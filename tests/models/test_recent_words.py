@@ -16,6 +16,7 @@ from tests.models.test_mixture import (
     VOCABULARY,
     WEIGHTS,
     WORDS,
+    AlmostWithout,
     WithoutClasses,
     nats,
     ngrams,
@@ -53,6 +54,10 @@ class WithQueries(WithoutClasses):
             found.append(query_of(np.exp(self.next(state))))
             state = self.advance(ids_B[None], state)
         return np.stack(found) if found else np.zeros((0, ids_TB.shape[1], 3), np.float32), state
+
+
+class AlmostWithoutOne(WithQueries, AlmostWithout):
+    """Such a model, which gives exp(-1000) to a word."""
 
 
 def query_of(p_BV: np.ndarray) -> np.ndarray:
@@ -136,6 +141,21 @@ def test_unequal_lengths_and_selection(recent: RecentWords) -> None:
     empty = np.zeros((0, 1), np.int64)
     assert model.score(empty, after)[0].shape == (0, 1)
     np.testing.assert_array_equal(model.next(model.advance(empty, after)), model.next(after))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("recent", [RECENT, SHARP, RecentWords(0.3, 4, 1e6)], ids=["alike", "by context", "sharpest"])
+def test_the_next_word_may_have_a_probability_below_the_least_float(recent: RecentWords) -> None:
+    """One that was not read lately, and one that was."""
+    parts: list[NextWordModel[Any]] = [AlmostWithout(ngrams(2, 2), 7), AlmostWithoutOne(ngrams(3, 3), 7)]
+    model = AdaptiveMixture(parts, np.array([[0.25, 0.75]]), recent)
+    before, every_word = text(12, 5), np.arange(WORDS)[None]
+    assert 7 not in before
+    for ids in (before, np.append(before, 7)):
+        state = model.advance(ids[:, None], model.initial_state(1))
+        log_p_1V, _, _ = model.score(every_word, model.select(state, [0] * WORDS))
+        assert 7 in ids or log_p_1V[0, 7] < -900
+        np.testing.assert_allclose(model.next(state), log_p_1V, rtol=1e-6)
 
 
 def test_memory_does_not_grow_with_the_square_of_the_text(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,8 @@ PRIOR_TOKENS = 20.0
 TOKENS_AT_ONCE = 1024
 TINY = float(np.finfo(np.float64).tiny)
 """Added to p in a logarithm: changes no p, and makes 0 log 0 equal to 0."""
+LOWEST = float(np.finfo(np.float64).min)
+"""Below each log p but that of 0, from which it can be subtracted."""
 VALUES_AT_ONCE = 500_000
 """Numbers of a distribution (tokens x words) in memory at a time."""
 
@@ -104,14 +106,16 @@ class Mixture:
             after.append(new)
         return p_TBV, tuple(after)
 
-    def next(self, state: States) -> Floats:
+    def next(self, state: States) -> Nats:
         """Return log p of every word, (B, V)."""
-        log_p_PBV = [part.next(of_part) for part, of_part in zip(self.parts, state, strict=True)]
-        weights_BP = self._weights(np.zeros((1, len(log_p_PBV[0])), np.int64), state)[0]
-        p_BV = np.zeros(log_p_PBV[0].shape)
-        for number, log_p_BV in enumerate(log_p_PBV):
-            p_BV += weights_BP[:, number, None] * np.exp(log_p_BV)
-        return np.log(p_BV, out=p_BV)
+        log_p_PBV = np.array([part.next(each) for part, each in zip(self.parts, state, strict=True)], np.float64)
+        any_1B = np.zeros((1, log_p_PBV.shape[1]), np.int64)
+        log_p_PBV += self._log_weights_RP[self._judge(any_1B, state)[0]].T[..., None]
+        highest_BV = log_p_PBV.max(0, initial=LOWEST)  # taken out of the sum: p may be below the least float
+        log_p_PBV -= highest_BV
+        p_BV = np.exp(log_p_PBV, out=log_p_PBV).sum(0)
+        log_p_BV: Nats = highest_BV + np.log(p_BV, out=p_BV)
+        return log_p_BV
 
     def advance(self, ids_TB: Ids, state: States) -> States:
         """Return the state after these words."""

@@ -141,6 +141,18 @@ class RecentWords:
             memory = memory.after(ids, query, self.words)
         return memory
 
+    def add_to_logs(self, log_p_BV: Nats, query_1BE: Queries, memory: Memory) -> None:
+        """Turn log m of every word after the memory into log p, in place."""
+        any_1B = np.zeros((1, len(log_p_BV)), np.int64)
+        contexts_1BM, share_1B, r_1BM = self._contexts(any_1B, query_1BE, memory)
+        there = (contexts_1BM[0] != PADDING).nonzero()
+        stream_K, word_K = there[0], contexts_1BM[0][there]
+        added_BV = np.zeros_like(log_p_BV)
+        np.add.at(added_BV, (stream_K, word_K), (share_1B[..., None] * r_1BM)[0][there])
+        recent_K = log_with_recent(log_p_BV[stream_K, word_K], share_1B[0, stream_K], added_BV[stream_K, word_K])
+        log_p_BV += np.log1p(-share_1B[0])[:, None]
+        log_p_BV[stream_K, word_K] = recent_K
+
     def _pieces(self, ids_TB: Ids) -> Iterator[slice]:
         """Yield the steps whose contexts are held in memory at a time."""
         steps = max(1, VALUES_AT_ONCE // (ids_TB.shape[1] * self.words or 1))
@@ -199,12 +211,11 @@ class AdaptiveMixture(Mixture):
         p_TBV, after = super().distributions(ids_TB, state[:-1])
         return p_TBV, (*after, self.recent.add_to(p_TBV, ids_TB, self._queries(ids_TB, state), state[-1]))
 
-    def next(self, state: States) -> Floats:
+    def next(self, state: States) -> Nats:
         """Return log p of every word, (B, V)."""
-        p_BV = np.exp(super().next(state[:-1]))
-        any_1B = np.zeros((1, len(p_BV)), np.int64)
-        self.recent.add_to(p_BV[None], any_1B, self._queries(any_1B, state), state[-1])
-        return np.log(p_BV, out=p_BV)
+        log_p_BV = super().next(state[:-1])
+        self.recent.add_to_logs(log_p_BV, self._queries(np.zeros((1, len(log_p_BV)), np.int64), state), state[-1])
+        return log_p_BV
 
     def advance(self, ids_TB: Ids, state: States) -> States:
         """Return the state after these words."""
