@@ -86,6 +86,8 @@ def test_modified_discounts_by_hand() -> None:
     assert discounts(counts[:8], modified=True) == (0.5, 1.0, 1.5)
     no_second_discount = np.array([1, 1, 1, 1, 2, 3])  # D2 = 2 - 3 * 4/6: nothing would be left for other words
     assert discounts(no_second_discount, modified=True) == (0.5, 1.0, 1.5)
+    none_of_four = counts[:-1]  # D3+ = 3: n-grams seen three times would count for less than those seen twice
+    assert discounts(none_of_four, modified=True) == (0.5, 1.0, 1.5)
 
 
 def test_context_ends_with_the_sentence() -> None:

@@ -61,7 +61,7 @@ class LiteralKneserNey:
             return [0.5, 1.0, 1.5]
         y = n[1] / (n[1] + 2 * n[2])
         d1, d2, d3 = 1 - 2 * y * n[2] / n[1], 2 - 3 * y * n[3] / n[2], 3 - 4 * y * n[4] / n[3]
-        if 0 < d1 <= 1 and 0 < d2 <= 2 and 0 < d3 <= 3:
+        if 0 < d1 < 1 and 0 < d2 < 2 and 0 < d3 < 3:
             return [d1, d2, d3]
         return [0.5, 1.0, 1.5]
 

@@ -171,7 +171,7 @@ def _distinct(columns: Sequence[Int64s]) -> tuple[NDArray[np.intp], NDArray[np.i
 def discounts(count_G: Int64s, modified: bool) -> tuple[float, float, float]:
     """Return the discounts of counts of 1, 2, and 3 or more; without `modified`, the same for all three.
 
-    If a number of n-grams that they divide by is 0, or a discount is not above 0 and at most its count, they are
+    If a number of n-grams that they divide by is 0, or a modified discount is not above 0 and below its count, they are
     `FALLBACK_DISCOUNTS` (its first for all three, if not modified).
     """
     n1, n2, n3, n4 = (int(np.count_nonzero(count_G == count)) for count in (1, 2, 3, 4))
@@ -183,5 +183,5 @@ def discounts(count_G: Int64s, modified: bool) -> tuple[float, float, float]:
         return low, middle, high
     ratio = n1 / (n1 + 2 * n2)
     found = (1 - 2 * ratio * n2 / n1, 2 - 3 * ratio * n3 / n2, 3 - 4 * ratio * n4 / n3)
-    inside = all(0 < discount <= count for count, discount in enumerate(found, start=1))
+    inside = all(0 < discount < count for count, discount in enumerate(found, start=1))
     return found if inside else (low, middle, high)
