@@ -230,6 +230,52 @@ def test_what_is_nearly_forbidden_has_one_probability(p: str, weight: str, tmp_p
         assert found[2, 0] == pytest.approx(10 ** float(p), rel=1e-6)
 
 
+FORBIDDING = r"""
+\data\
+ngram 1=5
+ngram 2=1
+ngram 3=1
+ngram 4=1
+ngram 5=1
+
+\1-grams:
+-99 <s>
+-1 </s>
+-1 <unk>
+-1 a -99
+-0.5 b
+
+\2-grams:
+-1 a a -99
+
+\3-grams:
+-1 a a a -99
+
+\4-grams:
+-1 a a a a -99
+
+\5-grams:
+-0.25 a a a a b
+
+\end\
+"""
+
+
+@pytest.mark.filterwarnings("error")
+def test_back_off_weights_of_nearly_nothing_multiply_to_nothing(tmp_path: Path) -> None:
+    """After `a a a a`, `<unk>` and the end of the sentence have a probability of 10^-397, which is below any float."""
+    path = tmp_path / "x.arpa"
+    path.write_text(FORBIDDING)
+    loaded = wordtie.load(path)
+    after = loaded.step("a a a a", loaded.start())
+    log_p_BV = loaded.model.next(after)
+    every_word = np.arange(log_p_BV.size)[None]
+    of_words, entropies, _ = loaded.model.score(every_word, np.repeat(after, log_p_BV.size, 0), entropy=True)
+    np.testing.assert_allclose(log_p_BV, of_words, rtol=1e-12)
+    assert entropies is not None
+    np.testing.assert_allclose(entropies, -(np.exp(log_p_BV) * log_p_BV).sum(), rtol=1e-9)
+
+
 def test_words_may_have_other_white_space_in_them(tmp_path: Path) -> None:
     path = tmp_path / "x.arpa"
     path.write_text(BY_HAND.replace(" a ", " no\u00a0break ").replace(" a\n", " no\u00a0break\n"), "utf-8")

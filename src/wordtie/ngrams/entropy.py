@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from wordtie.ngrams.trie import Doubles, NgramTrie, Rows
+from wordtie.ngrams.trie import SMALLEST, Doubles, NgramTrie, Rows
 
 EXTENSIONS_AT_ONCE = 1 << 18
 """Maximum n-grams held in memory at a time, unless a single context has more."""
@@ -57,5 +57,5 @@ def _parts(trie: NgramTrie, context_U: Rows, number: int) -> Iterator[slice]:
 
 
 def _f(p: Doubles) -> Doubles:
-    """Return -p log p, for positive p."""
-    return -p * np.log(p)
+    """Return -p log p, which is 0 for p = 0: back-off weights of 10^-99 multiply to it."""
+    return -p * np.log(np.maximum(p, SMALLEST))

@@ -226,7 +226,7 @@ class NgramTrie:
         p_NV = self.unigram * factor_N[:, None]
         for state_M, word_M, weight_M in reversed(parts):
             p_NV[state_M, word_M] += weight_M
-        return p_NV
+        return np.maximum(p_NV, SMALLEST, out=p_NV)
 
     @cached_property
     def _has_negative_weights(self) -> bool:
