@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections import defaultdict
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from tests.models.test_prefix_sharing import mixture, network
 from tests.tiny_run import TINY, write_text
 from wordtie.cli import main
 from wordtie.data.batches import PADDING
+from wordtie.data.tokenizer import Tokenizer
 from wordtie.export import ngram_approximation
 from wordtie.export.arpa import comparison, counted, export_arpa
 from wordtie.export.ngram_approximation import (
@@ -27,11 +29,13 @@ from wordtie.export.ngram_approximation import (
     context_frequencies,
     sampled_text,
 )
+from wordtie.inference.training_corpus import training_corpus
 from wordtie.models.mixture import Mixture
 from wordtie.models.next_word import NextWordModel
 from wordtie.models.recent_words import without_recent_words
-from wordtie.ngrams import fit_kneser_ney
-from wordtie.ngrams.backoff import of_trie, to_trie
+from wordtie.ngrams import NgramModel, fit_kneser_ney
+from wordtie.ngrams.arpa import write_arpa
+from wordtie.ngrams.backoff import BackoffModel, of_trie, pruned, to_trie
 
 START = WORDS
 
@@ -166,3 +170,37 @@ def test_names_that_are_refused(run: Path) -> None:
     ngrams = run / "ngram"
     with pytest.raises(wordtie.WordtieError, match="an n-gram model is written as it is: leave out order, places"):
         export_arpa(ngrams, "x.arpa", Approximation(order=3, places=9))
+
+
+def as_text(model: BackoffModel, tokenizer: Tokenizer) -> str:
+    written = io.StringIO()
+    write_arpa(written, model, tokenizer)
+    return written.getvalue()
+
+
+def test_an_n_gram_model_is_pruned_by_its_training_text(run: Path, tmp_path: Path, capsys: Capture) -> None:
+    """Without the text, by what the model estimates, and a note says so."""
+    loaded = wordtie.load(run, part="ngram")
+    assert isinstance(loaded.model, NgramModel)
+    trie, out = loaded.model.trie, tmp_path / "small.arpa"
+    train_N = training_corpus(loaded, run).train
+    most = trie.ngrams // 3
+    capsys.readouterr()
+    by_text, estimated = (pruned(of_trie(trie), most, each) for each in (context_frequencies(trie, train_N), None))
+    assert as_text(by_text, loaded.tokenizer) != as_text(estimated, loaded.tokenizer)
+    for where, part in ((run, "ngram"), (run / "ngram", None)):
+        export_arpa(where, out, Approximation(ngrams=most), part=part, overwrite=True)
+        assert out.read_text() == as_text(by_text, loaded.tokenizer)
+        assert capsys.readouterr().err == ""
+
+    (run.parent / "text").rename(run.parent / "elsewhere")
+    try:
+        export_arpa(run, out, Approximation(ngrams=most), part="ngram", overwrite=True)
+    finally:
+        (run.parent / "elsewhere").rename(run.parent / "text")
+    assert out.read_text() == as_text(estimated, loaded.tokenizer)
+    assert "note: pruned by the model's estimates of how frequent contexts are" in capsys.readouterr().err
+    export_arpa(run / "ngram", tmp_path / "whole.arpa")
+    export_arpa(tmp_path / "whole.arpa", out, Approximation(ngrams=most), overwrite=True)
+    assert out.read_text().count("\n") == as_text(estimated, loaded.tokenizer).count("\n")
+    assert "an ARPA file does not say what text it is of: pruning is better with" in capsys.readouterr().err

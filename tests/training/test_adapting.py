@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 
 import wordtie
 from tests.commands import Capture, output
+from tests.export.test_ngram_approximation import as_text
 from wordtie import cli
 from wordtie.commands.train import earlier_line, is_unlearnt
 from wordtie.config.keywords import settings_from
@@ -22,10 +23,12 @@ from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import DataError, RunFolderError, UsageError
 from wordtie.evaluation.perplexity import evaluate
 from wordtie.export.arpa import export_arpa
-from wordtie.export.ngram_approximation import Approximation
+from wordtie.export.ngram_approximation import Approximation, context_frequencies
 from wordtie.inference.frequencies import training_frequencies
 from wordtie.models.language_model import LanguageModel
 from wordtie.models.mixture import best_mixture, log_probabilities
+from wordtie.ngrams import NgramModel
+from wordtie.ngrams.backoff import of_trie, pruned
 from wordtie.runs.run_folder import read_language_model
 from wordtie.training.rehearsal import read_texts, settings_to_extend
 from wordtie.training.warm_start import load_start, read_start
@@ -299,6 +302,22 @@ def test_frequencies_are_of_both_texts(first: Path, capsys: Capture) -> None:
     shutil.move("first", "elsewhere")
     with pytest.raises(DataError, match=r"the text of run cannot be read: .*; more extends it: give counts with"):
         training_frequencies(wordtie.load("more"))
+
+
+def test_n_grams_are_pruned_by_both_texts(first: Path, capsys: Capture) -> None:
+    output(adapt("more"), capsys)
+    loaded = wordtie.load("more", part="ngram")
+    assert isinstance(loaded.model, NgramModel)
+    trie, both_N = loaded.model.trie, read_texts(loaded.settings.data).for_counting().train
+    expected = pruned(of_trie(trie), 60, context_frequencies(trie, both_N))
+    assert len(expected.unigram) < expected.ngrams < trie.ngrams
+    capsys.readouterr()
+    export_arpa("more", "small.arpa", Approximation(ngrams=60), part="ngram")
+    assert capsys.readouterr().err == ""
+    assert Path("small.arpa").read_text() == as_text(expected, loaded.tokenizer)
+    shutil.move("first", "elsewhere")
+    export_arpa("more", "small.arpa", Approximation(ngrams=60), part="ngram", overwrite=True)
+    assert "estimates of how frequent contexts are: the text of run cannot be read" in capsys.readouterr().err
 
 
 def test_a_text_that_is_gone_is_said_on_resume(first: Path, capsys: Capture) -> None:

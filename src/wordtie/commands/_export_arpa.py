@@ -7,10 +7,10 @@ from wordtie.commands._shared import Parser, add_export, add_part, print_json, p
 HELP = """\
 Write an ARPA file, which KenLM, decoders of speech and translation, and wordtie itself open.
 
-An n-gram model is written as it is. Of a network or a mixture, the file is an approximation: what the model expects
-on average after the last words, for the n-grams of its training text and of text that it writes itself. This takes
-minutes, and prints the perplexities of the model without recent words, of the approximation, and of counted n-grams of
-its size.
+An n-gram model is written as it is, or pruned (--ngrams), which works better where its training text is at hand. Of a
+network or a mixture, the file is an approximation: what the model expects on average after the last words, for the
+n-grams of its training text and of text that it writes itself. This takes minutes, and prints the perplexities of the
+model without recent words, of the approximation, and of counted n-grams of its size.
 
 examples:
   wordtie export arpa runs/novel-ngram novel.arpa

@@ -12,10 +12,11 @@ from typing import IO, cast
 import numpy as np
 
 from wordtie.config.paths import is_arpa, path_of
+from wordtie.console import say
 from wordtie.data.batches import Ids
 from wordtie.data.token_file import PreparedData
 from wordtie.data.tokenizer import Tokenizer
-from wordtie.errors import RunFolderError, require
+from wordtie.errors import RunFolderError, WordtieError, require
 from wordtie.evaluation.perplexity import evaluate_blocks
 from wordtie.export.ngram_approximation import (
     Approximation,
@@ -30,6 +31,7 @@ from wordtie.ngrams.arpa import check_words, write_arpa
 from wordtie.ngrams.backoff import BackoffModel, of_trie, pruned, to_trie
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
 from wordtie.ngrams.model import NgramModel
+from wordtie.ngrams.trie import Doubles, NgramTrie
 from wordtie.storage.atomic import atomic_write
 
 LONGEST_COUNTED = 10
@@ -71,10 +73,11 @@ def export_arpa(
 ) -> WrittenArpa:
     """Write the ARPA file of a model, compressed if its name ends in `.gz`.
 
-    An n-gram model is written as it is, pruned if `settings.ngrams` is less than it has. A network or a mixture is
-    approximated: this needs its training text, and minutes. Raises `RunFolderError` if the file is there already and is
-    not to be overwritten, or the text has changed; `SettingsError` for invalid settings or an invalid name;
-    `DataError` for a model with words that mean something else in an ARPA file.
+    An n-gram model is written as it is, pruned if `settings.ngrams` is less than it has. Its training text tells how
+    frequent contexts are; without the text, the model's estimates are used, which prune worse, and a note says so. A
+    network or a mixture is approximated: this needs its training text, and minutes. Raises `RunFolderError` if the file
+    is there already and is not to be overwritten, or the text has changed; `SettingsError` for invalid settings or an
+    invalid name; `DataError` for a model with words that mean something else in an ARPA file.
     """
     settings, path = settings or Approximation(), path_of(out)
     require(is_arpa(path), f"{out}: an ARPA file is named .arpa or .arpa.gz, so that wordtie knows it")
@@ -91,8 +94,8 @@ def export_arpa(
         unused = [name for name in OF_APPROXIMATION if getattr(settings, name) != getattr(Approximation(), name)]
         require(not unused, f"{run}: an n-gram model is written as it is: leave out {', '.join(unused)}")
         found = of_trie(loaded.model.trie)
-        if settings.ngrams is not None and settings.ngrams < found.ngrams:
-            found = pruned(found, settings.ngrams)
+        if most is not None and most < found.ngrams:
+            found = pruned(found, most, _context_frequencies(loaded, run, loaded.model.trie))
     else:
         hint = "an approximation needs the training text; restore it"
         data = with_extended(loaded, training_corpus(loaded, run, hint=hint), hint)
@@ -105,6 +108,17 @@ def export_arpa(
         else:
             _write(raw, found, loaded.tokenizer)
     return WrittenArpa(path, found.ngrams, compared)
+
+
+def _context_frequencies(loaded: LoadedModel, run: str | Path, trie: NgramTrie) -> list[Doubles] | None:
+    """Return the frequencies of contexts in the training text; None, and print a note, if it cannot be read."""
+    hint = "pruning is better with the training text"
+    try:
+        data = with_extended(loaded, training_corpus(loaded, run, ["train"], hint), hint)
+    except WordtieError as error:
+        say([f"pruned by the model's estimates of how frequent contexts are: {error}"])
+        return None
+    return context_frequencies(trie, data.train)
 
 
 def _write(file: IO[bytes] | gzip.GzipFile, model: BackoffModel, tokenizer: Tokenizer) -> None:
