@@ -108,7 +108,8 @@ def test_compare_over_a_text(runs: tuple[str, str], capsys: Capture) -> None:
 
 
 def test_frequent_words_of_a_model_whose_ids_have_another_order(runs: tuple[str, str]) -> None:
-    """As after an import, or with an extended vocabulary: n-grams tell which words are frequent, a network does not."""
+    """As after an import, or with an extended vocabulary: unigrams tell which words are frequent, a network does not,
+    and unigrams below longer n-grams count other things."""
     tied = load("tied")
     assert by_frequency(tied) == range(len(tied.tokenizer.vocabulary))
     extended = replace(tied.settings, data=replace(tied.settings.data, extends="untied"))
@@ -124,6 +125,15 @@ def test_frequent_words_of_a_model_whose_ids_have_another_order(runs: tuple[str,
         expected = compare_predictions({"arpa": loaded}, "the", frequent=1).models["arpa"]
         assert expected.frequent_words == "1 most frequent words"
         assert expected.mass.frequent == pytest.approx(dict(loaded.predict("the"))["the"])
+    longer = LoadedModel(
+        NgramModel(vocabulary, fit_kneser_ney(ids, len(vocabulary), 2, eos_id=2)), tokenizer, NgramSettings()
+    )
+    assert (
+        compare_predictions({"arpa": longer}, "the").models["arpa"].frequent_words == "first 50 words of the vocabulary"
+    )
+    estimated = by_frequency(longer, estimated=True)
+    assert estimated is not None
+    assert vocabulary.words[estimated[0]] == "<eos>", "it comes after three different words, `the` at starts alone"
 
 
 def test_the_interval_of_a_text_of_one_line_is_blank(runs: tuple[str, str], capsys: Capture) -> None:

@@ -71,10 +71,10 @@ def entries(
 
     With frequencies, p is the share of the word in the text that was counted, with one added to each count. Without, it
     is the mean of the model's predictions after its `contexts` most frequent words, each with the share that Zipf's law
-    gives it. Which words are frequent is known from the counts, or from the unigrams of an n-gram model; for any other
-    model, the first words of the vocabulary are taken, which are the most frequent if wordtie trained it. `bigrams`:
-    number of the likeliest words to list after each of the words; their p is the model's prediction after the word at
-    the start of a sentence. Blocked words count neither among the `words` nor as bigrams.
+    gives it. Which words are frequent is known from the counts, or estimated by the unigrams of an n-gram model; for
+    any other model, the first words of the vocabulary are taken, which are the most frequent if wordtie trained it.
+    `bigrams`: number of the likeliest words to list after each of the words; their p is the model's prediction after
+    the word at the start of a sentence. Blocked words count neither among the `words` nor as bigrams.
 
     Raises `SettingsError` for fewer than one context, `DataError` for a model without a word that has a letter.
     """
@@ -119,7 +119,7 @@ def _followers(
 def _by_frequency(model: LoadedModel, share_V: NDArray[np.float64] | None) -> Sequence[int]:
     """Return the ids, the most frequent word first, as far as that is known."""
     if share_V is None:
-        return by_frequency(model) or range(len(model.tokenizer.vocabulary))
+        return by_frequency(model, estimated=True) or range(len(model.tokenizer.vocabulary))
     found: list[int] = np.argsort(-share_V, kind="stable").tolist()
     return found
 

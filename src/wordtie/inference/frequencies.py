@@ -74,16 +74,18 @@ def training_frequencies(loaded: LoadedModel) -> Frequencies:
     return Frequencies({word: int(count_V[n]) for n, word in enumerate(vocabulary.words) if n not in special})
 
 
-def by_frequency(loaded: LoadedModel) -> Sequence[int] | None:
+def by_frequency(loaded: LoadedModel, estimated: bool = False) -> Sequence[int] | None:
     """Return the ids of a model's words, the most frequent first; None if their frequencies are not known.
 
     A vocabulary built from a text is numbered by decreasing count. Those of other programs have other orders, and
-    extended ones have their new words last: then the unigrams of an n-gram model give the order, if there is one.
+    extended ones have their new words last: then an n-gram model of order 1 gives the order, if there is one.
+    `estimated`: so do the unigrams of longer n-grams, although Kneser and Ney's are not frequencies: they count the
+    different words before a word, which are few for `Francisco`.
     """
     if loaded.texts and loaded.settings.data.extends is None:
         return range(len(loaded.tokenizer.vocabulary))
     for part in loaded.model.parts if isinstance(loaded.model, Mixture) else (loaded.model,):
-        if isinstance(part, NgramModel):
+        if isinstance(part, NgramModel) and (estimated or part.trie.order == 1):
             order: list[int] = np.argsort(-part.trie.unigram, kind="stable").tolist()
             return order
     return None
