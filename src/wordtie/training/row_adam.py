@@ -8,6 +8,9 @@ used, updates these rows alone:
 t counts the steps of the matrix. There is no mean gradient (beta1 = 0): where dense Adam spreads what a gradient moves
 over the steps after it, through its decaying mean, here the row moves at once and as far. With beta1 > 0 a rare row
 would move a tenth as far, since its mean is not applied again until the row is next used.
+
+Where dense and sparse steps of a matrix alternate, the mean gradient of the dense ones stands still during the sparse
+ones: the next dense step continues from it.
 """
 
 from __future__ import annotations
