@@ -17,7 +17,7 @@ from wordtie.inference.loading import LoadedModel, load
 from wordtie.inference.training_corpus import training_corpus
 from wordtie.models.mixture import best_mixture, log_p_of_tokens, log_probabilities
 from wordtie.models.next_word import Nats
-from wordtie.models.recent_words import best_adaptive_mixture, recent_words_of
+from wordtie.models.recent_words import fit_recent_words, mixture_of
 from wordtie.runs import layout, run_folder
 from wordtie.runs.layout import MIXTURE_FOLDER
 from wordtie.runs.mixture_run import MIXED, name_of, write_mixture
@@ -73,10 +73,10 @@ def mix(
         parts = [model.model for model in models]
         with waiting("fitting the weights"):
             log_p_NP, class_N = log_probabilities(parts, [ids_N])
-            mixture = best_mixture(parts, log_p_NP, class_N)
-            log_p_N = log_m_N = log_p_of_tokens(log_p_NP, class_N, mixture.weights_RP)
-            if recent_words:
-                mixture, log_p_N = best_adaptive_mixture(parts, ids_N, log_p_NP, class_N)
+            weights_RP = best_mixture(parts, log_p_NP, class_N).weights_RP
+            log_m_N = log_p_of_tokens(log_p_NP, class_N, weights_RP)
+            recent, log_p_N = fit_recent_words(parts, ids_N, log_m_N) if recent_words else (None, log_m_N)
+            mixture = mixture_of(parts, weights_RP, recent)
         write_mixture(folder, folders, mixture, tokenizer, opened)
         if mode == "overwrite":
             run_folder.clear(folder, but=(*layout.MODEL_FILES, layout.PARTS))
@@ -84,11 +84,11 @@ def mix(
         result = MixtureResult(
             folder=folder,
             parts=[str(each) for each in folders],
-            weights=mixture.weights_RP.tolist(),
+            weights=weights_RP.tolist(),
             valid_tokens=len(ids_N),
             valid_perplexity=_perplexity(log_p_N),
             part_perplexities=[_perplexity(of_part_N) for of_part_N in log_p_NP.T],
-            without_recent_perplexity=_perplexity(log_m_N) if recent_words_of(mixture) else None,
+            without_recent_perplexity=_perplexity(log_m_N) if recent else None,
             networks_alone=[str(each) for each in folders if is_mixture_of(each / MIXTURE_FOLDER, each)],
         )
         result.save()
