@@ -51,14 +51,6 @@ def test_ngrams_equal_a_counter(text: list[int], start_id: int | None) -> None:
             assert spell_ngrams(tables, order - 1)[table.suffix].tolist() == [list(row[1:]) for row in spelled]
 
 
-def test_find_labels_what_was_counted_and_nothing_else() -> None:
-    unigrams, bigrams, trigrams, longest = count_ngrams(np.array([0, 1, 2]), 3, order=4)
-    assert unigrams.find(np.zeros(2, dtype=np.int64), np.array([0, 2])).tolist() == [0, 2]
-    assert bigrams.find(np.array([0, 1, 2, -1]), np.array([1, 2, 2, 2])).tolist() == [0, 1, -1, -1]
-    assert trigrams.find(np.array([0, 1]), np.array([2, 2])).tolist() == [0, -1]
-    assert longest.find(np.array([0]), np.array([0])).tolist() == [-1]
-
-
 def test_refuses_what_it_cannot_count() -> None:
     with pytest.raises(DataError, match="empty"):
         neighbour_counts(np.array([], dtype=np.int64), 3)

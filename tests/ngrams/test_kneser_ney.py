@@ -98,11 +98,9 @@ def test_context_ends_with_the_sentence() -> None:
 
 
 def test_unigram() -> None:
-    model = Unigram.fit(np.array([2, 2, 0]), 4, unseen_count=0.5)
-    assert model.probability.tolist() == [0.25, 0.125, 0.5, 0.125]
-    assert model.log_probabilities(np.array([2, 3])).tolist() == pytest.approx([math.log(0.5), math.log(0.125)])
-    with pytest.raises(SettingsError, match="positive"):
-        Unigram.fit(np.array([0]), 1, unseen_count=0)
+    model = Unigram.fit(np.array([2, 2, 0]), 4)
+    assert model.probability.tolist() == [0.2, 0.2, 0.4, 0.2]
+    assert model.log_probabilities(np.array([2, 3])).tolist() == pytest.approx([math.log(0.4), math.log(0.2)])
 
 
 def test_refuses_what_it_cannot_fit() -> None:

@@ -62,14 +62,6 @@ class NgramTable:
         """(G,): the last word of each n-gram."""
         return self.keys % self.words
 
-    def find(self, context_N: Int64s, last_N: Ids) -> Int64s:
-        """Return the labels (N,) of context + last word, -1 if it was never counted, or if the context is -1."""
-        if not len(self.keys):
-            return np.full(len(last_N), -1, dtype=np.int64)
-        keys_N = context_N * self.words + last_N
-        label_N = np.minimum(np.searchsorted(self.keys, keys_N), len(self.keys) - 1)
-        return np.where(self.keys[label_N] == keys_N, label_N, -1)
-
 
 def neighbour_counts(ids_N: Ids, vocabulary_size: int) -> NeighbourCounts:
     """Count words and neighbours in one stream; `<eos>` is a word like another, so neighbours cross it.

@@ -1,8 +1,8 @@
 """Words drawn without regard to context: what any language model must beat.
 
 Maximum likelihood, p(w) = c(w) / N, except that a word of the vocabulary that the training text never shows is
-counted as if it had been seen `unseen_count` times, so that every text has a finite perplexity. Where each word
-was seen, as in Penn Treebank, this is maximum likelihood to the digit.
+counted as if it had been seen once, so that every text has a finite perplexity. Where each word was seen, as in Penn
+Treebank, this is maximum likelihood to the digit.
 
 Shapes: N tokens, V words.
 """
@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordtie.data.batches import Ids
-from wordtie.errors import require
 from wordtie.ngrams.counts import checked_ids
 
 
@@ -27,19 +26,16 @@ class Unigram:
     """(V,), sums to one."""
 
     @classmethod
-    def fit(cls, ids_N: Ids, vocabulary_size: int, *, unseen_count: float = 1.0) -> Unigram:
+    def fit(cls, ids_N: Ids, vocabulary_size: int) -> Unigram:
         """Count one stream of token ids.
 
-        Raises `DataError` for an empty text and for ids outside the vocabulary, `SettingsError` for an `unseen_count`
-        that is not positive.
+        Raises `DataError` for an empty text and for ids outside the vocabulary.
 
         >>> Unigram.fit(np.array([0, 0, 1]), vocabulary_size=3).probability.tolist()
         [0.5, 0.25, 0.25]
         """
         ids_N = checked_ids(ids_N, vocabulary_size)
-        require(unseen_count > 0, f"unseen_count must be positive, got {unseen_count}")
-        count_V = np.bincount(ids_N, minlength=vocabulary_size).astype(np.float64)
-        count_V[count_V == 0] = unseen_count
+        count_V = np.maximum(np.bincount(ids_N, minlength=vocabulary_size), 1)
         return cls(count_V / count_V.sum())
 
     def log_probabilities(self, ids_N: Ids) -> NDArray[np.float64]:

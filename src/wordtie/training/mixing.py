@@ -60,13 +60,7 @@ def mix_with_ngrams(
     for name in (NGRAMS, MIXTURE_FOLDER):  # a link to another run, which must not be written through
         if (folder / name).is_symlink():
             (folder / name).unlink()
-    trie = fit_kneser_ney(
-        data.train,
-        len(data.vocabulary),
-        settings.order,
-        eos_id=tokenizer.sentence_end,
-        minimum_counts=settings.minimum_of_each_order,
-    )
+    trie = fit_kneser_ney(data.train, len(data.vocabulary), settings.order, eos_id=tokenizer.sentence_end)
     write_ngrams(folder / NGRAMS, SavedNgrams(settings, trie, tokenizer, data.texts))
     parts = (Network(task.model, data.vocabulary), NgramModel(data.vocabulary, trie))
     read = {
