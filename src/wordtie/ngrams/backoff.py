@@ -210,10 +210,7 @@ def suffix_rows(model: BackoffModel) -> list[Int64s]:
     keys: list[Int64s] = []
     found = []
     for level in model.levels:
-        row_G = level.ids_GN[:, 1].astype(np.int64)
-        for place, keys_of_order in enumerate(keys, start=2):
-            row_G = _find(keys_of_order, row_G * base + level.ids_GN[:, place])
-        found.append(row_G)
+        found.append(_rows(level.ids_GN[:, 1:], keys, base))
         keys.append(level.context_G * base + level.ids_GN[:, -1])
     return found
 
@@ -240,23 +237,29 @@ def levels_of(ids: Sequence[NDArray[np.int32]], words: int) -> Iterator[tuple[ND
 
     Raises `ValueError` with the number of the level and of an n-gram that comes twice or whose context is missing.
     """
-    keys_C, base = np.arange(words + 1, dtype=np.int64), words + 1
-    sorted_before: list[Int64s] = []
+    base = words + 1
+    keys: list[Int64s] = []
     for number, ids_GN in enumerate(ids):
-        row_G = ids_GN[:, 0].astype(np.int64)
-        for place, keys in enumerate(sorted_before, start=1):
-            row_G = _find(keys, row_G * base + ids_GN[:, place])
+        row_G = _rows(ids_GN[:, :-1], keys, base)
         missing = np.flatnonzero(row_G < 0)
         if len(missing):
             raise ValueError(number, int(missing[0]), "its context is missing")
-        keys_C = row_G * base + ids_GN[:, -1]
-        order = np.argsort(keys_C, kind="stable")
-        keys_C = keys_C[order]
-        twice = np.flatnonzero(keys_C[1:] == keys_C[:-1])
+        keys_G = row_G * base + ids_GN[:, -1]
+        order = np.argsort(keys_G, kind="stable")
+        keys_G = keys_G[order]
+        twice = np.flatnonzero(keys_G[1:] == keys_G[:-1])
         if len(twice):
             raise ValueError(number, int(order[twice[0] + 1]), "it comes twice")
-        sorted_before.append(keys_C)
+        keys.append(keys_G)
         yield order, row_G[order]
+
+
+def _rows(ids_GN: NDArray[np.int32], keys: Sequence[Int64s], base: int) -> Int64s:
+    """Return the row of each n-gram, (G,); -1 if absent. `keys`: the sorted keys of each order from 2 to theirs."""
+    row_G = ids_GN[:, 0].astype(np.int64)
+    for place, keys_of_order in enumerate(keys, start=1):
+        row_G = _find(keys_of_order, row_G * base + ids_GN[:, place])
+    return row_G
 
 
 def _find(keys: Int64s, wanted: Int64s) -> Int64s:
