@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from wordtie.data.batches import Ids
-from wordtie.evaluation.hits import VALUES_AT_ONCE
 from wordtie.evaluation.perplexity import TOKENS_AT_ONCE, Score
+from wordtie.models.mixture import VALUES_AT_ONCE
 from wordtie.models.next_word import NextWordModel
 
 

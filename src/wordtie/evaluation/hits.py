@@ -18,10 +18,8 @@ from typing import Any
 import numpy as np
 
 from wordtie.data.batches import Ids
+from wordtie.models.mixture import VALUES_AT_ONCE
 from wordtie.models.next_word import Nats, NextWordModel
-
-VALUES_AT_ONCE = 500_000
-"""Numbers of a distribution (tokens x words) in memory at a time."""
 
 
 def hits(model: NextWordModel[Any], ids_N: Ids, state: Any, among: Sequence[int]) -> Nats:

@@ -18,7 +18,7 @@ import numpy as np
 
 from wordtie.data.batches import Ids
 from wordtie.data.vocabulary import Vocabulary
-from wordtie.evaluation.hits import VALUES_AT_ONCE
+from wordtie.models.mixture import VALUES_AT_ONCE
 from wordtie.models.next_word import Floats, NextWordModel
 
 FREQUENT = 50
