@@ -201,6 +201,23 @@ def test_the_best_of_moses_lists_keep_their_line_numbers(run: Path, nbest: Path,
     assert "list 1 comes after list 4: sort the lists" in capsys.readouterr().err
 
 
+def test_ids_that_are_no_numbers_of_sentences_do_not_fill_the_disk(run: Path, nbest: Path, capsys: Capture) -> None:
+    nbest.write_text("0 ||| w1 ||| ||| -1\n0 ||| w2 ||| ||| -1\n20240517001 ||| w2 ||| ||| -1\n")
+    assert main(["rescore", str(run), str(nbest), "--best"]) == 3
+    printed = capsys.readouterr()
+    assert printed.out.count("\n") == 1
+    assert f"{nbest}, line 3: --best would print 20,240,517,000 blank lines before list 20240517001" in printed.err
+    nbest.write_text("100000 ||| w1 ||| ||| -1\n")
+    assert output(["rescore", str(run), str(nbest), "--best"], capsys) == "\n" * 100_000 + "w1\n"
+
+
+def test_ids_from_one_are_said_to_leave_the_first_line_blank(run: Path, nbest: Path, capsys: Capture) -> None:
+    for first, notes in ((1, 1), (0, 0), (2, 0)):
+        nbest.write_text("".join(f"{number} ||| w1 ||| ||| -1\n" for number in (first, first + 2)))
+        assert main(["rescore", str(run), str(nbest), "--best"]) == 0
+        assert capsys.readouterr().err.count("has no list 0, so line 1 of the output is blank") == notes
+
+
 def test_tune(run: Path, tmp_path: Path, capsys: Capture) -> None:
     lists, references = made_up(12)
     lines = [f"u{each.nbest.id} {h.text}" for each in lists for h in each.nbest.hypotheses]

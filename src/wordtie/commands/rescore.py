@@ -33,6 +33,8 @@ examples:
 FORMATS = ("kaldi", "nemo", "moses", "espnet", "jsonl")
 FEW = 100
 """Number of lists to fit weights to; three weights that are fitted to fewer say little about other lists."""
+MOST_SKIPPED = 100_000
+"""Most blank lines in a row for sentences without a list: ids that skip more, such as dates, are no numbers of them."""
 
 
 def main(argv: list[str]) -> None:
@@ -179,24 +181,32 @@ def rescored(loaded: LoadedModel, arguments: Namespace, reading: Reading, weight
     _, form, lists = opened(arguments, arguments.nbest, arguments.scores)
     scored = score_lists(loaded, lists, reading, weights)
     ordered = (each.unranked() if weights is None else each.ranked(weights) for each in scored)
-    for line in best_lines(form, ordered) if arguments.best else form.write(ordered):
+    for line in best_lines(form, ordered, text_name(arguments.nbest)) if arguments.best else form.write(ordered):
         print(line)
 
 
-def best_lines(form: NBestFormat, lists: Iterable[RankedList]) -> Iterator[str]:
+def best_lines(form: NBestFormat, lists: Iterable[RankedList], where: str) -> Iterator[str]:
     """Yield the best of each list. With Moses, the line of sentence 7 is the eighth: a sentence without a list has a
     blank line.
 
-    Raises `DataError` for lists of Moses that are not in the order of their sentences.
+    Raises `DataError` for lists of Moses that are not in the order of their sentences, or whose ids skip very many.
     """
+    from wordtie.console import say
     from wordtie.data.nbest import Moses
 
     due = 0
     for ranked in lists:
         if isinstance(form, Moses):
-            number = int(ranked.nbest.id)
+            number, place = int(ranked.nbest.id), f"{where}, line {ranked.nbest.line}"
             if number < due:
-                raise DataError(f"--best: list {number} comes after list {due - 1}: sort the lists by their ids")
+                raise DataError(f"{place}: list {number} comes after list {due - 1}: sort the lists by id for --best")
+            if number - due > MOST_SKIPPED:
+                raise DataError(
+                    f"{place}: --best would print {number - due:,} blank lines before list {number}, for sentences "
+                    "without a list: make the ids numbers of sentences, from 0"
+                )
+            if (due, number) == (0, 1):
+                say([f"{where}: has no list 0, so line 1 of the output is blank: ids are numbers of sentences, from 0"])
             yield from repeat("", number - due)
             due = number + 1
         yield form.best(ranked)

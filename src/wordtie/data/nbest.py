@@ -43,6 +43,8 @@ class NBestList:
     id: str
     hypotheses: Sequence[Hypothesis]
     raw: Any = None
+    line: int = 0
+    """Line of the file that the list begins on, where each line has the id; else 0."""
 
 
 @dataclass(frozen=True)
@@ -275,17 +277,18 @@ def _grouped(hypotheses: Iterable[tuple[int, str, Hypothesis]], where: str) -> I
     seen: set[str] = set()
     here: list[Hypothesis] = []
     list_id = None
+    first = 0
     for number, own, hypothesis in hypotheses:
         if own != list_id:
             if list_id is not None:
-                yield NBestList(list_id, here)
+                yield NBestList(list_id, here, line=first)
             if own in seen:
                 raise DataError(
                     f"{where}, line {number}: {own} had a list before: keep its lines together, or "
                     "choose another --format"
                 )
             seen.add(own)
-            list_id, here = own, []
+            list_id, first, here = own, number, []
         here.append(hypothesis)
     if list_id is not None:
-        yield NBestList(list_id, here)
+        yield NBestList(list_id, here, line=first)
