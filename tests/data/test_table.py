@@ -83,6 +83,11 @@ def test_cells_of_json_lines_that_are_no_text() -> None:
     assert column(['{"a": null}', '{"a": 1.5}', '{"a": true}', '{"a": ["é"]}'], "a") == ["", "1.5", "true", '["é"]']
 
 
+def test_two_columns_of_one_name_in_the_first_line_of_json() -> None:
+    with pytest.raises(DataError, match="items, line 1: 'text' is there twice"):
+        column(['{"text": "a cat", "text": "a dog"}'], "text")
+
+
 def test_a_header_with_a_brace_is_a_header() -> None:
     assert column(["{id},text", "1,a"], "text") == ["a"]
 
@@ -94,6 +99,7 @@ def test_a_header_with_a_brace_is_a_header() -> None:
         ('["a dog"]', "items, line 2: is no JSON object"),
         ("{" * 100_000, "items, line 2: is no JSON object"),
         ('{"id": 2}', "items, line 2: has a id, which line 1 has not"),
+        ('{"text": "a dog", "text": "a cow"}', "items, line 2: 'text' is there twice: keep or rename one"),
         ("{}", "items, line 2: has no text, only : write the same names on each line"),
     ],
 )

@@ -20,6 +20,7 @@ from typing import Any
 
 from wordtie.data.nbest import Hypothesis, NBestList, Ranked, RankedList
 from wordtie.errors import DataError
+from wordtie.storage.strict_json import JsonError, with_distinct_names
 
 TEXT_NAMES = ("text", "hyp", "hypothesis", "rec_text")
 LIST_NAMES = ("nbest", "hypotheses", "hyps")
@@ -84,9 +85,11 @@ class Espnet:
         """Yield lists by utterance, in the order of the document."""
         text = "\n".join(lines)
         try:
-            document = json.loads(text, object_pairs_hook=_with_different_names)
+            document = json.loads(text, object_pairs_hook=with_distinct_names)
         except json.JSONDecodeError as error:
             raise DataError(f"{where}, line {error.lineno}: is not JSON ({error.msg}): fix it") from error
+        except JsonError as error:
+            raise DataError(f"{where}: {error}: keep one") from error
         except RecursionError as error:
             raise DataError(f"{where}: is not JSON that ESPnet writes: it nests too deep") from error
         except ValueError as error:
@@ -149,18 +152,11 @@ def _hypothesis(entry: Any, place: str) -> Hypothesis:
     return Hypothesis(SENTENCE_ENDS.sub("", text), float(score), entry)
 
 
-def _with_different_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of its fields. Raises `ValueError` if two of them, which may be utterances, have one name."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{next(name for name in names if names.count(name) > 1)} is there twice")
-    return found
-
-
 def _object(line: str, place: str) -> dict[str, Any]:
     try:
-        found = json.loads(line)
+        found = json.loads(line, object_pairs_hook=with_distinct_names)
+    except JsonError as error:
+        raise DataError(f"{place}: {error}: keep one") from error
     except (ValueError, RecursionError) as error:
         raise DataError(
             f"{place}: is not JSON ({' '.join(str(error).split()):.80}): write one object a line"

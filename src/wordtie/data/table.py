@@ -14,6 +14,7 @@ from itertools import chain
 
 from wordtie.data.reading import LONGEST_LINE
 from wordtie.errors import DataError
+from wordtie.storage.strict_json import JsonError, with_distinct_names
 
 DELIMITERS = ("\t", ",", ";")
 
@@ -52,12 +53,12 @@ def read_table(lines: Iterable[str], where: str) -> Table:
     """Read the table in these lines.
 
     Raises `DataError` for a blank header, and, as the rows are read, for a row with another number of cells than the
-    header, quotation marks that do not close or close in another row, and a line that is no JSON object if the first
-    is one.
+    header, quotation marks that do not close or close in another row, and, if the first line is a JSON object, a line
+    that is none or names a field twice.
     """
     rest = iter(lines)
     header = next(rest, "")
-    first = _parsed(header)
+    first = _parsed(header, f"{where}, line 1")
     if isinstance(first, dict):
         return Table(where, list(first), _of_json(list(first), chain([header], rest), where))
     return _delimited(header, rest, where)
@@ -77,10 +78,14 @@ def check_one_line(where: str, row: Row, column: str, word: str) -> None:
         )
 
 
-def _parsed(line: str) -> object:
-    """Return the JSON value in a line; None if there is none."""
+def _parsed(line: str, place: str) -> object:
+    """Return the JSON value in a line; None if there is none. Raises `DataError` for two fields of one name."""
+    if not line.lstrip().startswith("{"):
+        return None
     try:
-        return json.loads(line) if line.lstrip().startswith("{") else None
+        return json.loads(line, object_pairs_hook=with_distinct_names)
+    except JsonError as error:
+        raise DataError(f"{place}: {error}: keep or rename one") from error
     except (ValueError, RecursionError):
         return None
 
@@ -89,7 +94,7 @@ def _of_json(columns: list[str], lines: Iterable[str], where: str) -> Iterator[R
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        row = _parsed(line)
+        row = _parsed(line, f"{where}, line {number}")
         if not isinstance(row, dict):
             raise DataError(f"{where}, line {number}: is no JSON object as line 1 is: write one on each line")
         for name in [*(set(row) - set(columns)), *(set(columns) - set(row))]:

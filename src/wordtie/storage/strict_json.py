@@ -61,7 +61,7 @@ def parse(data: bytes | str, most_bytes: int = MOST_BYTES, infinity: bool = Fals
         text = data if isinstance(data, str) else data.decode("utf-8")
         integer = _integer if LONG_NUMBER.search(text) else None  # slow, where there are tens of thousands
         value = json.loads(
-            text, object_pairs_hook=_object, parse_int=integer, parse_float=_finite, parse_constant=constant
+            text, object_pairs_hook=with_distinct_names, parse_int=integer, parse_float=_finite, parse_constant=constant
         )
     except RecursionError as error:
         raise JsonError(f"nested deeper than {MOST_DEPTH} levels") from error
@@ -71,7 +71,8 @@ def parse(data: bytes | str, most_bytes: int = MOST_BYTES, infinity: bool = Fals
     return value
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def with_distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its fields, for `json.loads`. Raises `JsonError` if two have one name: the last would win."""
     values = dict(pairs)
     if len(values) < len(pairs):
         seen: set[str] = set()
