@@ -135,6 +135,17 @@ def test_json_is_written() -> None:
     }
 
 
+def test_what_a_document_has_beside_its_utterances_is_kept() -> None:
+    document = {"config": {"beam": 4}, **ESPNET, "note": None}
+    for utterances in (ESPNET["utts"], {}):
+        lines = json.dumps({**document, "utts": utterances}).split("\n")
+        _, form, lists = open_nbest(lines, "file", "espnet")
+        again = form.write(RankedList(each, [Ranked(h, -1.0) for h in each.hypotheses]) for each in lists)
+        found = json.loads("\n".join(again))
+        assert (found["config"], found["note"]) == ({"beam": 4}, None)
+        assert found["utts"].keys() == utterances.keys()
+
+
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("ranked", [False, True], ids=["scored", "ranked"])
 def test_what_is_written_can_be_read(name: str, ranked: bool) -> None:

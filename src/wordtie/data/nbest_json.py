@@ -14,7 +14,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -81,6 +81,9 @@ class JsonLines:
 class Espnet:
     """The JSON document that ESPnet's recognition writes; it is held in memory whole."""
 
+    others: dict[str, Any] = field(default_factory=dict)
+    """What the document that was read has beside the utterances; it is written again."""
+
     def read(self, lines: Iterable[str], where: str) -> Iterator[NBestList]:
         """Yield lists by utterance, in the order of the document."""
         text = "\n".join(lines)
@@ -103,6 +106,7 @@ class Espnet:
                 raise DataError(f"{where}, utterance {own}: is not a JSON object: fix it")
             entries = utterance.get("output")
             lists.append(_list(own, utterance, [] if entries is None else entries, f"{where}, utterance {own}"))
+        self.others.update({name: value for name, value in document.items() if name != "utts"})
         yield from lists
 
     def write(self, lists: Iterable[RankedList]) -> Iterator[str]:
@@ -116,7 +120,7 @@ class Espnet:
         yield '{"utts": {'
         yield from (f" {line}" for line in first)
         yield from (f",{line}" for line in lines)
-        yield "}}"
+        yield "".join(["}", *(f", {_dumped(name)}: {_dumped(value)}" for name, value in self.others.items()), "}"])
 
     def best(self, ranked: RankedList) -> str:
         """Return `utterance text`."""
