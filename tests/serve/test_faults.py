@@ -128,6 +128,38 @@ def test_slow_clients_are_let_go(runs: Runs, monkeypatch: pytest.MonkeyPatch) ->
             each.close()
 
 
+CHUNKED = b"POST /surprisal HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\nX-A: "
+
+
+@pytest.mark.parametrize(
+    ("begin", "answer"),
+    [(b"GET /", b"HTTP/1.1 431"), (b"GET / HTTP/1.1\r\nX-A: ", b"HTTP/1.1 431"), (CHUNKED, b"HTTP/1.1 401")],
+    ids=["address", "headers", "headers after the body"],
+)
+def test_headers_that_do_not_end_are_refused_before_they_fill_the_memory(
+    begin: bytes, answer: bytes, runs: Runs
+) -> None:
+    """The server waits 10 seconds for them, in which a fast client sends gigabytes."""
+    most = server.MOST_HEADER_BYTES
+    with (
+        running([runs.ngram], ServeSettings(token="a-token-of-some-length")) as found,
+        socket.create_connection((found.host, found.port)) as client,
+    ):
+        for part in (begin, b"a" * (most - len(begin)), b"a" * (len(begin) + 1)):
+            client.sendall(part)
+            time.sleep(0.2)  # so that they are not read at once
+        started = time.monotonic()
+        assert read_all(client).startswith(answer)
+        assert time.monotonic() - started < server.SECONDS_FOR_HEADERS / 2
+
+
+def test_several_requests_of_one_connection_may_be_longer_than_the_headers_of_one(server: Running) -> None:
+    asked = b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-A: " + b"a" * 50_000
+    with socket.create_connection((server.host, server.port)) as client:
+        client.sendall((asked + b"\r\n\r\n") * 4 + asked + b"\r\nConnection: close\r\n\r\n")
+        assert read_all(client).count(b"HTTP/1.1 200") == 5
+
+
 def test_a_client_that_reads_no_answer_is_let_go(
     runs: Runs, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -96,8 +96,7 @@ class Guard:
 
     async def _body(self, exchange: Exchange, receive: Receive) -> bytes | None:
         """Read the body; None if it is refused. One a little too long is read to its end, when clients read answers."""
-        parts: list[bytes] = []
-        size, more = 0, True
+        body, size, more = bytearray(), 0, True
         try:
             async with asyncio.timeout(SECONDS_FOR_BODY):
                 while more and size <= MOST_DISCARDED:
@@ -107,14 +106,14 @@ class Guard:
                         return None
                     more = message.get("more_body", False)
                     size += len(message.get("body", b""))
-                    parts = [*parts, message.get("body", b"")] if size <= MOST_BYTES else []
+                    body += message.get("body", b"") if size <= MOST_BYTES else b""
         except TimeoutError:
             await exchange.refuse(408, "the body did not arrive in time", CLOSE)
             return None
         if size > MOST_BYTES:
             await exchange.refuse(413, TOO_LONG, CLOSE)
             return None
-        return b"".join(parts)
+        return bytes(body)
 
     async def _answer(self, exchange: Exchange, body: bytes, receive: Receive) -> None:
         """Call the application, for at most `seconds`, and no longer than the client waits."""

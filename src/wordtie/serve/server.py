@@ -31,6 +31,9 @@ from wordtie.serve.served import Models, names_of
 
 SECONDS_FOR_HEADERS = 10.0
 SECONDS_IDLE = 30
+MOST_HEADER_BYTES = 64 << 10
+"""Maximum bytes of an address and its headers, which are read before anything can refuse the request."""
+HEADERS_TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 SECONDS_TO_READ = 30.0
 """Time limit for a client that reads no more of an answer than its network buffers hold."""
 SHORTEST_TOKEN = 16
@@ -177,6 +180,8 @@ class PatientProtocol(HttpToolsProtocol):
     waiting: asyncio.TimerHandle | None = None
     """Timer of the wait for headers."""
     unread: asyncio.TimerHandle | None = None
+    unparsed = 0
+    """Bytes that came since the parser last passed something on: it collects those of headers without a limit."""
     asked: Sequence[RequestResponseCycle] = ()
     """Requests that are being answered or wait for it."""
 
@@ -186,15 +191,31 @@ class PatientProtocol(HttpToolsProtocol):
         self._look()
 
     def data_received(self, data: bytes) -> None:
-        """Stop the timer for headers once they are complete."""
+        """Stop the timer for headers once they are complete; close the connection if they are too long."""
+        self.unparsed += len(data)
         super().data_received(data)
+        if self.unparsed > MOST_HEADER_BYTES and not self.transport.is_closing():
+            if not self._is_asked:
+                self.transport.write(HEADERS_TOO_LONG)
+            self.transport.close()
         self._look()
 
     def on_headers_complete(self) -> None:
         """Note another request; a client may send several before it reads."""
         super().on_headers_complete()
+        self.unparsed = 0
         known = (*self.asked, self.cycle)  # none, where the connection asks for another protocol at once
         self.asked = [each for each in known if each is not None and not each.response_complete]
+
+    def on_body(self, body: bytes) -> None:
+        """Note that the parser has passed on what it had."""
+        super().on_body(body)
+        self.unparsed = 0
+
+    def on_message_complete(self) -> None:
+        """Note that the parser has passed on what it had."""
+        super().on_message_complete()
+        self.unparsed = 0
 
     def pause_writing(self) -> None:
         """Start a timer, since the client's buffer is full. It aborts the connection: closing it would wait, too."""
@@ -217,10 +238,14 @@ class PatientProtocol(HttpToolsProtocol):
         self.pipeline.clear()
         super().connection_lost(exc)
 
+    @property
+    def _is_asked(self) -> bool:
+        """Whether a request is being answered."""
+        return self.cycle is not None and not self.cycle.response_complete
+
     def _look(self) -> None:
-        asked = self.cycle is not None and not self.cycle.response_complete
-        if asked and self.waiting is not None:
+        if self._is_asked and self.waiting is not None:
             self.waiting.cancel()
             self.waiting = None
-        elif not asked and self.waiting is None:
+        elif not self._is_asked and self.waiting is None:
             self.waiting = self.loop.call_later(SECONDS_FOR_HEADERS, self.transport.close)
