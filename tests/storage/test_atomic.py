@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from wordtie.errors import SaveError
 from wordtie.runs.layout import MODEL_FILES
 from wordtie.runs.sealed import publish
-from wordtie.storage.atomic import atomic_write, replace_files
+from wordtie.storage.atomic import atomic_write, replace_files, write_text
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="names of open files are those of Linux")
 Order = list[tuple[str, Path]]
@@ -77,6 +78,40 @@ def test_a_model_is_on_the_disk_before_it_is_published(tmp_path: Path, order: Or
     assert order[first_name + 1] == ("sync", folder)
     assert ("sync", folder) in order[first_name + 2 :]
     assert all((folder / name).read_text() == "new" for name in MODEL_FILES)
+
+
+def modes(folder: Path, names: list[str]) -> list[int]:
+    return [stat.S_IMODE((folder / name).lstat().st_mode) for name in names]
+
+
+@pytest.mark.parametrize("names", [["a"], ["a", "b", "seal"]])
+def test_a_private_file_stays_private(names: list[str], tmp_path: Path) -> None:
+    stage, folder = tmp_path / "stage", tmp_path / "folder"
+    for place in (stage, folder):
+        place.mkdir()
+        for name in names:
+            (place / name).write_text(place.name)
+    for number, name in enumerate(names):
+        (folder / name).chmod(0o600 + number)
+    replace_files(stage, folder, names)
+    assert modes(folder, names) == [0o600, 0o601, 0o602][: len(names)]
+    assert all((folder / name).read_text() == "stage" for name in names)
+    write_text(folder / names[0], "again")
+    assert modes(folder, names[:1]) == [0o600]
+
+
+def test_a_new_file_and_one_in_the_place_of_a_link_have_the_usual_permissions(tmp_path: Path) -> None:
+    private, usual, link = tmp_path / "private", tmp_path / "usual", tmp_path / "link"
+    private.write_text("private")
+    private.chmod(0o600)
+    usual.touch()
+    link.symlink_to(private)
+    write_text(tmp_path / "new", "new")
+    write_text(link, "new")
+    assert modes(tmp_path, ["new", "link"]) == modes(tmp_path, ["usual", "usual"])
+    assert not link.is_symlink()
+    assert private.read_text() == "private"
+    assert modes(tmp_path, ["private"]) == [0o600]
 
 
 def test_a_folder_of_this_name_is_refused_before_the_work(tmp_path: Path) -> None:

@@ -67,9 +67,22 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+def keep_mode(path: Path, new: Path) -> None:
+    """Give a new file the permissions of the one at `path`, if there is one: a private file stays private.
+
+    Not those behind a symbolic link, which the new file replaces without touching what it points to.
+    """
+    if path.is_file() and not path.is_symlink():
+        shutil.copymode(path, new)
+
+
 def replace_file(new: Path, path: Path) -> None:
-    """Put a finished file in the place of `path`, in one step: unlike with `replace_files`, there is always a file."""
+    """Put a finished file in the place of `path`, in one step: unlike with `replace_files`, there is always a file.
+
+    Permissions stay those of the earlier file.
+    """
     sync(new)
+    keep_mode(path, new)
     new.replace(path)
     sync(path.parent)
 
@@ -78,7 +91,8 @@ def replace_files(stage: Path, folder: Path, names: Sequence[str]) -> None:
     """Move the files from the stage, which lies on the same disk, into the folder; the last name is the seal.
 
     The old seal goes first and the new one comes last, so that a folder with a seal has all files of one version. The
-    old one is put back if no file was replaced. A single file is replaced in one step.
+    old one is put back if no file was replaced. A single file is replaced in one step. Permissions stay those of the
+    earlier files.
     """
     for name in names:
         if (folder / name).is_dir():
@@ -87,6 +101,8 @@ def replace_files(stage: Path, folder: Path, names: Sequence[str]) -> None:
     if len(names) == 1:
         replace_file(stage / names[0], folder / names[0])
         return
+    for name in names:
+        keep_mode(folder / name, stage / name)
     seal, before = folder / names[-1], stage / f".{names[-1]}-before"
     try:
         if seal.exists():
