@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.serve.client import Running, running
+from tests.serve.client import Running, running, wait_until
 from tests.serve.conftest import Runs
 from wordtie.serve.server import ServeSettings
 
@@ -163,6 +163,59 @@ def test_suggestions(open_page: Any) -> None:
     assert len(page.input_value("#text")) > len("the cat sat ")
 
 
+def hold(page: Any, path: str, part: str) -> list[Any]:
+    """Questions at a path that hold this part: they wait until they are told to continue."""
+    held: list[Any] = []
+    page.route(path, lambda route: held.append(route) if part in route.request.post_data else route.continue_())
+    return held
+
+
+def let_go(page: Any, held: list[Any]) -> None:
+    wait_until(lambda: page.wait_for_timeout(20) or bool(held))
+    for route in held:
+        route.continue_()
+    page.wait_for_timeout(300)  # in which an answer would be shown
+
+
+def test_suggestions_are_those_of_where_the_caret_is(open_page: Any) -> None:
+    page = open_page()
+    write(page, "cat sat", ["cat", "sat"])
+    chip = page.locator("#suggestions button")
+    sync_api.expect(chip).to_have_text(["sat"])
+    held = hold(page, "**/predict", '"text":"cat"')
+    for caret in (3, 5):
+        page.evaluate(f"document.querySelector('#text').setSelectionRange({caret}, {caret})")
+        page.evaluate("document.querySelector('#text').click()")
+    let_go(page, held)
+    sync_api.expect(chip).to_have_text(["sat"])
+
+
+def test_clearing_the_text_stops_what_the_model_writes(open_page: Any) -> None:
+    page = open_page()
+    write(page, "the cat sat", ["the", "cat", "sat"])
+    held = hold(page, "**/generate", "the cat sat")
+    page.click("#write")
+    sync_api.expect(page.locator("#write")).to_have_text("Stop")
+    page.click("#clear")
+    let_go(page, held)
+    sync_api.expect(page.locator("#write")).to_have_text("Continue the text")
+    assert page.input_value("#text") == ""
+
+
+def test_a_problem_is_shown_until_what_failed_succeeds(browser: Any, server: Running) -> None:
+    page = browser.new_page()  # whose console may have the error
+    page.goto(server.url)
+    page.wait_for_selector("#suggestions button")
+    page.route("**/predict", lambda route: route.fulfill(status=503, json={"detail": "no time to suggest"}))
+    write(page, "the cat", ["the", "cat"])
+    page.wait_for_timeout(300)
+    assert page.inner_text("#problem") == "no time to suggest"
+    page.unroute("**/predict")
+    write(page, "the dog", ["the", "dog"])
+    sync_api.expect(page.locator("#problem")).to_be_hidden()
+    page.close()
+
+
 def test_two_models_side_by_side(open_page: Any, server: Running) -> None:
     page = open_page()
     text = "the dog sat on the mat"
@@ -235,6 +288,19 @@ def test_neighbours_and_trainings(open_page: Any, server: Running) -> None:
     page.click("#tab-runs")
     sync_api.expect(page.locator("#run-state")).to_contain_text("best validation perplexity")
     assert page.locator("#run-charts figcaption").all_inner_texts()[0].startswith("Training loss")
+
+
+def test_neighbours_are_those_of_the_last_word_that_was_asked_for(open_page: Any) -> None:
+    page = open_page()
+    page.click("#tab-words")
+    held = hold(page, "**/neighbours", '"word":"dog"')
+    for word in ("dog", "cat"):
+        page.fill("#word", word)
+        page.keyboard.press("Enter")
+    titles = page.locator("#neighbours .small")
+    expected = ["input vectors", "output vectors", "one set for input and output"]
+    let_go(page, held)
+    sync_api.expect(titles).to_have_text([f"Nearest to “cat”: {each}" for each in expected])
 
 
 @pytest.mark.parametrize(("size", "scheme"), [(DESK, "light"), (PHONE, "dark")], ids=["desk", "phone"])

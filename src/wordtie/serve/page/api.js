@@ -58,10 +58,14 @@ export function useToken(token) {
   byId("token-form").hidden = true;
 }
 
-/** Shows what went wrong, or (null) that all is well. */
-export function problem(error) {
+const problems = new Map();
+
+/** Shows what went wrong, or (null) that all is well, with one kind of question; others keep what they show. */
+export function problem(error, kind = "") {
   if (error?.name === "AbortError") return;
+  if (error) problems.set(kind, error.message);
+  else problems.delete(kind);
   const place = byId("problem");
-  place.hidden = !error;
-  place.textContent = error ? error.message : "";
+  place.hidden = !problems.size;
+  place.textContent = [...new Set(problems.values())].join(" ");
 }

@@ -20,6 +20,7 @@ let results = [];
 let different = [];
 let chosen = null;
 let asking = null;
+let suggesting = null;
 let writing = null;
 
 const names = () => [byId("model").value, byId("other").value].filter(Boolean);
@@ -40,7 +41,12 @@ export function startText(served) {
   text.addEventListener("keyup", (event) => MOVES.test(event.key) && suggest());
   for (const id of ["model", "other"]) byId(id).addEventListener("change", refresh);
   for (const radio of document.querySelectorAll("input[name=shade]")) radio.addEventListener("change", draw);
-  byId("clear").addEventListener("click", () => { text.value = ""; text.focus(); refresh(); });
+  byId("clear").addEventListener("click", () => {
+    writing?.abort();
+    text.value = "";
+    text.focus();
+    refresh();
+  });
   byId("write").addEventListener("click", write);
   byId("close").addEventListener("click", unchoose);
   byId("results").addEventListener("keydown", (event) => event.key === "Escape" && unchoose());
@@ -83,6 +89,9 @@ function typed(words) {
 
 /** The row of next words, or of what the word before the caret may become. */
 async function suggest() {
+  suggesting?.abort(); // else an answer for where the caret was could come last
+  suggesting = new AbortController();
+  const { signal } = suggesting;
   const [end, whole] = [text.selectionEnd, text.value];
   const written = whole.slice(0, end);
   const line = written.slice(written.lastIndexOf("\n") + 1);
@@ -90,7 +99,8 @@ async function suggest() {
   const ended = model?.sentences && SENTENCE_END.test(line); // the next word begins a sentence, on its own line
   try {
     const asked = { text: ended ? "" : line, model: byId("model").value, complete: true, words_only: true, top: 6 };
-    const answer = await post("predict", asked, asking?.signal);
+    const answer = await post("predict", asked, signal);
+    problem(null, "suggestions");
     const insert = (word) => {
       if (text.value !== whole) return; // typed on since: other suggestions are on their way
       const rest = whole.slice(end);
@@ -105,7 +115,7 @@ async function suggest() {
     };
     byId("suggestions").replaceChildren(...answer.words.map(({ word }) => h("button", { type: "button", onclick: () => insert(word) }, word)));
   } catch (error) {
-    problem(error);
+    problem(error, "suggestions");
   }
 }
 
@@ -125,6 +135,7 @@ async function write() {
     return;
   }
   writing = new AbortController();
+  const { signal } = writing;
   let failed = null;
   byId("write").textContent = "Stop";
   const line = text.value.slice(text.value.lastIndexOf("\n") + 1);
@@ -134,13 +145,14 @@ async function write() {
     let begun = false;
     text.readOnly = true; // until the first piece has taken its place
     await stream("generate", asked, (piece) => {
+      if (signal.aborted) return; // a piece that had come before
       // the first piece is the line itself, as the model reads it: what was typed stays as it is
       if (!begun) text.value = kept + line.trimEnd() + tail(piece, line);
       else text.value += piece;
       begun = true;
       text.readOnly = false;
       text.scrollTop = text.scrollHeight;
-    }, writing.signal);
+    }, signal);
   } catch (error) {
     failed = error;
   }
