@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
+from typing import Literal
+
 import pytest
 
 from wordtie.data.table import read_table, text_of
@@ -81,6 +84,13 @@ def test_json_lines_are_a_table_too() -> None:
 
 def test_cells_of_json_lines_that_are_no_text() -> None:
     assert column(['{"a": null}', '{"a": 1.5}', '{"a": true}', '{"a": ["é"]}'], "a") == ["", "1.5", "true", '["é"]']
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_column_is_found_in_any_unicode_form(form: Literal["NFC", "NFD"]) -> None:
+    header = unicodedata.normalize(form, "numéro,référence")
+    for name in (unicodedata.normalize("NFC", "référence"), unicodedata.normalize("NFD", "référence")):
+        assert column([header, "1,a"], name) == ["a"]
 
 
 def test_two_columns_of_one_name_in_the_first_line_of_json() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -260,6 +261,16 @@ def test_neighbours_and_analogies() -> None:
 def test_a_word_is_found_as_it_is_written_or_else_the_most_frequent_that_differs_in_case() -> None:
     vectors = WordVectors(["US", "Us", "us"], np.eye(3, dtype=np.float32))
     assert [vectors.row(word) for word in ("us", "Us", "uS", "them")] == [2, 1, 0, None]
+
+
+def test_a_word_is_found_in_any_unicode_form() -> None:
+    composed, decomposed = (unicodedata.normalize(form, "élève") for form in ("NFC", "NFD"))
+    for written in (composed, decomposed):
+        vectors = WordVectors(["le", written], np.eye(2, dtype=np.float32))
+        assert [vectors.row(word) for word in (composed, decomposed, decomposed.upper(), "eleve")] == [1, 1, 1, None]
+        assert vectors.neighbours(decomposed) == [("le", 0.0)]
+    both = WordVectors([composed, decomposed], np.eye(2, dtype=np.float32))
+    assert [both.row(word) for word in (composed, decomposed)] == [0, 1]
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

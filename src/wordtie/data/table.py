@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -39,14 +40,19 @@ class Table:
     rows: Iterator[Row]
 
     def place(self, name: str) -> int:
-        """Return the number of a column, from 0. Raises `DataError` if there is none of this name, or several."""
-        if name not in self.columns:
+        """Return the number of a column, from 0, in whatever Unicode form its name is written.
+
+        Raises `DataError` if there is none of this name, or several.
+        """
+        columns = [unicodedata.normalize("NFC", column) for column in self.columns]
+        composed = unicodedata.normalize("NFC", name)
+        if composed not in columns:
             only = ", ".join(each if each == each.strip() != "" else repr(each) for each in self.columns)
             only = only if len(only) <= 300 else f"{only[:300]}..."
             raise DataError(f"{self.where}, line 1: has no column {name}, only {only}: name one of these")
-        if self.columns.count(name) > 1:
-            raise DataError(f"{self.where}, line 1: has {self.columns.count(name)} columns {name}: rename all but one")
-        return self.columns.index(name)
+        if columns.count(composed) > 1:
+            raise DataError(f"{self.where}, line 1: has {columns.count(composed)} columns {name}: rename all but one")
+        return columns.index(composed)
 
 
 def read_table(lines: Iterable[str], where: str) -> Table:

@@ -6,6 +6,7 @@ Shapes: V words, E vector size.
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,11 @@ from numpy.typing import NDArray
 from wordtie.errors import DataError
 
 Floats = NDArray[np.float32]
+
+
+def fold(word: str) -> str:
+    """Write a word without regard to case and to its Unicode form: in some files, é is e and an accent (NFD)."""
+    return unicodedata.normalize("NFC", word.casefold())
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +53,10 @@ class WordVectors:
 
     @cached_property
     def folded(self) -> dict[str, int]:
-        """Map word, without regard to case, to the first, and so most frequent, row that has it."""
+        """Map word, as `fold` writes it, to the first, and so most frequent, row that has it."""
         found: dict[str, int] = {}
         for row, word in enumerate(self.words):
-            found.setdefault(word.casefold(), row)
+            found.setdefault(fold(word), row)
         return found
 
     @cached_property
@@ -62,14 +68,14 @@ class WordVectors:
         return unit
 
     def row(self, word: str) -> int | None:
-        """Return the word's row: as it is written, or else without regard to case. None if it is not known."""
-        return self.index.get(word, self.folded.get(word.casefold()))
+        """Return the word's row: as it is written, or else as `fold` writes it. None if it is not known."""
+        return self.index.get(word, self.folded.get(fold(word)))
 
     def known_row(self, word: str) -> int:
         """Return the word's row, like `row`. Raises `DataError` for an unknown word."""
         row = self.row(word)
         if row is None:
-            near = difflib.get_close_matches(word.casefold(), self.folded, n=1, cutoff=0.8)
+            near = difflib.get_close_matches(fold(word), self.folded, n=1, cutoff=0.8)
             hint = f"did you mean {near[0]!r}?" if near else f"it is none of its {len(self.words):,} words"
             raise DataError(f"{self.name}: has no vector of {word!r}: {hint}")
         return row
