@@ -129,6 +129,23 @@ def test_options_may_stand_between_arguments() -> None:
         parser.parse_args(["a", "--prat", "network", "b"])
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["predict", "RUN", "--interactive", "--blocked", "-"],
+        ["predict", "RUN", "-", "--blocked", "-"],
+        ["surprisal", "RUN", "--per", "region", "--frequencies", "-"],
+        ["export", "keyman", "RUN", "words.tsv", "--blocked", "-", "--frequencies", "-"],
+        ["pairs", "RUN", "-", "-"],
+        ["rescore", "RUN", "-", "--tune", "-", "--references", "ref"],
+    ],
+    ids=" ".join,
+)
+def test_stdin_is_read_once(arguments: list[str], capsys: Capture) -> None:
+    assert cli.main(arguments) == UsageError.exit_code
+    assert capsys.readouterr().err.startswith("wordtie: error: stdin (-) can be read once, and two inputs")
+
+
 def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     failing_with(DataError("bad text"), monkeypatch)
     assert cli.main(["--debug", "train"]) == 3

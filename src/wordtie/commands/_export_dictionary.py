@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wordtie.commands._shared import Parser, add_export, add_part, print_json, read_lines, text_name, whole_number
+from wordtie.commands._shared import (
+    Parser,
+    add_export,
+    add_part,
+    check_stdin_once,
+    print_json,
+    read_lines,
+    text_name,
+    whole_number,
+)
 from wordtie.console import say
 from wordtie.errors import WordtieError
 
@@ -58,6 +67,7 @@ def _parser(form: str, text: str) -> Parser:
 
 def _export(parser: Parser, argv: list[str]) -> None:
     arguments = parser.parse_args(argv)
+    check_stdin_once(arguments.blocked, arguments.frequencies)
 
     from wordtie.export.dictionaries import entries, write_keyman, write_latinime
     from wordtie.inference.frequencies import read_frequencies, training_frequencies

@@ -61,6 +61,12 @@ def stdin() -> BinaryIO:
     return sys.stdin.buffer
 
 
+def check_stdin_once(*paths: str | None) -> None:
+    """Raise `UsageError` if several of the paths that a command reads are `-`: each would get a part of stdin."""
+    if paths.count("-") > 1:
+        raise UsageError("stdin (-) can be read once, and two inputs are read from it: name a file for one")
+
+
 def text_name(path: str) -> str:
     """Return the name in messages of a text that is given by its path, or as `-`."""
     return "stdin" if path == "-" else path

@@ -7,7 +7,16 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from wordtie.commands._shared import Parser, UsageError, add_part, print_json, print_tsv, read_lines, text_name
+from wordtie.commands._shared import (
+    Parser,
+    UsageError,
+    add_part,
+    check_stdin_once,
+    print_json,
+    print_tsv,
+    read_lines,
+    text_name,
+)
 from wordtie.config.paths import path_of
 from wordtie.runs.ready import names_a_model
 
@@ -53,6 +62,7 @@ def main(argv: list[str]) -> None:
         runs.append(files.pop(0))
     if arguments.mean and len(runs) == 1:
         raise UsageError("--mean needs several RUNs, before the FILEs")
+    check_stdin_once(*files)
 
     from wordtie.console import say
     from wordtie.data.input_warnings import SAMPLE, misread

@@ -9,6 +9,7 @@ from wordtie.commands._shared import (
     Parser,
     UsageError,
     add_part,
+    check_stdin_once,
     one_thread_for_numpy,
     print_json,
     print_tsv,
@@ -89,6 +90,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
     if (arguments.interactive or arguments.jsonl) and (arguments.phrase or arguments.json):
         reader = "--jsonl" if arguments.jsonl else "--interactive"
         raise UsageError(f"{reader} reads phrases from stdin: leave {'a PHRASE' if arguments.phrase else '--json'} out")
+    reads_stdin = arguments.interactive or arguments.jsonl or arguments.phrase == ["-"]
+    check_stdin_once("-" if reads_stdin else None, arguments.blocked)
     return arguments
 
 

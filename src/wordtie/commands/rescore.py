@@ -10,7 +10,16 @@ from collections.abc import Iterable, Iterator
 from itertools import repeat
 from typing import TYPE_CHECKING, Literal
 
-from wordtie.commands._shared import Parser, UsageError, add_part, print_json, read_lines, text_name, whole_number
+from wordtie.commands._shared import (
+    Parser,
+    UsageError,
+    add_part,
+    check_stdin_once,
+    print_json,
+    read_lines,
+    text_name,
+    whole_number,
+)
 from wordtie.errors import DataError
 
 if TYPE_CHECKING:
@@ -116,8 +125,7 @@ def check(arguments: Namespace) -> None:
     if arguments.json and arguments.nbest:
         raise UsageError("--json prints weights alone: leave out the n-best lists, or --json")
     given = [arguments.nbest, arguments.tune, arguments.references, *arguments.scores, *arguments.tune_scores]
-    if given.count("-") > 1:
-        raise UsageError("stdin (-) can be read once")
+    check_stdin_once(*given)
 
 
 def opened(arguments: Namespace, file: str, scores: list[str]) -> tuple[str, NBestFormat, Iterator[NBestList]]:

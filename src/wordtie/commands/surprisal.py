@@ -14,6 +14,7 @@ from wordtie.commands._shared import (
     Parser,
     UsageError,
     add_part,
+    check_stdin_once,
     one_thread_for_numpy,
     print_json_list,
     print_table,
@@ -135,6 +136,7 @@ def check(arguments: argparse.Namespace) -> None:
     for read in filter(None, (arguments.file, arguments.frequencies)):
         if arguments.out and is_same_file(arguments.out, read):
             raise UsageError(f"--out {arguments.out}: is a file that is read: write into another one")
+    check_stdin_once(arguments.file, arguments.frequencies)
     if arguments.mark == "":
         raise UsageError("--mark is empty: give the character that parts regions, or leave it out for white space")
     if arguments.column and arguments.words:
