@@ -6,6 +6,7 @@ from typing import Literal
 
 import pytest
 
+from tests.commands import Capture
 from tests.inference.hand_made import hand_made
 from wordtie.data.table import read_table
 from wordtie.errors import DataError
@@ -77,16 +78,47 @@ def test_a_cell_may_hold_a_region_of_several_words() -> None:
         ),
         (["1,the", "1,cat", "2,a", "1,the"], "line 5: .* word 2 was 'cat', but the sentence ends here"),
         (["1,the", "2,a", "1,the", "1,cat"], "line 5: .* it had 1 words, but 'cat' here"),
-        (
-            [f"1,{word}" for word in ["the", "cat", "sat", "the", "cat", "sat"]],
-            "line 5: .* item 1 come 2 times over: name the",
-        ),
-        (["1,the", "1,the", "1,cat", "1,cat", "1,sat", "1,sat"], "line 3: .* item 1 come 2 times over"),
     ],
 )
 def test_the_first_row_that_does_not_match_is_named(rows: list[str], says: str) -> None:
     with pytest.raises(DataError, match=says):
         joined("\n".join(["item,word", *rows]), "item")
+
+
+ONE_BY_ONE = [f"{reader},1,{word},{reader}{word}" for reader in "AB" for word in ("the", "cat", "sat")]
+BY_TURNS = [f"{reader},1,{word},{reader}{word}" for word in ("the", "cat", "sat") for reader in "AB"]
+
+
+@pytest.mark.parametrize(("rows", "line"), [(ONE_BY_ONE, 5), (BY_TURNS, 3)], ids=["one by one", "by turns"])
+def test_readers_who_are_not_told_apart_are_refused(rows: list[str], line: int) -> None:
+    says = f"line {line}: .* item 1 come 2 times over: name the column that tells readers apart, such as reader, with"
+    with pytest.raises(DataError, match=says):
+        joined("\n".join(["reader,item,word,rt", *rows]), "item")
+
+
+@pytest.mark.parametrize("words", ["no no no no no no", "the cat sat the cat sat", "the the cat cat sat sat"])
+def test_words_that_one_reader_reads_again_are_a_sentence(words: str, capsys: Capture) -> None:
+    """Without a column of readers, there is nothing that could be named: times and places of words differ anyway."""
+    rows = [f"{item},{word},{place},{300 + 7 * place}" for item in (1, 2) for place, word in enumerate(words.split())]
+    found = joined("\n".join(["item,word,place,rt", *rows]), "item")
+    assert [(line, region) for *_, line, region, _ in found] == [(1, place) for place in range(1, 7)] * 2
+    (note,) = capsys.readouterr().err.splitlines()
+    place = 3 if words.startswith("the the") else 5
+    assert note.startswith(f"note: times.csv, line {place}: the words with item 1 come 2 times over, and are scored in")
+
+
+def test_a_passage_may_repeat_a_sentence(capsys: Capture) -> None:
+    rows = ["1,1,the,9", "1,1,cat,8", "1,1,sat,7", "1,2,the,6", "1,2,cat,5", "1,2,sat,4"]
+    found = joined("\n".join(["story,sentence,word,rt", *rows]), "story,sentence", "blank")
+    assert [(line, region) for *_, line, region, _ in found] == [(1, region) for region in range(1, 7)]
+    assert "line 5: the sentences of a passage come 2 times over, and are scored" in capsys.readouterr().err
+
+
+def test_a_passage_of_two_readers_whose_trials_are_numbered_is_refused() -> None:
+    trials = (("A", 1, "the cat"), ("A", 2, "sat"), ("B", 3, "the cat"), ("B", 4, "sat"))
+    rows = [f"{reader},1,{trial},{word}" for reader, trial, words in trials for word in words.split()]
+    with pytest.raises(DataError, match=r"line 5: .* come several times over: name the column .* before trial"):
+        joined("\n".join(["reader,story,trial,word", *rows]), "story,trial", "blank")
 
 
 def test_a_short_sentence_may_repeat_itself() -> None:

@@ -8,9 +8,10 @@ of reading times, gets columns and keeps its rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import chain, compress, groupby
 from typing import TYPE_CHECKING, Literal
 
+from wordtie.console import say
 from wordtie.data.reading import LONGEST_LINE
 from wordtie.data.table import Row, Table, check_one_line, text_of
 from wordtie.errors import DataError, require
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 Sentence = tuple[list[Row], ShownLine]
 LEAST_REPEATED = 3
 """Fewest words of a sentence whose repetition is taken as several readings of it."""
+IN_ONE_CONTEXT = "are scored in one context: if several people read them, add a column of readers, and give it to --by"
 
 
 def check_new_columns(table: Table, names: Iterable[str]) -> None:
@@ -67,13 +69,14 @@ def word_per_row(
     again, say for another reader, is scored once; `line` numbers the different sentences or passages.
 
     Raises a `DataError` that names the first row that does not match: a row without a word, one whose sentence occurs
-    again with other words, or a sentence or passage whose words are repeated.
+    again with other words, or a sentence or passage that several people read, by another column. Where words are
+    repeated, but no column tells that several people read them, a note says so.
     """
     require(len(by) > 0, "name the columns that tell sentences apart")
     places = [table.place(name) for name in by]
     sentences = list(_sentences(table, table.place(words), places, by))
     if reset == "blank":
-        sentences = list(_passages(sentences, places[:-1] or places, table.where, by[-1]))
+        sentences = list(_passages(sentences, table, by))
     numbers: dict[tuple[str, ...], int] = {}
     different: list[ShownLine] = []
     for _, line in sentences:
@@ -89,6 +92,7 @@ def word_per_row(
 
 def _sentences(table: Table, word: int, places: Sequence[int], by: Sequence[str]) -> Iterator[Sentence]:
     earlier: dict[tuple[str, ...], list[str]] = {}
+    notes: list[str] = []
     for key, rows_of_it in groupby(table.rows, key=lambda row: tuple(row.cells[place] for place in places)):
         name = ", ".join(f"{column} {value}" for column, value in zip(by, key, strict=True))[:80]
         rows, length = [], 0
@@ -107,8 +111,10 @@ def _sentences(table: Table, word: int, places: Sequence[int], by: Sequence[str]
                 )
         shown = [" ".join(row.cells[word].split()) for row in rows]
         _check_same(table.where, rows, shown, earlier.setdefault(key, shown), name)
-        _check_once(table.where, rows, shown, name)
+        if note := _check_once(table, rows, shown, name):
+            notes.append(note)
         yield rows, ShownLine(" ".join(shown), shown)
+    say(notes[:1])
 
 
 def _check_same(where: str, rows: Sequence[Row], shown: list[str], before: list[str], name: str) -> None:
@@ -126,30 +132,63 @@ def _check_same(where: str, rows: Sequence[Row], shown: list[str], before: list[
     )
 
 
-def _check_once(where: str, rows: Sequence[Row], shown: list[str], name: str) -> None:
-    """Raise `DataError` for repeated words: those of several readers must be told apart by reader."""
+def _check_once(table: Table, rows: Sequence[Row], shown: list[str], name: str) -> str | None:
+    """Return a note if the words are repeated. Raises `DataError` if a column shows that several people read them, who
+    would be scored with one another's reading as context.
+    """
+    note = None
     for size in range(LEAST_REPEATED, len(shown) // 2 + 1):
-        times = len(shown) // size
-        if len(shown) == size * times and (
-            shown == shown[:size] * times or shown == [word for word in shown[::times] for _ in range(times)]
-        ):
-            row = rows[size if shown == shown[:size] * times else 1]
-            raise DataError(
-                f"{where}, line {row.line}: does not match: the words with {name} come {times} times over: name the "
-                "column that tells readers apart with --by too, and sort by it"
-            )
-
-
-def _passages(sentences: Sequence[Sentence], places: Sequence[int], where: str, last: str) -> Iterator[Sentence]:
-    """Join sentences with the same cells into passages. Raises `DataError` for one that several people have read."""
-    for _, of_it in groupby(sentences, key=lambda sentence: [sentence[0][0].cells[place] for place in places]):
-        rows, lines = zip(*of_it, strict=True)
-        texts = [line.text for line in lines]
-        for size in range(1, len(texts) // 2 + 1):
-            if texts == texts[:size] * (len(texts) // size):
+        times, rest = divmod(len(shown), size)
+        if rest:
+            continue
+        one_by_one = [rows[first : first + size] for first in range(0, len(rows), size)]
+        by_turns = [rows[first::times] for first in range(times)]
+        repeated = (shown == shown[:size] * times, shown == [word for word in shown[::times] for _ in range(times)])
+        for readings in compress((one_by_one, by_turns), repeated):
+            place = f"{table.where}, line {readings[1][0].line}"
+            if column := _column_of_readers(table.columns, readings):
                 raise DataError(
-                    f"{where}, line {rows[size][0].line}: does not match: the sentences of a passage come several "
-                    f"times over: name the column that tells readers apart with --by, before {last}"
+                    f"{place}: does not match: the words with {name} come {times} times over: name the column that "
+                    f"tells readers apart, such as {column}, with --by too, and sort by it"
                 )
+            note = note or f"{place}: the words with {name} come {times} times over, and {IN_ONE_CONTEXT}"
+    return note
+
+
+def _column_of_readers(columns: Iterable[str], readings: Sequence[Sequence[Row]], without: int = -1) -> str | None:
+    """Return the name of a column that is the same throughout each reading, but not in all; None if there is none.
+
+    `without` is the place of a column that does not count. Readings of a word or two do not count either, since any
+    column may look like one of readers there.
+    """
+    for place, column in enumerate(columns if len(readings[0]) >= LEAST_REPEATED else ()):
+        values = [{row.cells[place] for row in reading} for reading in readings]
+        if place != without and all(len(each) == 1 for each in values) and len(set.union(*values)) > 1:
+            return column
+    return None
+
+
+def _passages(sentences: Sequence[Sentence], table: Table, by: Sequence[str]) -> Iterator[Sentence]:
+    """Join sentences that agree in the columns `by` but the last into passages, with a note on the first that is
+    repeated. Raises `DataError` for one that several people have read.
+    """
+    *places, last = (table.place(name) for name in by)
+    notes: list[str] = []
+    for _, of_it in groupby(sentences, key=lambda each: [each[0][0].cells[place] for place in places or [last]]):
+        rows, lines = zip(*of_it, strict=True)
+        texts, numbers = [line.text for line in lines], [of_sentence[0].cells[last] for of_sentence in rows]
+        for size in range(1, len(texts) // 2 + 1):
+            times = len(texts) // size
+            if texts != texts[:size] * times:
+                continue
+            readings = [list(chain(*rows[first : first + size])) for first in range(0, len(rows), size)]
+            place = f"{table.where}, line {readings[1][0].line}"
+            if numbers == numbers[:size] * times or _column_of_readers(table.columns, readings, last):
+                raise DataError(
+                    f"{place}: does not match: the sentences of a passage come several times over: name the column "
+                    f"that tells readers apart with --by, before {by[-1]}"
+                )
+            notes.append(f"{place}: the sentences of a passage come {times} times over, and {IN_ONE_CONTEXT}")
         regions = [region for line in lines for region in line.regions]
         yield [row for each in rows for row in each], ShownLine("\n".join(texts), regions)
+    say(notes[:1])
