@@ -168,6 +168,11 @@ BAD = {
     "unknown": ("-0.625 a b", "-0.625 a c", r"line 17: c is not among the 1-grams"),
     "start": ("-0.625 a b", "-0.625 a <s>", r"line 17: <s> can only begin an n-gram"),
     "twice": ("-0.625 a b", "-0.625 <s> a", r"line 17: '<s> a': it comes twice"),
+    "both ends": (
+        "-0.5 <unk>",
+        "-0.5 <eos>",
+        r"line 9: lists both <eos> and </s>, which mean the same here: take <eos> out of the training text",
+    ),
     "double word": ("-1.25\tb", "-1.25\ta", r"line 13: a comes twice among the 1-grams"),
     "cut": ("-0.875 b </s>\n\n\\end\\", "", r"line 18: is not log p, 2 words"),
     "our comment": ("an intro", "# wordtie {\nan intro", r"line 2: a comment of wordtie that is damaged"),

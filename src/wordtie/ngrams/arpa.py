@@ -261,6 +261,9 @@ def _model(
         sections = sections[:-1]
     sentences = bool(about.get("sentences", True))
     meant = {END: EOS} if sentences else {}
+    if sentences and END in spelt and EOS in spelt:
+        both = f"{name}, line {unigrams.first_line + spelt.index(EOS)}: lists both {EOS} and {END}, which mean the same"
+        raise DataError(f"{both} here: take {EOS} out of the training text")
     if UNK not in spelt:
         meant[UNK_IN_CAPITALS] = UNK
     known = [meant.get(word, word) for word in spelt if word not in (START, END) or word in meant]
