@@ -61,6 +61,9 @@ def test_a_text_that_is_none(content: bytes, says: str, tmp_path: Path, capsys: 
 
 def test_a_text_that_is_not_there(tmp_path: Path, capsys: Capture) -> None:
     assert "no such file or folder" in error(["train", "nowhere.txt", *TINY], DataError.exit_code, capsys)
+    (tmp_path / "loop").symlink_to("loop")
+    for out in ([], ["--out", "run"]):
+        assert "loop: no such file" in error(["train", "loop", *out, *TINY], DataError.exit_code, capsys)
     machine = ["--model.core", "gru", "--loss.kind", "interpolated", "--training.precision", "bf16"]
     assert "nothing fused computes here" in error(["train", "nowhere.txt", *machine], WordtieError.exit_code, capsys)
     (tmp_path / "folder").mkdir()

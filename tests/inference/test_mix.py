@@ -155,6 +155,9 @@ def test_what_cannot_be_mixed(folder: Path) -> None:
         mix([ngram, folder / "foreign"], "mixed")
     with pytest.raises(DataError, match=r"none\.txt"):
         mix([ngram, folder / "unigram"], "mixed", "none.txt")
+    Path("loop").symlink_to("loop")
+    with pytest.raises(SaveError, match="loop"):
+        mix([ngram, folder / "unigram"], "loop")
     assert not Path("mixed").exists()
     mix([ngram, folder / "unigram"], "mixed")
     with pytest.raises(RunFolderError, match="--overwrite"):

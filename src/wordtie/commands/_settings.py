@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -44,7 +45,7 @@ def mode_of(parsed: Namespace) -> Mode:
 
 def default_folder(corpus: str, ending: str = "") -> Path:
     """Return the default run folder: `ptb` → runs/ptb, `texts/novel.txt` → runs/novel, `../mine/` → runs/mine."""
-    return Path("runs") / f"{Path(corpus).resolve().name.removesuffix('.txt')}{ending}"
+    return Path("runs") / f"{Path(os.path.realpath(corpus)).name.removesuffix('.txt')}{ending}"
 
 
 def another_of_its_name(corpus: str) -> list[str]:

@@ -26,7 +26,7 @@ def prepare(settings: DataSettings, download: bool = True) -> PreparedData:
     `download`: get a named corpus that is not on this machine; otherwise it raises `DataError`.
     """
     corpus = settings.corpus
-    where = corpus if corpus in CATALOGUE else str(path_of(corpus).resolve())
+    where = corpus if corpus in CATALOGUE else os.path.realpath(path_of(corpus))
     key = hashlib.sha256(json.dumps([plain_values(settings), where]).encode()).hexdigest()[:16]
     name = os.fsencode(Path(corpus).name.removesuffix(".txt"))[:60].decode(errors="ignore")  # readable in a listing
     folder = cache_folder() / "prepared" / f"{name}-{key}"

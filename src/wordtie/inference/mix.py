@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,7 +110,7 @@ def _folders(runs: Sequence[str | Path], out: str | Path) -> list[Path]:
     folders = [run_path(run) for run in runs]
     for each in filter(is_arpa, folders):
         raise RunFolderError(f"{each}: a mixture holds copies of run folders: give the one that the ARPA file is of")
-    if path_of(out).resolve() in {each.resolve() for each in folders}:
+    if os.path.realpath(path_of(out)) in map(os.path.realpath, folders):
         raise RunFolderError(f"{out}: is one of the runs to mix, which would be replaced: give another --out")
     return folders
 

@@ -9,6 +9,7 @@ Shapes: N words of a text.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -172,7 +173,7 @@ def read_texts(settings: DataSettings, download: bool = True) -> Texts:
 def check_other_folder(settings: Settings, out: Path) -> None:
     """Raise `RunFolderError` if a run would overwrite the one that it extends, which it reads until it ends."""
     extended = settings.data.extends
-    if extended is not None and run_path(extended).resolve() == out.resolve():
+    if extended is not None and os.path.realpath(run_path(extended)) == os.path.realpath(out):
         raise RunFolderError(f"{out}: a run cannot replace the one that it extends: give another --out")
 
 
