@@ -90,6 +90,9 @@ def test_the_command(own_folder: Path, capsys: Capture) -> None:
     assert [row["keys"] for row in one["runs"]] == [expected.keys]
     assert cli.main(["evaluate", "run", "--keystrokes", "3"]) == 2
     assert "needs a FILE" in capsys.readouterr().err
+    (own_folder / "empty.txt").write_text("\n\n")
+    assert cli.main(["evaluate", "run", "empty.txt", "--keystrokes", "3"]) == DataError.exit_code
+    assert capsys.readouterr().err == "wordtie: error: empty.txt: has no words in it; give a file with text\n"
 
 
 def test_hand_made_models_have_distributions() -> None:

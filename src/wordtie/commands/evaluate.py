@@ -137,7 +137,7 @@ def show_keystrokes(models: dict[str, LoadedModel], name: str, file: str, argume
     tokenizer = next(iter(models.values())).tokenizer
     for run, loaded in models.items():
         for part, model in with_parts(loaded.model):
-            found = keystrokes(model, loaded.tokenizer, counted(lines), arguments.keystrokes)
+            found = keystrokes(model, loaded.tokenizer, counted(lines), arguments.keystrokes, name)
             rows.append({"run": f"{run}{part}", "saved": found.saved, **asdict(found)})
     if any(loaded.tokenizer != tokenizer for loaded in models.values()):
         say(["the models split the text into other words"])

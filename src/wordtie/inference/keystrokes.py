@@ -64,11 +64,12 @@ class _Typed:
 
 
 def keystrokes(
-    model: NextWordModel[Any], tokenizer: Tokenizer, lines: Iterable[str], suggestions: int = 3
+    model: NextWordModel[Any], tokenizer: Tokenizer, lines: Iterable[str], suggestions: int = 3, name: str = "text"
 ) -> Keystrokes:
     """Count the keys for a text, which is read as one stream, as in `wordtie evaluate`.
 
-    Raises `SettingsError` for fewer than one suggestion, `DataError` for a text without words.
+    `name` is that of the text in messages. Raises `SettingsError` for fewer than one suggestion, `DataError` for a text
+    without words.
     """
     require(suggestions >= 1, f"there must be at least one suggestion, got {suggestions}")
     vocabulary = tokenizer.vocabulary
@@ -91,7 +92,7 @@ def keystrokes(
             without += in_full
             keys += letters + 1 if letters is not None and saves else in_full
     if not words:
-        raise DataError("the text has no words in it; give a file with text")
+        raise DataError(f"{name}: has no words in it; give a file with text")
     return Keystrokes(keys, without, words, taken, oov)
 
 
