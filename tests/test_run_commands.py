@@ -12,6 +12,7 @@ import pytest
 from tests.commands import Capture, output, rows
 from tests.tiny_run import TINY, write_text
 from wordtie import cli
+from wordtie.errors import UsageError
 from wordtie.runs.curves import read_curves
 
 
@@ -69,6 +70,23 @@ def test_curves_as_a_table(trained: Path, capsys: Capture) -> None:
         for name in ("loss", "rate", "valid_perplexity", "seconds"):
             assert float(row[name]) == pytest.approx(point[name], abs=1e-6)
     assert json.loads(output(["curves", *runs, "--json"], capsys)) == [read_curves(run) for run in runs]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--out", "curves.svg", "--json"], "--json prints the points and --out draws them: leave one of them out"),
+        (["--against", "seconds"], "--against is for a figure: add --out FIGURE, or leave it out"),
+        (["--against", "seconds", "--json"], "--against is for a figure"),
+    ],
+)
+def test_options_of_curves_that_do_not_go_together(
+    arguments: list[str], says: str, trained: Path, capsys: Capture
+) -> None:
+    assert cli.main(["curves", str(trained / "a"), *arguments]) == UsageError.exit_code
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert says in printed.err
 
 
 def test_curves_as_a_figure(trained: Path, tmp_path: Path, capsys: Capture) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wordtie.commands._shared import Parser, print_json, print_tsv
+from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv
 from wordtie.config.paths import path_of
 from wordtie.console import say
 from wordtie.runs.curves import Point, read_curves
@@ -28,7 +28,7 @@ COLUMNS = ("run", "epoch", "window", "tokens", "seconds", "loss", "epoch_loss", 
 
 def main(argv: list[str]) -> None:
     """Read the curves, then draw or print them."""
-    parser = Parser("curves", HELP, usage="wordtie curves RUN ... [--out FIGURE] [--against AXIS] [--json]")
+    parser = Parser("curves", HELP, usage="wordtie curves RUN ... [--out FIGURE [--against AXIS] | --json]")
     parser.add_argument("runs", metavar="RUN", nargs="+", help="a run folder")
     parser.add_argument("--out", metavar="FIGURE", help="draw: .svg, .png or .pdf (needs matplotlib)")
     parser.add_argument(
@@ -37,6 +37,10 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--json", action="store_true", help="print a JSON list with all points of each run")
     arguments = parser.parse_args(argv)
 
+    if arguments.json and arguments.out:
+        raise UsageError("--json prints the points and --out draws them: leave one of them out")
+    if arguments.against and not arguments.out:
+        raise UsageError("--against is for a figure: add --out FIGURE, or leave it out")
     if arguments.out:
         check_format(path_of(arguments.out))
     curves = [read_curves(run) for run in arguments.runs]
