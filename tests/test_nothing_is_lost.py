@@ -48,7 +48,7 @@ def test_vectors_do_not_replace_a_text_of_the_runs_name(run: Path, capsys: Captu
     Path("novel.txt").write_text("my only copy")
     assert output(["vectors", str(run)], capsys) == "novel.vectors.txt\n"
     assert Path("novel.txt").read_text() == "my only copy"
-    assert "name the file with --out" in refused(["vectors", str(run)], WordtieError.exit_code, capsys)
+    assert "name the file with --out" in refused(["vectors", str(run)], SaveError.exit_code, capsys)
     assert output(["vectors", str(run), "--out", "novel.vectors.txt"], capsys)
 
 

@@ -50,7 +50,7 @@ class DivergedError(WordtieError):
 
 
 class SaveError(WordtieError):
-    """A file could not be written (a full disk, say); what was there before is untouched."""
+    """A file could not be written (a full disk, say), or is there already; what was there before is untouched."""
 
     exit_code = 6
 

@@ -23,7 +23,7 @@ EXIT_CODES: dict[int, str] = {
     3: "a text or data file that cannot be used as it is",
     4: "a run folder that is incomplete, damaged, from a newer version, or already there",
     5: "training diverged; `wordtie train` keeps the run's last good model",
-    6: "a file could not be read or written; what was there before is untouched",
+    6: "a file could not be read or written, or is already there; what was there before is untouched",
     7: "some runs of `wordtie reproduce` failed; the others stand",
     129: "lost the connection (SIGHUP); `wordtie train` has saved a checkpoint",
     130: "interrupted (Ctrl-C)",

@@ -17,7 +17,7 @@ from wordtie.config.ngram import NgramSettings
 from wordtie.data.tokenisation import Tokenisation
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import Vocabulary
-from wordtie.errors import DataError, RunFolderError, SettingsError
+from wordtie.errors import DataError, SaveError, SettingsError
 from wordtie.export.dictionaries import entries, frequency, is_word, write_keyman, write_latinime
 from wordtie.inference.frequencies import Frequencies
 from wordtie.inference.loading import LoadedModel
@@ -115,7 +115,7 @@ def test_what_is_no_word(word: str) -> None:
 def test_mistakes(tmp_path: Path) -> None:
     found = entries(hand_made(), COUNTS)
     write_keyman(found, tmp_path / "list")
-    with pytest.raises(RunFolderError, match="--overwrite replaces it"):
+    with pytest.raises(SaveError, match="--overwrite replaces it"):
         write_keyman(found, tmp_path / "list")
     with pytest.raises(SettingsError, match="a locale is like en"):
         write_latinime(found, tmp_path / "a", "en,US")

@@ -19,6 +19,7 @@ from tests.tiny_run import TINY, write_text
 from wordtie.cli import main
 from wordtie.data.batches import PADDING
 from wordtie.data.tokenizer import Tokenizer
+from wordtie.errors import SaveError
 from wordtie.export import ngram_approximation
 from wordtie.export.arpa import comparison, counted, export_arpa
 from wordtie.export.ngram_approximation import (
@@ -155,7 +156,7 @@ def test_the_command(run: Path, part: list[str], tmp_path: Path, capsys: Capture
     loaded = wordtie.load(out)
     test = run.parent / "text" / "test.txt"
     assert loaded.evaluate(test).perplexity == pytest.approx(float(compared["approximation"]["test"]), rel=1e-4)
-    assert main(command) == 4
+    assert main(command) == SaveError.exit_code
     assert "is there already" in capsys.readouterr().err
     assert main([*command, "--overwrite"]) == 0
 

@@ -205,7 +205,7 @@ def test_metadata_and_the_command(tmp_path: Path, capsys: Capture) -> None:
     assert metadata["pattern"] == tokenizer.tokenisation.pattern
     assert json.loads(metadata["replaced"]) == list(map(list, tokenizer.tokenisation.replaced or ()))
     assert (metadata["lowercase"], metadata["eos_id"]) == ("1", str(tokenizer.vocabulary.eos_id))
-    assert cli.main(["export", "onnx", "en", str(out)]) == 4
+    assert cli.main(["export", "onnx", "en", str(out)]) == 6
     assert f"{out}: is there already: --overwrite replaces it" in capsys.readouterr().err
     assert cli.main(["export", "onnx", "en", str(tmp_path)]) == 6
     assert "give the name of a file" in capsys.readouterr().err

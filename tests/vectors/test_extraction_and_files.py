@@ -284,6 +284,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert out("run") == "run.vectors.txt\nrun.vectors.txt.vocab\n"
     assert Path("run.vectors.txt").read_text() == "2 2\nthe 0 1\ncat 4 5\n"
     assert Path("run.vectors.txt.vocab").read_text() == "the 7\ncat 3\n"
+    assert cli.main(["vectors", "run"]) == SaveError.exit_code
+    assert "run.vectors.txt: is there already: name the file with --out" in capsys.readouterr().err
     assert out("run", "--side", "output", "--format", "binary") == "run.vectors.bin\nrun.vectors.bin.vocab\n"
     assert out("run.vectors.txt", "--neighbours", "the").splitlines() == ["word\tcosine", "cat\t0.780869"]
     found: Any = json.loads(out("run", "--analogy", "the", "the", "the", "--json"))

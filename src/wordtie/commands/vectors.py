@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from wordtie.commands._shared import Parser, UsageError, print_json, print_tsv, whole_number
 from wordtie.config.paths import path_of
+from wordtie.errors import SaveError
 from wordtie.runs.ready import run_path
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def main(argv: list[str]) -> None:
         form = format_of(arguments.out, arguments.format)
         out = path_of(arguments.out or f"{source.resolve().name.replace(':', '-')}.vectors{ENDINGS[form]}")
         if not arguments.out and out.exists():
-            raise UsageError(f"{out} is there already: name the file with --out, which replaces it")
+            raise SaveError(f"{out}: is there already: name the file with --out, which replaces it")
         for path in write_vectors(vectors, out, form):
             print(path)
 

@@ -16,7 +16,7 @@ from wordtie.console import say
 from wordtie.data.batches import Ids
 from wordtie.data.token_file import PreparedData
 from wordtie.data.tokenizer import Tokenizer
-from wordtie.errors import RunFolderError, WordtieError, require
+from wordtie.errors import SaveError, WordtieError, require
 from wordtie.evaluation.perplexity import evaluate_blocks
 from wordtie.export.ngram_approximation import (
     Approximation,
@@ -75,16 +75,16 @@ def export_arpa(
 
     An n-gram model is written as it is, pruned if `settings.ngrams` is less than it has. Its training text tells how
     frequent contexts are; without the text, the model's estimates are used, which prune worse, and a note says so. A
-    network or a mixture is approximated: this needs its training text, and minutes. Raises `RunFolderError` if the file
-    is there already and is not to be overwritten, or the text has changed; `SettingsError` for invalid settings or an
-    invalid name; `DataError` for a model with words that mean something else in an ARPA file.
+    network or a mixture is approximated: this needs its training text, and minutes. Raises `SaveError` if the file is
+    there already and is not to be overwritten; `RunFolderError` if the text has changed; `SettingsError` for invalid
+    settings or an invalid name; `DataError` for a model with words that mean something else in an ARPA file.
     """
     settings, path = settings or Approximation(), path_of(out)
     require(is_arpa(path), f"{out}: an ARPA file is named .arpa or .arpa.gz, so that wordtie knows it")
     require(settings.sampled >= 0, f"sampled must not be negative, got {settings.sampled}")
     require(1 <= settings.order <= LONGEST_COUNTED, f"order must be from 1 to {LONGEST_COUNTED}, got {settings.order}")
     if path.exists() and not overwrite:
-        raise RunFolderError(f"{path}: is there already: take another name, or --overwrite")
+        raise SaveError(f"{path}: is there already: take another name, or --overwrite")
     loaded = load(run, part=part)  # type: ignore[arg-type]
     check_words(loaded.tokenizer)
     words, most = len(loaded.tokenizer.vocabulary), settings.ngrams

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from wordtie.config.paths import path_of
 from wordtie.data.vocabulary import EOS, UNK, Vocabulary
-from wordtie.errors import DataError, RunFolderError, require
+from wordtie.errors import DataError, SaveError, require
 from wordtie.inference.frequencies import Frequencies, by_frequency
 from wordtie.inference.loading import LoadedModel
 from wordtie.models.next_word import Nats
@@ -142,8 +142,8 @@ def frequency(p: float) -> int:
 def write_latinime(model_entries: Sequence[Entry], out: str | Path, locale: str, overwrite: bool = False) -> Path:
     """Write a `.combined` file; blocked words have an f of 0.
 
-    Raises `SettingsError` for a locale with other characters than letters, digits, `_` and `-`, `RunFolderError` if the
-    file exists and `overwrite` is not given, `SaveError` if it cannot be written.
+    Raises `SettingsError` for a locale with other characters than letters, digits, `_` and `-`, `SaveError` if the file
+    exists and `overwrite` is not given, or if it cannot be written.
     """
     plain = all(part.isalnum() for part in locale.replace("-", "_").split("_"))
     require(plain, f"a locale is like en or en_US, got {locale!r}")
@@ -157,7 +157,7 @@ def write_latinime(model_entries: Sequence[Entry], out: str | Path, locale: str,
 def write_keyman(model_entries: Sequence[Entry], out: str | Path, overwrite: bool = False) -> Path:
     """Write a word list: words and their counts in ten million words, without those that are blocked.
 
-    Raises `RunFolderError` and `SaveError` as `write_latinime`.
+    Raises `SaveError` as `write_latinime`.
     """
     shown = (entry for entry in model_entries if not entry.blocked)
     return _write(out, [f"{entry.word}\t{max(1, round(entry.p * PER))}" for entry in shown], overwrite)
@@ -166,7 +166,7 @@ def write_keyman(model_entries: Sequence[Entry], out: str | Path, overwrite: boo
 def _write(out: str | Path, lines: Sequence[str], overwrite: bool) -> Path:
     path = path_of(out)
     if path.exists() and not overwrite:
-        raise RunFolderError(f"{path}: is there already: --overwrite replaces it")
+        raise SaveError(f"{path}: is there already: --overwrite replaces it")
     write_text(path, "".join(f"{line}\n" for line in lines))
     return path
 

@@ -53,8 +53,8 @@ def write_onnx(
 ) -> OnnxExport:
     """Export the network of a run folder; in the step form also n-grams that are mixed into it.
 
-    Raises `RunFolderError` for a run without a network, or with several, and if `out` exists and `overwrite` is not
-    given; `SaveError` if a file cannot be written.
+    Raises `RunFolderError` for a run without a network, or with several; `SaveError` if `out` exists and `overwrite`
+    is not given, or if a file cannot be written.
     """
     graph_file = path_of(out)
     model = load(run, without_torch=True)
@@ -143,4 +143,4 @@ def _check_free(file: Path, overwrite: bool) -> None:
         what = "is a run folder" if (file / MANIFEST).exists() else "is a folder"
         raise SaveError(f"{file}: {what}: give the name of a file, say {file / 'model.onnx'}")
     if file.exists() and not overwrite:
-        raise RunFolderError(f"{file}: is there already: --overwrite replaces it")
+        raise SaveError(f"{file}: is there already: --overwrite replaces it")
