@@ -92,8 +92,8 @@ def _comparison(name: str, content: Mapping[str, Any]) -> Iterator[str]:
     language_model = name == LANGUAGE_MODEL
     sets = list(content["similarity"][BENCHMARKS[0]])
     runs = ", ".join(f"{head} {run}" for head, run in content["runs"].items())
-    yield f"**{name}** ({runs}). First row: Spearman's ρ of the untied model's input vectors. Other rows: the difference"
-    yield "from it, with its 95 % bootstrap interval over the same pairs."
+    yield f"**{name}** ({runs}). First row: Spearman's ρ of the untied model's input vectors. Other rows: the"
+    yield "difference from it, with its 95 % bootstrap interval over the same pairs."
     yield ""
     yield table_line(("vectors", *BENCHMARKS))
     yield table_line(["---"] * (1 + len(BENCHMARKS)))
