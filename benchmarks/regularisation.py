@@ -1,4 +1,4 @@
-"""How much dropout and noise a text of a million words needs when it is read many times.
+"""How much dropout and noise a text of one or two million words needs when it is read many times.
 
     python -m benchmarks.regularisation             the rows that results/bench/regularisation.tsv lacks
     python -m benchmarks.regularisation ptb         of these texts
@@ -15,7 +15,11 @@ from benchmarks.compared import DATA_NOISING, DROPPED, Comparison
 
 COMPARISON = Comparison(
     {"dropout": DROPPED, "noise": ["noise.gamma"]},
-    {"ptb": {17_200_000: [(0.3, 0.1), (0.5, 0.1), (0.4, 0.1), (0.4, 0.0), (0.3, 0.0), (0.5, 0.3)]}},
+    {
+        "ptb": {17_200_000: [(0.3, 0.1), (0.5, 0.1), (0.4, 0.1), (0.4, 0.0), (0.3, 0.0), (0.5, 0.3)]},
+        "sotu": {16_500_000: [(0.3, 0.1), (0.3, 0.0), (0.2, 0.0)]},
+        "wikitext-2": {14_500_000: [(0.3, 0.1), (0.3, 0.0), (0.2, 0.0)]},
+    },
     "regularisation.tsv",
     DATA_NOISING,
 )
