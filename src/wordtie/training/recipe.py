@@ -24,13 +24,13 @@ SIZES = ((0.25e6, 128), (0.5e6, 192), (4e6, REFERENCE), (9e6, 320), (25e6, 400),
 LARGEST = 768
 """Units in place of the last number of `SIZES` if there is time to read as many tokens with them: time that is left
 buys a larger model, since more epochs make it no better (`benchmarks/sizes.py`)."""
-DROPOUTS = ((3.6, 0.0), (5.2, 0.1), (8.0, 0.2), (25.0, 0.3), (45.0, 0.4), (math.inf, 0.5))
+DROPOUTS = ((3.6, 0.0), (5.2, 0.1), (10.0, 0.2), (25.0, 0.3), (45.0, 0.4), (math.inf, 0.5))
 """Best dropout by epochs x sqrt(parameters / words of the text), as (upper limit, dropout): `benchmarks/dropout.py`,
-and from 30 on `benchmarks/regularisation.py`."""
+and from 9 on `benchmarks/regularisation.py`."""
 SHORT = 500_000
 """Words below which a text is short: it takes more noise, and gets it also if it is read until validation stops
 improving."""
-NOISES = ((6.0, 0.0), (math.inf, 0.1))
+NOISES = ((10.0, 0.0), (math.inf, 0.1))
 """Best gamma of data noising with Kneser-Ney (`wordtie.noise`) by epochs, as (upper limit, gamma):
 `benchmarks/regularisation.py`."""
 NOISES_IF_SHORT = ((6.0, 0.0), (16.0, 0.1), (math.inf, 0.3))
@@ -197,7 +197,7 @@ def rates_for(tokens: int, window: int) -> dict[str, Any]:
 def dropout_for(epochs: float, parameters: float) -> dict[str, float]:
     """Choose dropout by the number of epochs, and of `parameters` for each word of the text.
 
-    >>> dropout_for(2, 1), dropout_for(5, 4)["model.input_dropout"]
+    >>> dropout_for(2, 1), dropout_for(6, 4)["model.input_dropout"]
     ({'model.input_dropout': 0.0, 'model.hidden_dropout': 0.0}, 0.3)
     """
     dropout = _first(DROPOUTS, epochs * math.sqrt(parameters))

@@ -144,7 +144,7 @@ TEN_MINUTES = Group(
     {
         "ptb": {**TEXTS["ptb"], **dropped(0.3), **noise("kneser_ney", scheme="data_noising", gamma=0.1)},
         "sotu": {**TEXTS["sotu"], **dropped(0.2)},
-        "wikitext-2": {**TEXTS["wikitext-2"], **dropped(0.3)},
+        "wikitext-2": {**TEXTS["wikitext-2"], **dropped(0.2)},
     },
     {
         REFERENCE: TWO_MINUTES.variants[REFERENCE],
