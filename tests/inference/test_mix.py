@@ -21,7 +21,8 @@ from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, 
 from wordtie.export.arpa import export_arpa
 from wordtie.inference import mix as mix_module
 from wordtie.inference.mix import mix
-from wordtie.models.mixture import Mixture, best_mixture
+from wordtie.models.mixture import Mixture
+from wordtie.models.recent_words import FittedMixture, best_adaptive_mixture
 from wordtie.runs.layout import MODEL
 from wordtie.runs.run_folder import read_language_model
 from wordtie.training.ngrams import train_ngrams
@@ -197,11 +198,11 @@ def test_a_run_that_is_trained_further_meanwhile_is_refused(
     mix([folder / "unigram", folder / "ngram"], "mixed")
     settings = read_language_model(Path("run")).settings
 
-    def fitted_meanwhile(*arguments: Any) -> Mixture:
+    def fitted_meanwhile(*arguments: Any, **options: Any) -> FittedMixture:
         train(settings, "run", mode="overwrite", seed=2)
-        return best_mixture(*arguments)
+        return best_adaptive_mixture(*arguments, **options)
 
-    monkeypatch.setattr(mix_module, "best_mixture", fitted_meanwhile)
+    monkeypatch.setattr(mix_module, "best_adaptive_mixture", fitted_meanwhile)
     with pytest.raises(RunFolderError, match=r"^run: was trained further meanwhile"):
         mix([folder / "ngram", "run"], "mixed", mode="overwrite")
     assert len(list(Path("mixed", "parts").iterdir())) == 2

@@ -23,7 +23,7 @@ from wordtie.commands._shared import (
     text_name,
     whole_number,
 )
-from wordtie.config.paths import path_of
+from wordtie.config.paths import is_same_file
 from wordtie.console import StageProgress, say
 from wordtie.data.table import Row, read_table
 from wordtie.errors import DataError, WordtieError
@@ -155,14 +155,6 @@ def check(arguments: argparse.Namespace) -> None:
         for name in ("mark", "spillover", "frequencies"):
             if getattr(arguments, name):
                 raise UsageError(f"--{name} is for regions: add --per region")
-
-
-def is_same_file(out: str, read: str) -> bool:
-    """Return whether both name the same existing file; `-` names none."""
-    try:
-        return path_of(out).samefile(path_of(read))
-    except OSError:
-        return False
 
 
 def of_text(models: Sequence[LoadedModel], given: Iterator[str], arguments: argparse.Namespace) -> Printed:

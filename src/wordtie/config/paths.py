@@ -31,6 +31,14 @@ def path_of(name: str | Path) -> Path:
     return path
 
 
+def is_same_file(out: str | Path, read: str | Path) -> bool:
+    """Return whether both name the same existing file or folder; `-` names none."""
+    try:
+        return path_of(out).samefile(path_of(read))
+    except OSError:
+        return False
+
+
 def data_folders() -> list[Path]:
     """Return the folders in which data may be found by name: `$WORDTIE_DATA`, if it is set."""
     own = os.environ.get("WORDTIE_DATA")

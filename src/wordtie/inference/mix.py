@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from wordtie.config.paths import is_arpa, path_of
+from wordtie.config.paths import is_arpa, is_same_file
 from wordtie.console import waiting
 from wordtie.data.encoding import EncodedText
 from wordtie.errors import RunFolderError, require
 from wordtie.evaluation.perplexity import Score
 from wordtie.inference.loading import LoadedModel, load
 from wordtie.inference.training_corpus import training_corpus
-from wordtie.models.mixture import best_mixture, log_p_of_tokens, log_probabilities
+from wordtie.models.mixture import log_probabilities
 from wordtie.models.next_word import Nats
-from wordtie.models.recent_words import fit_recent_words, mixture_of
+from wordtie.models.recent_words import best_adaptive_mixture, recent_words_of
 from wordtie.runs import layout, run_folder
 from wordtie.runs.layout import MIXTURE_FOLDER
 from wordtie.runs.mixture_run import MIXED, name_of, write_mixture
@@ -74,22 +73,19 @@ def mix(
         parts = [model.model for model in models]
         with waiting("fitting the weights"):
             log_p_NP, class_N = log_probabilities(parts, [ids_N])
-            weights_RP = best_mixture(parts, log_p_NP, class_N).weights_RP
-            log_m_N = log_p_of_tokens(log_p_NP, class_N, weights_RP)
-            recent, log_p_N = fit_recent_words(parts, ids_N, log_m_N) if recent_words else (None, log_m_N)
-            mixture = mixture_of(parts, weights_RP, recent)
-        write_mixture(folder, folders, mixture, tokenizer, opened)
+            fitted = best_adaptive_mixture(parts, ids_N, log_p_NP, class_N, recent_words=recent_words)
+        write_mixture(folder, folders, fitted.mixture, tokenizer, opened)
         if mode == "overwrite":
             run_folder.clear(folder, but=(*layout.MODEL_FILES, layout.PARTS))
             run_folder.remove_mixture(folder)
         result = MixtureResult(
             folder=folder,
             parts=[str(each) for each in folders],
-            weights=weights_RP.tolist(),
+            weights=fitted.mixture.weights_RP.tolist(),
             valid_tokens=len(ids_N),
-            valid_perplexity=_perplexity(log_p_N),
+            valid_perplexity=_perplexity(fitted.log_p_N),
             part_perplexities=[_perplexity(of_part_N) for of_part_N in log_p_NP.T],
-            without_recent_perplexity=_perplexity(log_m_N) if recent else None,
+            without_recent_perplexity=_perplexity(fitted.log_m_N) if recent_words_of(fitted.mixture) else None,
             networks_alone=[str(each) for each in folders if is_mixture_of(each / MIXTURE_FOLDER, each)],
         )
         result.save()
@@ -110,7 +106,7 @@ def _folders(runs: Sequence[str | Path], out: str | Path) -> list[Path]:
     folders = [run_path(run) for run in runs]
     for each in filter(is_arpa, folders):
         raise RunFolderError(f"{each}: a mixture holds copies of run folders: give the one that the ARPA file is of")
-    if os.path.realpath(path_of(out)) in map(os.path.realpath, folders):
+    if any(is_same_file(out, each) for each in folders):
         raise RunFolderError(f"{out}: is one of the runs to mix, which would be replaced: give another --out")
     return folders
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -263,21 +263,32 @@ def without_recent_words(model: NextWordModel[Any]) -> NextWordModel[Any]:
     return Mixture(model.parts, model.weights_RP) if isinstance(model, AdaptiveMixture) else model
 
 
+class FittedMixture(NamedTuple):
+    """A mixture that was fitted to a text."""
+
+    mixture: Mixture
+    log_p_N: Nats
+    """Log p of each token of the text."""
+    log_m_N: Nats
+    """The same without recent words."""
+
+
 def best_adaptive_mixture(
     parts: Sequence[NextWordModel[Any]],
     ids_N: Ids,
     log_p_NP: Nats,
     class_N: Classes,
     query_NE: Queries | None = None,
-) -> tuple[Mixture, Nats]:
-    """Return (`best_mixture` for a text, with recent words if many recur in it; log p of each of its tokens).
+    recent_words: bool = True,
+) -> FittedMixture:
+    """Return `best_mixture` for a text, with recent words if many recur in it.
 
-    `query_NE`: `text_queries` of the text, if they are known.
+    `query_NE`: `text_queries` of the text, if they are known. `recent_words`: whether to try them.
     """
     weights_RP = best_mixture(parts, log_p_NP, class_N).weights_RP
     log_m_N = log_p_of_tokens(log_p_NP, class_N, weights_RP)
-    recent, log_p_N = fit_recent_words(parts, ids_N, log_m_N, query_NE)
-    return mixture_of(parts, weights_RP, recent), log_p_N
+    recent, log_p_N = fit_recent_words(parts, ids_N, log_m_N, query_NE) if recent_words else (None, log_m_N)
+    return FittedMixture(mixture_of(parts, weights_RP, recent), log_p_N, log_m_N)
 
 
 def tokens_to_choose(valid: int) -> int:

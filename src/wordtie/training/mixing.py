@@ -70,7 +70,7 @@ def mix_with_ngrams(
     valid = read["valid"]
     pieces = texts.for_weights(task.settings.training.rehearsal, len(valid.ids_N))
     fitted = _Read.joined([valid, *(_Read.unread(parts, ids_N, valid.query_NE is not None) for ids_N in pieces)])
-    mixture, log_p_N = best_adaptive_mixture(parts, fitted.ids_N, fitted.log_p_NP, fitted.class_N, fitted.query_NE)
+    mixture, log_p_N, _ = best_adaptive_mixture(parts, fitted.ids_N, fitted.log_p_NP, fitted.class_N, fitted.query_NE)
     write_mixture(folder / MIXTURE_FOLDER, [folder, folder / NGRAMS], mixture, tokenizer, link=True)
     alone_RP = np.array([[0.0, 1.0]])
     of_ngrams = _figures(read, alone_RP)

@@ -9,7 +9,6 @@ Shapes: N words of a text.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +18,7 @@ import numpy as np
 
 from wordtie.config import DataSettings, Settings, plain_values
 from wordtie.config.model import SHARES
-from wordtie.config.paths import path_of
+from wordtie.config.paths import is_same_file, path_of
 from wordtie.config.unused_settings import AT_THE_START
 from wordtie.data.batches import Ids, spread
 from wordtie.data.prepare import prepare
@@ -173,7 +172,7 @@ def read_texts(settings: DataSettings, download: bool = True) -> Texts:
 def check_other_folder(settings: Settings, out: Path) -> None:
     """Raise `RunFolderError` if a run would overwrite the one that it extends, which it reads until it ends."""
     extended = settings.data.extends
-    if extended is not None and os.path.realpath(run_path(extended)) == os.path.realpath(out):
+    if extended is not None and is_same_file(out, run_path(extended)):
         raise RunFolderError(f"{out}: a run cannot replace the one that it extends: give another --out")
 
 
