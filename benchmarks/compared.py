@@ -18,11 +18,11 @@ from typing import Any, TypeAlias
 
 from benchmarks.environment import machine
 from benchmarks.planned import NO_MATTER, planned, trained, training_on, until_no_better
-from wordtie.config import DataSettings, Settings
+from benchmarks.quality.texts import TEXTS
+from wordtie.config import Settings
 from wordtie.config.keywords import settings_from
 from wordtie.runs.provenance import code_version
 
-VOCABULARY = {"sotu": 10_000}
 TIMINGS = replace(NO_MATTER, full_window=2 * NO_MATTER.window)
 """With the full softmax at the end."""
 BEFORE = ("text", "tokens", "epochs")
@@ -72,7 +72,7 @@ class Comparison:
 
     def measure(self, text: str, tokens: int | None, values: Values) -> tuple[str, ...]:
         """A row of the table."""
-        data = DataSettings(corpus=text, vocabulary_size=VOCABULARY.get(text))
+        data = TEXTS[text]()
         compared = {name: value for names, value in zip(self.names.values(), values, strict=True) for name in names}
         given = {**self.fixed, **compared}
         if tokens is None:
