@@ -198,7 +198,7 @@ def test_that_nothing_can_be_ranked_is_said_once(tmp_path: Path, capsys: Capture
     (tmp_path / "vectors.txt").write_text("3 2\ncat 1 2\ndog 2 1\nmat 0 3\n")
     (tmp_path / "pairs.txt").write_text("cat dog 5\ndog mat 5\n")
     line = error(["similarity", "vectors.txt", "--benchmark", "pairs.txt"], DataError.exit_code, capsys)
-    assert line == "vectors.txt: all covered pairs of pairs come out alike: nothing to rank"
+    assert line == "pairs: all pairs that vectors.txt covers have the same score: nothing to rank"
 
 
 def test_debug_shows_where(capsys: Capture) -> None:

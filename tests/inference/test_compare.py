@@ -17,7 +17,7 @@ from wordtie.data.tokenisation import Tokenisation
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import Vocabulary
 from wordtie.errors import DataError
-from wordtie.inference.compare import compare_predictions
+from wordtie.inference.compare import compare_predictions, expectation
 from wordtie.inference.frequencies import by_frequency
 from wordtie.inference.loading import LoadedModel, load
 from wordtie.models.mixture import Mixture
@@ -73,6 +73,15 @@ def test_compare_prints_ranks_then_what_follows_then_masses(runs: tuple[str, str
     one = rows(output(["compare", "tied", "--phrase", "the", "--phrase", "on"], capsys))
     assert {row["phrase"] for row in one} == {"the", "on"}
     assert [each["models"]["tied"]["oov"] for each in as_json] == [False, True, None]
+
+
+def test_the_rank_of_a_word_as_likely_as_others_is_their_mean_rank(tmp_path: Path) -> None:
+    path = tmp_path / "uniform.arpa"
+    words = "".join(f"-0.69897 {word}\n" for word in ("</s>", "<unk>", "a", "b", "c"))
+    path.write_text(f"\\data\\\nngram 1=5\n\n\\1-grams:\n{words}\n\\end\\\n")
+    model = load(path)
+    ranks = [expectation(model, "a", word, 1, 1).rank for word in ("a", "c")]
+    assert ranks == [3.0, 3.0]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.commands import SMALL, Capture, output, rows, small_text
@@ -13,8 +14,9 @@ from wordtie import cli
 from wordtie.data.batches import Ids
 from wordtie.data.vocabulary import EOS, UNK
 from wordtie.errors import DataError, SettingsError
-from wordtie.inference.keystrokes import keystrokes
+from wordtie.inference.keystrokes import keystrokes, with_parts
 from wordtie.inference.loading import LoadedModel, load
+from wordtie.models.mixture import Mixture
 
 TEXT = ["the cat sat.", "(the president of the United States, zzyzx", "", "Cat sat the the the -- a b"]
 
@@ -93,6 +95,12 @@ def test_the_command(own_folder: Path, capsys: Capture) -> None:
     (own_folder / "empty.txt").write_text("\n\n")
     assert cli.main(["evaluate", "run", "empty.txt", "--keystrokes", "3"]) == DataError.exit_code
     assert capsys.readouterr().err == "wordtie: error: empty.txt: has no words in it; give a file with text\n"
+
+
+def test_parts_of_one_kind_are_numbered() -> None:
+    model = hand_made().model
+    parts = Mixture([model, model], np.full((1, 2), 0.5))
+    assert [name for name, _ in with_parts(parts)] == ["", ": network 1", ": network 2"]
 
 
 def test_hand_made_models_have_distributions() -> None:

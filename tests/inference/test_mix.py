@@ -7,7 +7,7 @@ import json
 import math
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -23,6 +23,7 @@ from wordtie.inference import mix as mix_module
 from wordtie.inference.mix import mix
 from wordtie.models.mixture import Mixture
 from wordtie.models.recent_words import FittedMixture, best_adaptive_mixture
+from wordtie.runs import provenance
 from wordtie.runs.layout import MODEL
 from wordtie.runs.run_folder import read_language_model
 from wordtie.training.ngrams import train_ngrams
@@ -265,6 +266,23 @@ def test_what_is_replaced_leaves_nothing(folder: Path) -> None:
     train(network, "run", mode="overwrite")
     assert not Path("run/parts").exists()
     assert not isinstance(wordtie.load("run").model, Mixture)
+
+
+def test_what_a_killed_run_was_to_replace_is_gone_once_it_is_resumed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    network = read_language_model(folder / "network").settings
+    mix([folder / "ngram", folder / "unigram"], "run")
+    with monkeypatch.context() as patch:
+        patch.setattr(provenance, "begin_invocation", killed)
+        with pytest.raises(KeyboardInterrupt):
+            train(network, "run", mode="overwrite")
+    assert wordtie.load("run").evaluate(folder / "mine" / "valid.txt").perplexity > 1
+    train(network, "run", mode="resume")
+    assert not Path("run/parts").exists()
 
 
 def test_a_part_of_what_has_none_is_refused(folder: Path) -> None:

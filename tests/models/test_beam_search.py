@@ -165,6 +165,9 @@ def test_attention_is_over_the_source_with_its_end(model: Seq2Seq) -> None:
 
 def test_a_sentence_without_words_has_the_empty_translation(model: Seq2Seq) -> None:
     assert [each.ids for each in translate_ids(model, [[]], EOS, EOS, Search(4))[0]] == [[]]
+    (((empty,)),) = translate_ids(model, [[]], EOS, EOS, Search(4, attention=True))
+    assert empty.attention_TS is not None
+    assert empty.attention_TS.tolist() == [[1.0]], "<eos> to <eos>"
     assert translate_ids(model, [], EOS, EOS, Search(4)) == []
 
 

@@ -136,6 +136,22 @@ def test_what_is_all_but_impossible_is_still_a_number(tmp_path: Path) -> None:
     assert log_p_V[model.tokenizer.vocabulary.encode(["b"])[0]] == pytest.approx(-bits[1] * math.log(2), rel=0.02)
 
 
+def test_probabilities_that_do_not_sum_to_one(tmp_path: Path, capsys: Capture) -> None:
+    """The entropy is that of the numbers that the file gives, and a note says so."""
+    path = tmp_path / "x.arpa"
+    path.write_text(BY_HAND)
+    model = wordtie.load(path)
+    assert f"{path}: the probabilities of its words sum to 0.65, not to 1" in capsys.readouterr().err
+    state = model.start()
+    for word in ("a", "b"):
+        log_p_V = model.model.next(state)[0]
+        ids_11 = np.array([model.tokenizer.vocabulary.encode([word])])
+        _, entropy_11, _ = model.model.score(ids_11, state, entropy=True)
+        assert entropy_11 is not None
+        assert entropy_11[0, 0] == pytest.approx(-(np.exp(log_p_V) @ log_p_V), rel=1e-10)
+        state = model.step(word, state)
+
+
 @pytest.mark.parametrize("word", ["<s>", "</s>"])
 @pytest.mark.parametrize("eos_id", [0, None], ids=["sentences", "running text"])
 def test_a_word_that_means_something_else_in_the_file_is_refused(word: str, eos_id: int | None) -> None:

@@ -243,7 +243,35 @@ def test_a_run_does_not_replace_the_one_that_it_extends(first: Path, capsys: Cap
     for more in ([], ["--time", "3s"]):
         capsys.readouterr()
         assert cli.main([*adapt("./run", "--overwrite"), *more]) == RunFolderError.exit_code
-        assert "a run cannot replace the one that it extends" in capsys.readouterr().err
+        assert "a run cannot replace one that it extends" in capsys.readouterr().err
+    assert (first / "result.json").read_bytes() == before
+
+
+def test_words_that_mean_something_else_by_now_are_not_rehearsed(first: Path, tmp_path: Path, capsys: Capture) -> None:
+    """The first run was trained again on another text after the second had extended it: its ids name other words."""
+    assert cli.main(adapt("more")) == 0
+    text(tmp_path / "third", ["birds", "the", "sing"])
+    text(tmp_path / "other", ["quite", "another", "text", "of", "seven", "short", "words"])
+    again = ["train", "other", "--out", "run", "--overwrite", "--epochs", "1", "--hidden", "12", "--embedding", "6"]
+    assert cli.main([*again, *COMMON]) == 0
+    third = ["train", "third", "--start-from", "more", "--extend-vocabulary", "--epochs", "1", *COMMON, "--json"]
+    capsys.readouterr()
+    assert cli.main([*third, "--out", "third-run"]) == 0
+    out, err = capsys.readouterr()
+    assert "the text of more cannot be read: run has other words than when more was trained" in err
+    assert "the text of run cannot be read: run has other words than when it was extended" in err
+    assert json.loads(out)["earlier"] is None
+
+
+def test_a_run_does_not_replace_one_that_its_predecessor_extends(first: Path, capsys: Capture) -> None:
+    """It would extend itself, and could not be resumed."""
+    assert cli.main(adapt("more")) == 0
+    before = (first / "result.json").read_bytes()
+    third = ["train", "second", "--start-from", "more", "--extend-vocabulary", "--epochs", "1", *COMMON]
+    for more in ([], ["--time", "3s"]):
+        capsys.readouterr()
+        assert cli.main([*third, "--out", "run", "--overwrite", *more]) == RunFolderError.exit_code
+        assert "a run cannot replace one that it extends" in capsys.readouterr().err
     assert (first / "result.json").read_bytes() == before
 
 

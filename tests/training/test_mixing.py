@@ -15,6 +15,7 @@ from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, 
 from wordtie.errors import DivergedError, RunFolderError, SaveError, SettingsError
 from wordtie.models.mixture import Mixture
 from wordtie.ngrams import memory
+from wordtie.runs import provenance
 from wordtie.runs.curves import read_state
 from wordtie.runs.provenance import UNMIXED
 from wordtie.runs.result import read_result
@@ -68,6 +69,29 @@ def test_overwriting_leaves_nothing_of_the_mixture(settings: Settings) -> None:
     train(settings, "run", mode="overwrite")
     assert not Path("run/mixture").exists()
     assert not Path("run/ngram").exists()
+
+
+def test_a_run_that_is_killed_before_its_first_window_keeps_its_order(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(provenance, "begin_invocation", killed)
+        with pytest.raises(KeyboardInterrupt):
+            train(settings, "run", ngram=2)
+    result = train(settings, "run", mode="resume")
+    assert result.ngram is not None
+    assert result.ngram["order"] == 2
+
+
+def test_what_a_kill_left_while_mixing_is_removed(settings: Settings) -> None:
+    train(settings, "run", ngram=2)
+    left = Path("run/mixture/parts/.part-1")
+    left.mkdir()
+    train(settings, "run", mode="resume", ngram="none")
+    assert not left.exists()
 
 
 def test_a_finished_run_keeps_its_result_if_it_cannot_be_resumed(

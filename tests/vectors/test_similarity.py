@@ -120,7 +120,10 @@ def test_no_overlap_is_an_error() -> None:
         similarity_of(strange, benchmark())
     flat = WordVectors(vectors().words, np.ones((60, 8), np.float32), name="flat")
     with pytest.raises(DataError, match="come out alike"):
-        similarity_of(flat, Benchmark("b", [("w1", "w2"), ("w3", "w4")], np.array([1.0, 1.0])))
+        similarity_of(flat, Benchmark("b", [("w1", "w2"), ("w3", "w4")], np.array([1.0, 2.0])))
+    equal = Benchmark("b", [("w1", "w2"), ("w3", "w4")], np.array([1.0, 1.0]))
+    with pytest.raises(DataError, match="b: all pairs that set 0 covers have the same score"):
+        similarity_of(vectors(), equal)
 
 
 @pytest.mark.parametrize("line", ["one two", "one two three", "one\t\t3", "a b c d", "one two nan", "tiger,cat,7.35"])

@@ -30,8 +30,8 @@ class Expectation:
     """Description of the words that `mass.frequent` sums up, such as `50 most frequent words`."""
     following: float | None = None
     """Probability of the word that really follows, if it is given; an unknown word has that of `<unk>`."""
-    rank: int | None = None
-    """Rank of that word by probability, 1 for the likeliest."""
+    rank: float | None = None
+    """Rank of that word by probability, 1 for the likeliest; the mean rank of all words that are as likely."""
     oov: bool | None = None
     """Whether that word is outside the vocabulary."""
 
@@ -75,7 +75,8 @@ def expectation(loaded: LoadedModel, phrase: str, following: str | None, top: in
             f"{following!r} must be one word to follow {phrase!r}; the model's tokenisation makes {made} of it"
         )
     own = probability_V[int(tokenizer.vocabulary.encode(words)[0])]
-    rank = 1 + int((probability_V > own).sum())
+    likelier, alike = int((probability_V > own).sum()), int((probability_V == own).sum())
+    rank = likelier + (1 + alike) / 2
     return Expectation(pairs, mass, frequent_words, float(own), rank, words[0] not in tokenizer.vocabulary)
 
 
@@ -105,7 +106,7 @@ def lines(comparisons: Sequence[Comparison]) -> Iterator[Line]:
             yield _line(each.phrase, str(rank + 1), {name: expected.top[rank] for name, expected in models})
         if each.following is not None:
             at = {
-                name: (f"{each.following}{' = <unk>' if e.oov else ''} (rank {e.rank})", e.following)
+                name: (f"{each.following}{' = <unk>' if e.oov else ''} (rank {e.rank:.12g})", e.following)
                 for name, e in models
             }
             yield _line(each.phrase, "follows", at)

@@ -97,9 +97,11 @@ def keystrokes(
 
 
 def with_parts(model: NextWordModel[Any]) -> list[tuple[str, NextWordModel[Any]]]:
-    """Return the model and the parts of a mixture, each with a suffix for its name: none, `: network`, `: 5-gram`."""
+    """Return the model and the parts of a mixture, each with a suffix for its name: none, `: network`, `: 5-gram`; if
+    there are several of a kind, `: network 1`, `: network 2`."""
     parts = model.parts if isinstance(model, Mixture) else ()
-    names = [f": {part.trie.order}-gram" if isinstance(part, NgramModel) else ": network" for part in parts]
+    kinds = [f": {part.trie.order}-gram" if isinstance(part, NgramModel) else ": network" for part in parts]
+    names = [f"{kind} {kinds[: n + 1].count(kind)}" if kinds.count(kind) > 1 else kind for n, kind in enumerate(kinds)]
     return [("", model), *zip(names, parts, strict=True)]
 
 

@@ -41,6 +41,10 @@ if TYPE_CHECKING:  # each is imported when it is used: a few words are read in l
     from wordtie.models.language_model import LanguageModel
 
 
+ROUNDING = 0.01
+"""Largest difference from 1 of a sum of probabilities that an ARPA file gives with few digits."""
+
+
 @dataclass(frozen=True)
 class LoadedModel:
     """A model with its tokenizer, ready for use."""
@@ -300,6 +304,9 @@ def _arpa(path: Path, kinds: Sequence[str], part: Part | None) -> LoadedModel:
     from wordtie.ngrams.model import NgramModel
 
     trie, tokenizer = read_arpa(path)
+    total = float(trie.unigram.sum())
+    if abs(total - 1) > ROUNDING:
+        say([f"{path}: the probabilities of its words sum to {total:.3g}, not to 1: its figures are not comparable"])
     settings = NgramSettings(DataSettings(str(path)), trie.order)
     return LoadedModel(NgramModel(tokenizer.vocabulary, trie), tokenizer, settings, {}, path)
 

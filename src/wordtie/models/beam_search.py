@@ -87,7 +87,8 @@ def translate_ids(
     A sentence without words has the empty translation. The other sentences in a batch change nothing but
     rounding.
     """
-    found: list[list[Hypothesis]] = [[Hypothesis([], 0.0, 0.0)] for _ in sentences]
+    nothing = np.ones((1, 1), np.float32) if search.attention else None  # <eos> attends to <eos>
+    found: list[list[Hypothesis]] = [[Hypothesis([], 0.0, 0.0, nothing)] for _ in sentences]
     there = [number for number, each in enumerate(sentences) if each]
     was_training = model.training
     model.eval()

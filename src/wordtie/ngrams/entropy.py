@@ -2,9 +2,10 @@
 
 With f(x) = -x log x and p' the distribution in the shorter context h',
 
-    H(h) = sum over v of f(p(v | h)) = b H(h') - b log b + sum over v that extend h of [f(p(v | h)) - f(b p'(v))],
+    H(h) = sum over v of f(p(v | h)) = b H(h') - b log b S(h') + sum over v that extend h of [f(p(v | h)) - f(b p'(v))],
 
-where b = backoff(h): a word that does not extend h has probability b p'(v), and these add up without being listed.
+where b = backoff(h): a word that does not extend h has probability b p'(v), and these add up without being listed. S is
+the sum of the probabilities, which is 1 except for some models of other programs.
 An unknown context has the entropy of the shorter one. Below the shortest context lie the unigrams.
 
 Shapes: N states, K levels, U distinct contexts, M n-grams that extend them, V words.
@@ -25,23 +26,28 @@ EXTENSIONS_AT_ONCE = 1 << 18
 def entropy(trie: NgramTrie, rows_NK: Rows) -> Doubles:
     """Return the entropy (N,), in nats, of the next word in each state."""
     entropy_N = np.full(len(rows_NK), _f(trie.unigram).sum())
+    sum_N = np.full(len(rows_NK), trie.unigram.sum())
     for number in range(len(trie.levels)):
         known = np.flatnonzero(rows_NK[:, number] >= 0)
         _, first_U, which = np.unique(rows_NK[known, number], return_index=True, return_inverse=True)
-        rows_UK, entropy_U = rows_NK[known[first_U]], entropy_N[known[first_U]]
+        distinct = known[first_U]
+        rows_UK, entropy_U, sum_U = rows_NK[distinct], entropy_N[distinct], sum_N[distinct]
         for part in _parts(trie, rows_UK[:, number], number):
-            entropy_U[part] = _lengthened(trie, rows_UK[part], number, entropy_U[part])
-        entropy_N[known] = entropy_U[which]
+            entropy_U[part], sum_U[part] = _lengthened(trie, rows_UK[part], number, entropy_U[part], sum_U[part])
+        entropy_N[known], sum_N[known] = entropy_U[which], sum_U[which]
     return entropy_N
 
 
-def _lengthened(trie: NgramTrie, rows_UK: Rows, number: int, shorter_U: Doubles) -> Doubles:
-    """Return the entropies with one more level, whose contexts here are all known and distinct."""
+def _lengthened(
+    trie: NgramTrie, rows_UK: Rows, number: int, shorter_U: Doubles, sum_U: Doubles
+) -> tuple[Doubles, Doubles]:
+    """Return the entropies and the sums with one more level, whose contexts here are all known and distinct."""
     times_U, word_M, weight_M, backoff_U = trie.levels[number].extensions(rows_UK[:, number])
     before_M = np.repeat(backoff_U, times_U) * trie.of_words(word_M, rows_UK, times_U, number)
     owner_M = np.repeat(np.arange(len(rows_UK)), times_U)
     gained_U = np.bincount(owner_M, _f(before_M + weight_M) - _f(before_M), minlength=len(rows_UK))
-    return backoff_U * shorter_U + _f(backoff_U) + gained_U
+    added_U = np.bincount(owner_M, weight_M, minlength=len(rows_UK))
+    return backoff_U * shorter_U + _f(backoff_U) * sum_U + gained_U, backoff_U * sum_U + added_U
 
 
 def _parts(trie: NgramTrie, context_U: Rows, number: int) -> Iterator[slice]:

@@ -26,7 +26,13 @@ class Identity(_Words):
     texts: dict[str, str]
 
 
-class _Record(TypedDict):
+class _Noted(TypedDict, total=False):
+    noted: dict[str, int | None]
+
+
+class _Record(_Noted):
+    """`noted`: what the run was started with besides its settings; not in early versions."""
+
     position: dict[str, Any]
     identity: Identity
 
@@ -35,6 +41,11 @@ def read_record(record: dict[str, Any]) -> tuple[Position, Identity]:
     """Read the position of the run and its identity. Raises `ValueError`, which names the field."""
     checked = conform(record, _Record)
     return read_position(checked["position"]), checked["identity"]
+
+
+def read_noted(record: dict[str, Any]) -> dict[str, int | None]:
+    """Read what the run was started with besides its settings. Raises `ValueError`, which names the field."""
+    return conform(record, _Record).get("noted", {})
 
 
 def read_position(values: dict[str, Any]) -> Position:

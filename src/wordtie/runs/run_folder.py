@@ -284,11 +284,13 @@ def locked(folder: Path) -> Iterator[None]:
             raise RunFolderError(f"{folder}: another process is training it: wait, or train elsewhere")
         with saving(folder):
             finish_publishing(folder)
-        remove_leftovers(folder, ".model-", *(stage_prefix(folder / name) for name in (SETTINGS, RESULT, INVOCATIONS)))
+        remove_leftovers(folder, *(stage_prefix(folder / name) for name in (SETTINGS, RESULT, INVOCATIONS)))
         remove_leftovers((folder / CHECKPOINT).parent, stage_prefix(CHECKPOINT))
-        for inner in (folder / NGRAMS, folder / MIXTURE_FOLDER):
-            if not inner.is_symlink():  # a link leads to another's model
-                remove_leftovers(inner, ".model-", ".part-")
+        for inner in (folder, folder / NGRAMS, folder / MIXTURE_FOLDER):
+            if inner == folder or not inner.is_symlink():  # a link leads to another's model
+                remove_leftovers(inner, ".model-")
+                if not (inner / PARTS).is_symlink():
+                    remove_leftovers(inner / PARTS, ".part-")
         try:
             yield
         finally:
@@ -335,8 +337,6 @@ def remove_mixed(folder: Path) -> None:
     """Remove all models that lie inside the run folder: parts of a mixture, and what was mixed from its own model."""
     remove_parts(folder)
     remove_mixture(folder)
-    with suppress(OSError):  # what holds something else stays
-        (folder / PARTS).rmdir()
 
 
 def remove_parts(folder: Path, but: Sequence[str] = ()) -> None:
@@ -346,6 +346,8 @@ def remove_parts(folder: Path, but: Sequence[str] = ()) -> None:
     for part in (folder / PARTS).glob("[0-9a-f]" * 64):
         if part.name not in but:
             shutil.rmtree(part)
+    with suppress(OSError):  # what holds something else stays
+        (folder / PARTS).rmdir()
 
 
 def remove_mixture(folder: Path) -> None:
@@ -356,9 +358,8 @@ def remove_mixture(folder: Path) -> None:
             remove_parts(inner)
             for file in reversed(MODEL_FILES):
                 (inner / file).unlink(missing_ok=True)
-            for emptied in (inner / PARTS, inner):
-                with suppress(OSError):
-                    emptied.rmdir()
+            with suppress(OSError):
+                inner.rmdir()
 
 
 def named(folder: str | Path) -> Path:

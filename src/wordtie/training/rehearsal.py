@@ -9,7 +9,7 @@ Shapes: N words of a text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from wordtie.config.unused_settings import AT_THE_START
 from wordtie.data.batches import Ids, spread
 from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
+from wordtie.data.vocabulary import Vocabulary
 from wordtie.errors import DataError, RunFolderError, require
 from wordtie.evaluation.earlier_words import evaluate_earlier_words
 from wordtie.models.language_model import LanguageModel
@@ -83,6 +84,7 @@ class EarlierText:
     def _network_before(self) -> Network:
         """Read the network of the run. Raises `RunFolderError` if it is gone."""
         saved = read_language_model(run_path(self.run))
+        check_words(self.data.vocabulary, saved, run_path(self.run))
         model = LanguageModel(saved.settings.model, len(saved.tokenizer.vocabulary))
         model.load_state_dict(saved.tensors)
         return Network(model, saved.tokenizer.vocabulary)
@@ -148,32 +150,54 @@ def read_texts(settings: DataSettings, download: bool = True) -> Texts:
     `download`: get named corpora that are not on this machine.
     Raises `RunFolderError` for runs that extend each other.
     """
-    own, run = prepare(settings, download), settings.extends
+    own = prepare(settings, download)
     earlier: list[EarlierText] = []
     missing: list[str] = []
+    for run, folder, saved in extended_runs(settings.extends):
+        try:
+            if isinstance(saved, RunFolderError):
+                raise saved
+            check_words(own.vocabulary, saved, folder)
+            text = text_of(saved, folder, download)
+            result = read_result(folder) if text.texts["test"] == saved.texts.get("test") else None
+            earlier.append(EarlierText(run, text, saved.settings.training.measured_tokens, result))
+        except (DataError, RunFolderError) as error:
+            missing.append(f"the text of {run} cannot be read: {error}")
+    return Texts(own, earlier, missing)
+
+
+def extended_runs(run: str | None) -> Iterator[tuple[str, Path, SavedModel | RunFolderError]]:
+    """Yield the run, the one that it extends, and so on: its name, its folder, and its model or why it cannot be read.
+
+    Raises `RunFolderError` for runs that extend each other.
+    """
     seen: set[Path] = set()
     while run is not None:
         folder = run_path(run)
         if folder.resolve() in seen:
             raise RunFolderError(f"{folder}: extends itself, as its settings.yaml has it (data.extends)")
         seen.add(folder.resolve())
-        before, run = run, None
         try:
             saved = read_language_model(folder)
-            run = saved.settings.data.extends
-            text = text_of(saved, folder, download)
-            result = read_result(folder) if text.texts["test"] == saved.texts.get("test") else None
-            earlier.append(EarlierText(before, text, saved.settings.training.measured_tokens, result))
-        except (DataError, RunFolderError) as error:
-            missing.append(f"the text of {before} cannot be read: {error}")
-    return Texts(own, earlier, missing)
+        except RunFolderError as error:
+            yield run, folder, error
+            return
+        yield run, folder, saved
+        run = saved.settings.data.extends
+
+
+def check_words(vocabulary: Vocabulary, saved: SavedModel, folder: Path) -> None:
+    """Raise `RunFolderError` unless a vocabulary begins with the words of an earlier run, so that ids mean the same."""
+    words = saved.tokenizer.vocabulary.words
+    if vocabulary.words[: len(words)] != words:
+        raise RunFolderError(f"{folder} has other words than when it was extended: it was trained again since")
 
 
 def check_other_folder(settings: Settings, out: Path) -> None:
-    """Raise `RunFolderError` if a run would overwrite the one that it extends, which it reads until it ends."""
-    extended = settings.data.extends
-    if extended is not None and is_same_file(out, run_path(extended)):
-        raise RunFolderError(f"{out}: a run cannot replace the one that it extends: give another --out")
+    """Raise `RunFolderError` if a run would overwrite one that it extends, which it reads until it ends, or one that
+    this extends."""
+    if any(is_same_file(out, folder) for _, folder, _ in extended_runs(settings.data.extends)):
+        raise RunFolderError(f"{out}: a run cannot replace one that it extends: give another --out")
 
 
 def with_earlier_texts(result: TrainingResult, texts: Texts, model: NextWordModel[Any]) -> TrainingResult:
@@ -212,6 +236,9 @@ def settings_to_extend(run: str | None) -> dict[str, Any]:
 def text_of(saved: SavedModel, folder: Path, download: bool = True) -> PreparedData:
     """Read the text that a run was trained on. Raises `DataError` if it has changed since, or cannot be read."""
     data = prepare(saved.settings.data, download)
-    if data.tokenizer != saved.tokenizer or data.texts["train"] != saved.texts.get("train"):
+    if data.texts["train"] != saved.texts.get("train"):
         raise DataError(f"{saved.settings.data.corpus} has changed since {folder} was trained")
+    if data.tokenizer != saved.tokenizer:
+        other = saved.settings.data.extends or saved.settings.data.corpus
+        raise DataError(f"{other} has other words than when {folder} was trained")
     return data

@@ -13,7 +13,7 @@ from wordtie.config.recommended import BUDGET, RECOMMENDED
 from wordtie.runs.compatibility import recorded_settings
 from wordtie.runs.provenance import invocations
 from wordtie.runs.run_folder import check_free
-from wordtie.training.run_writer import checkpointed_settings
+from wordtie.training.run_writer import checkpointed_settings, noted_at_checkpoint
 
 
 def planned_before(folder: Path) -> dict[str, Any]:
@@ -29,6 +29,10 @@ def planned_before(folder: Path) -> dict[str, Any]:
 
 
 def order_before(folder: Path, otherwise: int | None) -> int | None:
-    """Return the order of the n-gram model to mix into the run; `otherwise` if it was not recorded."""
+    """Return the order of the n-gram model to mix into the run; `otherwise` if it was not recorded.
+
+    A run that was killed early has a checkpoint, but has not recorded its invocation. Raises `RunFolderError`.
+    """
     calls = invocations(folder)
-    return calls[-1].get("ngram", otherwise) if calls else otherwise
+    noted = calls[-1] if calls else noted_at_checkpoint(folder)
+    return noted.get("ngram", otherwise)

@@ -16,7 +16,7 @@ from wordtie.runs import checkpoint, provenance, run_folder
 from wordtie.runs.compatibility import changed_settings, difference, identity
 from wordtie.runs.layout import CHECKPOINT, MODEL_FILES, PARTS, RESULT, SETTINGS
 from wordtie.runs.metrics import Metrics
-from wordtie.runs.record import read_record
+from wordtie.runs.record import read_noted, read_record
 from wordtie.storage.atomic import write_text
 from wordtie.training.resume_checks import check_resumable
 from wordtie.training.run_state import RunState
@@ -42,7 +42,7 @@ class RunRecord:
     write_model: Callable[[Path, Tensors], None]
     """Function that writes tensors as the run folder's model. Raises `SaveError`."""
     noted: dict[str, int | None] = field(default_factory=dict)
-    """What each invocation records in `sessions.jsonl`, besides where it begins."""
+    """What each checkpoint records, and each invocation in `sessions.jsonl`, besides where it begins."""
 
 
 def language_model_record(settings: Settings, data: PreparedData, ngram: int | None = None) -> RunRecord:
@@ -90,6 +90,18 @@ def checkpointed_settings(folder: Path) -> Settings | None:
             return settings_from_dict(read_record(checkpoint.record(path))[1]["settings"], Settings)
         except SettingsError:
             return None
+
+
+def noted_at_checkpoint(folder: Path) -> dict[str, int | None]:
+    """Return what the run of the checkpoint was started with besides its settings; empty without a checkpoint.
+
+    Raises `RunFolderError` for a damaged checkpoint.
+    """
+    path = folder / CHECKPOINT
+    if not path.exists():
+        return {}
+    with checkpoint.wrap_record_errors(path):
+        return read_noted(checkpoint.record(path))
 
 
 def incompatible_run(folder: Path, other: str) -> RunFolderError:
@@ -152,7 +164,7 @@ class RunWriter:
     def checkpoint(self, state: RunState) -> None:
         """Save everything that decides what comes next. Raises `SaveError`."""
         state.position.metrics_length = self.metrics.length
-        record = {"position": asdict(state.position), "identity": self.record.identity}
+        record = {"position": asdict(state.position), "identity": self.record.identity, "noted": self.record.noted}
         checkpoint.save(self.folder / CHECKPOINT, state.tensors(), record)
 
     def export(self, tensors: Tensors) -> None:
@@ -161,6 +173,8 @@ class RunWriter:
         if self.replaces:  # what was mixed into the model before, which could be used until now
             run_folder.remove_mixed(self.folder)
             self.replaces = False
+        else:  # parts of a mixture that an invocation replaced which was stopped before it had a model
+            run_folder.remove_parts(self.folder)
 
     def _restore(self, resumable: Resumable, state: RunState, task: Task) -> None:
         """Restore the state from the checkpoint. Raises `RunFolderError` if the text is not the run's."""

@@ -135,7 +135,7 @@ def similarity_of(vectors: WordVectors, benchmark: Benchmark, seed: int = 0) -> 
     cosine_P = cosines(vectors, benchmark)
     known_P = ~np.isnan(cosine_P)
     ours, theirs = cosine_P[known_P], benchmark.scores[known_P]
-    rho = _defined(spearman(ours, theirs), vectors, benchmark)
+    rho = _defined(ours, theirs, vectors, benchmark)
     low, high = _interval(np.concatenate([weighted_spearman(ours, theirs, w) for w in _resamples(len(ours), seed)]))
     return Similarity(rho, low, high, **asdict(coverage(vectors, benchmark)))
 
@@ -147,7 +147,7 @@ def difference(first: WordVectors, second: WordVectors, benchmark: Benchmark, se
     if known_P.sum() < 2:
         raise NothingToRankError(f"{first.name} and {second.name} cover no two pairs of {benchmark.name} in common")
     a, b, theirs = a[known_P], b[known_P], benchmark.scores[known_P]
-    rho = _defined(spearman(a, theirs), first, benchmark) - _defined(spearman(b, theirs), second, benchmark)
+    rho = _defined(a, theirs, first, benchmark) - _defined(b, theirs, second, benchmark)
     resamples = _resamples(len(a), seed)
     found = [weighted_spearman(a, theirs, w) - weighted_spearman(b, theirs, w) for w in resamples]
     low, high = _interval(np.concatenate(found))
@@ -201,7 +201,13 @@ def _interval(values_R: Doubles) -> tuple[float, float] | tuple[None, None]:
     return float(low), float(high)
 
 
-def _defined(rho: float, vectors: WordVectors, benchmark: Benchmark) -> float:
+def _defined(ours: Doubles, theirs: Doubles, vectors: WordVectors, benchmark: Benchmark) -> float:
+    """Return rho. Raises `NothingToRankError`, which says what has only one value."""
+    rho = spearman(ours, theirs)
+    if len(theirs) > 1 and np.ptp(theirs) == 0:
+        raise NothingToRankError(
+            f"{benchmark.name}: all pairs that {vectors.name} covers have the same score: nothing to rank"
+        )
     if math.isnan(rho):
         raise NothingToRankError(
             f"{vectors.name}: all covered pairs of {benchmark.name} come out alike: nothing to rank"
