@@ -30,9 +30,9 @@ and from 9 on `benchmarks/regularisation.py`."""
 SHORT = 500_000
 """Words below which a text is short: it takes more noise, and gets it also if it is read until validation stops
 improving."""
-NOISES = ((10.0, 0.0), (math.inf, 0.1))
+NOISES = ((9.0, 0.0), (math.inf, 0.1))
 """Best gamma of data noising with Kneser-Ney (`wordtie.noise`) by epochs, as (upper limit, gamma):
-`benchmarks/regularisation.py`."""
+`benchmarks/regularisation.py` and `benchmarks/sizes.py`."""
 NOISES_IF_SHORT = ((6.0, 0.0), (16.0, 0.1), (math.inf, 0.3))
 """The same for a text of fewer than `SHORT` words: `benchmarks/short_texts.py`, on 100,000 and 300,000 words."""
 STREAMS = ((6e6, 32), (math.inf, 64))
