@@ -52,6 +52,13 @@ def test_when_and_by_what_it_was_made_and_what_its_words_mean(html: str) -> None
     )
 
 
+def test_the_order_of_a_table_is_there(place: Place) -> None:
+    for name, test in (("small-base", 90.0), ("small-re", 85.0), ("small-al", 86.0), ("small-real", 80.0)):
+        write_entry(place.results, made_up(ROWS[f"{TABLE_1}-{name}"], valid=test))
+    of_table = section(page(states(read_all(place.results))), "inan-2017/table-1")
+    assert "Order on ptb, 200 units" in of_table
+
+
 def test_a_figure_stands_below_its_rows_and_they_link_to_it_even_in_part(html: str) -> None:
     of_figure = section(html, "inan-2017/figure-2")
     assert of_figure.index("</table>") < of_figure.index('<figure id="inan-2017-figure-2-small">')

@@ -15,6 +15,7 @@ from wordtie.reproduction.render.captions import paper_title, table_title
 from wordtie.reproduction.render.columns import Column, columns
 from wordtie.reproduction.render.figure import Figure
 from wordtie.reproduction.render.next_words import questions
+from wordtie.reproduction.render.orders import orders
 from wordtie.reproduction.render.overview import Overview
 from wordtie.reproduction.render.run_notes import Run, notes, runs
 from wordtie.reproduction.render.tables import by_table, summary
@@ -68,7 +69,7 @@ def _drawing(figure: Figure | Overview) -> Markup:
 def _table(rows: Sequence[RowState]) -> Table:
     row = rows[0].row
     shown = [column for column in columns(rows) if column.title != "model"]  # it is below the row's name
-    return Table(row.paper, row.table, table_title(row.table), shown, rows, list(notes(rows)), runs(rows))
+    return Table(row.paper, row.table, table_title(row.table), shown, rows, [*notes(rows), *orders(rows)], runs(rows))
 
 
 def _links(rows: Sequence[RowState], drawn: set[str]) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
