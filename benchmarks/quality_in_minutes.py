@@ -33,6 +33,7 @@ from wordtie.errors import WordtieError
 PLAN: tuple[tuple[str, float], ...] = (
     *((text, 2.0) for text in GOAL_TEXTS),
     ("ptb-100k", 2.0),
+    ("tatoeba-deu", 2.0),
     *((text, 10.0) for text in GOAL_TEXTS),
     ("imdb", 10.0),
     ("tatoeba-deu", 10.0),
