@@ -65,19 +65,6 @@ def test_a_large_model_of_a_small_text_needs_more_dropout() -> None:
     assert dropout(2_000_000, 10_000) < dropout(200_000, 10_000)
 
 
-def test_noise_takes_the_place_of_some_dropout() -> None:
-    """Of a text that is read six times, by a model with as many parameters as WikiText-2 needs for its words."""
-
-    def dropout(noise: NoiseSettings) -> float:
-        settings = Settings(training=TrainingSettings(tokens=12_000_000), noise=noise)
-        lengths = Lengths(2_000_000, 200_000, 200_000, 33_000)
-        plan = choose(settings, ["training.tokens"], lengths, 100, 10, FAST, hidden=512)
-        return plan.model.hidden_dropout
-
-    noise = NoiseSettings(kind="kneser_ney", scheme="data_noising", gamma=0.1)
-    assert dropout(noise) < dropout(NoiseSettings())
-
-
 def test_a_text_that_is_read_often_is_read_with_noise() -> None:
     def noise(words: int, *given: str) -> NoiseSettings:
         return choose(Settings(), given, Lengths(words, 100_000, 100_000, 10_000), 100, 10, FAST).noise

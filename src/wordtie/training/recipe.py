@@ -24,11 +24,9 @@ SIZES = ((0.25e6, 128), (0.5e6, 192), (4e6, REFERENCE), (9e6, 320), (25e6, 400),
 LARGEST = 768
 """Units in place of the last number of `SIZES` if there is time to read as many tokens with them: time that is left
 buys a larger model, since more epochs make it no better (`benchmarks/sizes.py`)."""
-DROPOUTS = ((3.6, 0.0), (5.2, 0.1), (10.0, 0.2), (12.0, 0.3), (45.0, 0.4), (math.inf, 0.5))
+DROPOUTS = ((3.6, 0.0), (5.2, 0.1), (10.0, 0.2), (25.0, 0.3), (45.0, 0.4), (math.inf, 0.5))
 """Best dropout by epochs x sqrt(parameters / words of the text), as (upper limit, dropout): `benchmarks/dropout.py`,
-and from 8 on `benchmarks/regularisation.py` and `benchmarks/sizes.py`."""
-DROPOUTS_WITH_NOISE = (*DROPOUTS[:3], (25.0, 0.3), *DROPOUTS[4:])
-"""The same with data noising, which is part of the regularisation that such a text needs."""
+and from 9 on `benchmarks/regularisation.py`."""
 SHORT = 500_000
 """Words below which a text is short: it takes more noise, and gets it also if it is read until validation stops
 improving."""
@@ -101,15 +99,14 @@ def choose(
         settings = replace(settings, training=replace(settings.training, epochs=TrainingSettings.epochs))
     of_size = size(hidden or units(settings, given, _first(SIZES, tokens)))
     parameters = parameters_of(with_recipe(settings, given, of_size), lengths.vocabulary)
-    noise = noise_for(words, tokens / words, settings, given)
     return with_recipe(
         settings,
         [name for name in given if name != "training.tokens"],  # a plan's schedule fits any number of them
         {
             **of_size,
             "loss.full_at_end": full_at_end,
-            **dropout_for(tokens / words, parameters / words, bool(noise) or settings.noise.kind != "none"),
-            **noise,
+            **dropout_for(tokens / words, parameters / words),
+            **noise_for(words, tokens / words, settings, given),
             **rates_for(tokens, window),
             "training.tokens": tokens,
             "training.measured_tokens": training.measured_tokens,
@@ -197,13 +194,13 @@ def rates_for(tokens: int, window: int) -> dict[str, Any]:
     }
 
 
-def dropout_for(epochs: float, parameters: float, noise: bool = False) -> dict[str, float]:
+def dropout_for(epochs: float, parameters: float) -> dict[str, float]:
     """Choose dropout by the number of epochs, and of `parameters` for each word of the text.
 
-    >>> dropout_for(2, 1), dropout_for(6, 4, noise=True)["model.input_dropout"]
+    >>> dropout_for(2, 1), dropout_for(6, 4)["model.input_dropout"]
     ({'model.input_dropout': 0.0, 'model.hidden_dropout': 0.0}, 0.3)
     """
-    dropout = _first(DROPOUTS_WITH_NOISE if noise else DROPOUTS, epochs * math.sqrt(parameters))
+    dropout = _first(DROPOUTS, epochs * math.sqrt(parameters))
     return {"model.input_dropout": dropout, "model.hidden_dropout": dropout}
 
 
