@@ -12,19 +12,17 @@ from __future__ import annotations
 import csv
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from benchmarks.environment import machine
-from benchmarks.planned import NO_MATTER, planned, trained, training_on, until_no_better
+from benchmarks.planned import planned, trained, training_on, until_no_better
 from benchmarks.quality.texts import TEXTS
 from wordtie.config import Settings
 from wordtie.config.keywords import settings_from
 from wordtie.runs.provenance import code_version
 
-TIMINGS = replace(NO_MATTER, full_window=2 * NO_MATTER.window)
-"""With the full softmax at the end."""
 BEFORE = ("text", "tokens", "epochs")
 """Columns that each table begins with."""
 DROPPED = ("model.input_dropout", "model.hidden_dropout")
@@ -79,7 +77,7 @@ class Comparison:
             settings = until_no_better(data, {"training.threads": 1, **given})
         else:
             start = Settings(data, training=training_on(tokens, threads=1))
-            settings = planned(settings_from(start, **given), given, TIMINGS)
+            settings = planned(settings_from(start, **given), given)
         with tempfile.TemporaryDirectory() as folder:
             epochs, *perplexities = trained(settings, Path(folder) / "run")
         trained_by = code_version(), machine()["processor"]

@@ -26,7 +26,7 @@ from unittest import mock
 from torch import Tensor
 
 from benchmarks import names_given
-from benchmarks.compared import RESULTS, TIMINGS
+from benchmarks.compared import RESULTS
 from benchmarks.environment import machine
 from benchmarks.planned import planned, trained, training_on
 from benchmarks.quality.texts import TEXTS
@@ -83,7 +83,7 @@ def measure(text: str, updates: str, rate: float, tokens: int) -> tuple[str, ...
     """A row of the table."""
     given: dict[str, Any] = {"training.word_rate": rate, "training.sparse_updates": updates != "dense"}
     start = Settings(TEXTS[text](), training=training_on(tokens, threads=1))
-    settings = planned(settings_from(start, **given), given, TIMINGS)
+    settings = planned(settings_from(start, **given), given)
     begun = time.process_time()
     with tempfile.TemporaryDirectory() as folder, replaced(UPDATES[updates]):
         _, *perplexities = trained(settings, Path(folder) / "run")

@@ -10,7 +10,7 @@ from wordtie.config import LossSettings, NoiseSettings, Settings, TrainingSettin
 from wordtie.config.keywords import settings_from
 from wordtie.training.recipe import FEWEST_WINDOWS, MOST_EPOCHS, SHORT, Lengths, choose, measuring_seconds
 from wordtie.training.schedule import budget_of
-from wordtie.training.timings import LONGER_WITH_FULL, Timings
+from wordtie.training.timings import Timings
 
 FAST = Timings(window=0.05, validation=1e-5, measuring=3e-5)
 LENGTHS = Lengths(2_000_000, 100_000, 100_000, 10_000)
@@ -53,6 +53,15 @@ def test_the_longer_the_training_the_slower_the_words() -> None:
     assert word_rate(2_000_000, **{"training.optimiser": "sgd"}) == TrainingSettings.word_rate, "chosen with the rate"
 
 
+def test_a_large_vocabulary_needs_a_large_sample() -> None:
+    def samples(vocabulary: int, *given: str) -> int:
+        lengths = Lengths(2_000_000, 100_000, 100_000, vocabulary)
+        return choose(Settings(), given, lengths, 100, 10, FAST).loss.samples
+
+    assert samples(1_000) <= samples(10_000) < samples(33_000) <= samples(100_000) == samples(500_000)
+    assert samples(33_000, "loss.samples") == samples(500_000, "loss.softmax") == LossSettings.samples
+
+
 def test_a_large_model_of_a_small_text_needs_more_dropout() -> None:
     """Read as often, a model with more parameters for each word of the text overfits sooner."""
 
@@ -93,27 +102,22 @@ def test_how_much_noise_can_be_chosen_alone() -> None:
     assert noise(2_000_000, 0.15).kind == "none"
 
 
-@pytest.mark.parametrize(("times", "share"), [(1.5, 0.2), (1.75, 0.2), (2.5, 0.1), (16.0, 0.01), (None, 0.0)])
-def test_the_softmax_is_full_at_the_end_as_far_as_that_takes_little_longer(times: float | None, share: float) -> None:
-    timings = replace(FAST, full_window=times and times * FAST.window)
-    chosen = choose(Settings(), [], LENGTHS, 600.0, 60.0, timings)
-    assert chosen.loss.full_at_end == pytest.approx(share)
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_a_full_softmax_at_the_end_takes_its_time(share: float) -> None:
+    timings = replace(FAST, full_window=4 * FAST.window)
+    settings = Settings(loss=LossSettings("cross_entropy", softmax="sampled", full_at_end=share))
+    chosen = choose(settings, ["loss.full_at_end"], LENGTHS, 600.0, 60.0, timings)
+    assert chosen.loss.full_at_end == share
     without = choose(Settings(), [], LENGTHS, 600.0, 60.0, FAST).training.tokens
-    assert chosen.training.tokens
     assert without
-    longer = 1 + share * ((times or 1) - 1)
-    assert longer <= 1 + LONGER_WITH_FULL + 1e-9
-    assert chosen.training.tokens == pytest.approx(without / longer, rel=0.001)
+    assert chosen.training.tokens == pytest.approx(without / (1 + 3 * share), rel=0.001)
 
 
-def test_whoever_chooses_another_loss_chooses_its_end() -> None:
-    timings = replace(FAST, full_window=FAST.window)
-    for kind, end in (("augmented", 0.0), ("cross_entropy", 0.2)):
+def test_whoever_chooses_another_loss_chooses_its_sample() -> None:
+    for kind, samples in (("augmented", LossSettings.samples), ("cross_entropy", 2000)):
         settings = Settings(loss=LossSettings(kind, softmax="sampled"))  # type: ignore[arg-type]
-        chosen = choose(settings, ["loss.softmax", "loss.kind"], LENGTHS, 600.0, 60.0, timings)
-        assert chosen.loss.full_at_end == end
-    given = Settings(loss=LossSettings("cross_entropy", softmax="sampled", full_at_end=0.3))
-    assert choose(given, ["loss.full_at_end"], LENGTHS, 600.0, 60.0, timings).loss.full_at_end == 0.3
+        chosen = choose(settings, ["loss.softmax", "loss.kind"], LENGTHS, 600.0, 60.0, FAST)
+        assert chosen.loss.samples == samples
 
 
 def test_a_short_text_is_not_read_forever_and_has_few_streams() -> None:

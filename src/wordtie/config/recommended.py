@@ -37,7 +37,7 @@ RECOMMENDED: dict[str, Any] = {
     **_DROPOUT,
     "loss.kind": "cross_entropy",
     "loss.softmax": "sampled",
-    "loss.samples": 512,
+    "loss.samples": 1024,
     "loss.full_at_end": 0.0,
     "training.optimiser": "adam",
     **_ADAM,

@@ -37,6 +37,7 @@ from wordtie.training.recipe import (
     larger,
     measured_tokens,
     noise_for,
+    samples_for,
     size,
     streams_for,
     tokens_of,
@@ -116,7 +117,8 @@ def make_plan(
         wanted = ngram
         ngram, counting = planned_ngram(texts, ngram, seconds, keep_ngram)
         stopwatch = Stopwatch(data, SHARE_OF_PLANNING * seconds, mixed=ngram is not None)
-        reference = with_recipe(settings, given, size(units(settings, given, REFERENCE)) | streams_for(len(data.train)))
+        of_text = {**streams_for(len(data.train)), **samples_for(len(data.vocabulary))}
+        reference = with_recipe(settings, given, {**size(units(settings, given, REFERENCE)), **of_text})
         timings = stopwatch.time(reference)
         if "training.threads" not in given and stopwatch.has_time():
             threads, timings = with_fewer_threads(timings, lambda: stopwatch.time(reference), stopwatch.has_time)
@@ -230,9 +232,10 @@ def fitted_to_length(settings: Settings, given: Collection[str]) -> Settings:
     """
     precision_of(settings, resolve_device(settings.training.device))  # what makes no sense is refused before any text
     read_start(settings)
-    words = len(read_texts(settings.data).for_training(settings.training.rehearsal).train)
+    data = read_texts(settings.data).for_training(settings.training.rehearsal)
+    words = len(data.train)
     noise = noise_for(words, MOST_EPOCHS, settings, given) if words < SHORT else {}
-    return with_recipe(settings, given, {**streams_for(words), **noise})
+    return with_recipe(settings, given, {**streams_for(words), **samples_for(len(data.vocabulary)), **noise})
 
 
 def with_fewer_threads(
@@ -277,7 +280,9 @@ def reasons(
     enough = " as given" if fixed else f": {MOST_EPOCHS} are enough" if tokens >= most else ""
     limit = f"s, more than the {seconds:.0f} s given" if needed > seconds else f"of {seconds:.0f} s"
     at_end = settings.loss.full_at_end
-    softmax = settings.loss.softmax + (f", over all words in the last {100 * at_end:.0f} %" if at_end else "")
+    sampled = settings.loss.softmax == "sampled" and settings.loss.samples < len(data.vocabulary)
+    softmax = f"over a sample of {settings.loss.samples:,} words" if sampled else "over all words"
+    softmax += f", over all in the last {100 * at_end:.0f} %" if sampled and at_end else ""
     validations = "1 validation" if training.validations == 1 else f"{training.validations or 'some'} validations"
     layers = "layer" if model.layers == 1 else "layers"
     noise = f" and noise {settings.noise.gamma:g}" if settings.noise.kind != "none" else ""

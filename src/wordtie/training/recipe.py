@@ -40,6 +40,9 @@ STREAMS = ((6e6, 32), (math.inf, 64))
 WORD_RATES = ((4e6, 10.0), (9e6, 5.0), (math.inf, 3.0))
 """Best multiple of the learning rate for the word matrix by tokens, as (upper limit, multiple): few steps at a low rate
 leave rare words where they began, many at a high rate are noisy (`benchmarks/word_rate.py`)."""
+WORDS_PER_SAMPLE, FEWEST_SAMPLES, MOST_SAMPLES = 5, 1024, 4096
+"""Words of the vocabulary for each word that the softmax samples, and limits of the sample: `benchmarks/samples.py`.
+With so many, a full softmax at the end takes more time than it is worth."""
 MOST_EPOCHS = 40
 """Largest number of epochs to plan: with twice as many, the network overfits, and the mixture gains no more than 0.5 %
 (`benchmarks/sizes.py`)."""
@@ -90,7 +93,7 @@ def choose(
     more = int((measuring - at_the_end) / max(once, 1e-9))
     validations = 1 + max(0, min(more, MOST_VALIDATIONS - 1))
     left = max(0.0, seconds * (1 - MARGIN) - at_the_end - timings.saving - (validations - 1) * once)
-    full_at_end = with_recipe(settings, given, {"loss.full_at_end": timings.full_at_end}).loss.full_at_end
+    full_at_end = with_recipe(settings, given, {}).loss.full_at_end
     windows = max(FEWEST_WINDOWS, int(left / timings.seconds_of(timings.tokens, full_at_end)))
     tokens = planned_tokens(settings, given, words, windows * timings.tokens)
     streams = streams_for(words, tokens)
@@ -104,7 +107,7 @@ def choose(
         [name for name in given if name != "training.tokens"],  # a plan's schedule fits any number of them
         {
             **of_size,
-            "loss.full_at_end": full_at_end,
+            **samples_for(lengths.vocabulary),
             **dropout_for(tokens / words, parameters / words),
             **noise_for(words, tokens / words, settings, given),
             **rates_for(tokens, window),
@@ -169,6 +172,15 @@ def units(settings: Settings, given: Collection[str], planned: int) -> int:
 def size(hidden: int) -> dict[str, int]:
     """Return the model's sizes. Word vectors are half as long as the state: longer ones are not worth their time."""
     return {"model.hidden": hidden, "model.embedding": hidden // 2}
+
+
+def samples_for(vocabulary: int) -> dict[str, Any]:
+    """Choose the size of the sample over which the softmax normalises.
+
+    >>> samples_for(10_000), samples_for(33_278)
+    ({'loss.samples': 2000}, {'loss.samples': 4096})
+    """
+    return {"loss.samples": min(MOST_SAMPLES, max(FEWEST_SAMPLES, vocabulary // WORDS_PER_SAMPLE))}
 
 
 def streams_for(words: int, tokens: float = 0) -> dict[str, Any]:

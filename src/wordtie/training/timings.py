@@ -26,12 +26,6 @@ from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.run_state import RunState
 from wordtie.training.step import train_step
 
-FULL_AT_END = 0.2
-"""Share of the training in which the softmax is full, if that takes little longer."""
-LONGER_WITH_FULL = 0.15
-"""Share of its time by which the full softmax may lengthen a training."""
-MOST_WORDS_OF_FULL = 50_000
-"""Largest vocabulary for which the full softmax is timed unasked: over more words, a step would take too long."""
 FULL_STEPS = 3
 """Steps with the full softmax that are timed."""
 TOKENS_TO_REMEMBER = 4096
@@ -62,7 +56,7 @@ class Timings:
     remembering: float = 0.0
     """Seconds to find how much recent words count in a mixture."""
     full_window: float | None = None
-    """Seconds of one step with the full softmax; None if it was not timed."""
+    """Seconds of one step with the full softmax; None if no step has it, and it was not timed."""
     tokens: int = 1024
     """Tokens of one training step."""
 
@@ -70,14 +64,6 @@ class Timings:
         """Return the seconds to train on `tokens`, of which the last share `full_at_end` has the full softmax."""
         full_window = self.window if self.full_window is None else self.full_window
         return tokens / self.tokens * (self.window + full_at_end * (full_window - self.window))
-
-    @property
-    def full_at_end(self) -> float:
-        """Share of the training in which the softmax is full: smaller if that is slow, 0 if it was not timed."""
-        if self.full_window is None:
-            return 0.0
-        longer = self.full_window / self.window - 1
-        return round(FULL_AT_END if longer * FULL_AT_END <= LONGER_WITH_FULL else LONGER_WITH_FULL / longer, 3)
 
 
 def time_model(settings: Settings, data: PreparedData, seconds: float, mixed: bool = False) -> Timings:
@@ -101,8 +87,7 @@ def time_model(settings: Settings, data: PreparedData, seconds: float, mixed: bo
             break
     window = (time.monotonic() - started) / max(1, steps)
     full_window = None
-    wanted = settings.loss.full_at_end > 0 or len(data.vocabulary) <= MOST_WORDS_OF_FULL
-    if settings.loss.softmax == "sampled" and wanted:
+    if settings.loss.full_at_end > 0:
         full_window = time_full_softmax(task, state, settings.training.clip)
     validation, measuring = task.seconds_per_token()
     a_copy = 4 * task.model.parameter_count() / BYTES_PER_SECOND
