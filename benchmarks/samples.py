@@ -5,7 +5,8 @@
 
 See `benchmarks.compared` for how a row is measured; here, products are in float32. `full at end` is the last share of
 the training, in which the softmax is over all words. So many tokens are about what is read in two minutes with the
-smallest sample. The rule that follows is `wordtie.training.recipe.samples_for`.
+smallest sample. `word rate` is the rate of the word matrix as a multiple of all others': with a larger sample, its rows
+are updated more often. The rules that follow are `wordtie.training.recipe.samples_for` and `WORD_RATES`.
 """
 
 from __future__ import annotations
@@ -14,19 +15,29 @@ from benchmarks import names_given
 from benchmarks.compared import Comparison
 
 COMPARISON = Comparison(
-    {"hidden": ["model.hidden"], "samples": ["loss.samples"], "full at end": ["loss.full_at_end"]},
+    {
+        "hidden": ["model.hidden"],
+        "samples": ["loss.samples"],
+        "full at end": ["loss.full_at_end"],
+        "word rate": ["training.word_rate"],
+    },
     {
         "wikitext-2": {
             3_600_000: [
-                (320, 512, 0.04),
-                (320, 512, 0.15),
-                (320, 2048, 0.04),
-                (320, 4096, 0.04),
-                (320, 4096, 0.0),
+                (320, 512, 0.04, 10.0),
+                (320, 512, 0.15, 10.0),
+                (320, 2048, 0.04, 10.0),
+                (320, 4096, 0.04, 10.0),
+                (320, 4096, 0.0, 10.0),
+                (320, 4096, 0.0, 5.0),
+                (320, 4096, 0.0, 3.0),
             ],
         },
-        "ptb": {4_800_000: [(320, 512, 0.18), (320, 1024, 0.18), (320, 2048, 0.18), (320, 2048, 0.0)]},
-        "sotu": {6_000_000: [(320, 512, 0.18), (320, 2048, 0.18)]},
+        "ptb": {
+            3_900_000: [(320, 2000, 0.0, 10.0), (320, 2000, 0.0, 5.0)],
+            4_800_000: [(320, 512, 0.18, 5.0), (320, 1024, 0.18, 5.0), (320, 2048, 0.18, 5.0), (320, 2048, 0.0, 5.0)],
+        },
+        "sotu": {6_000_000: [(320, 512, 0.18, 5.0), (320, 2048, 0.18, 5.0)]},
     },
     "samples.tsv",
     {"loss.softmax": "sampled", "training.precision": "fp32"},

@@ -37,7 +37,7 @@ NOISES_IF_SHORT = ((6.0, 0.0), (16.0, 0.1), (math.inf, 0.3))
 """The same for a text of fewer than `SHORT` words: `benchmarks/short_texts.py`, on 100,000 and 300,000 words."""
 STREAMS = ((6e6, 32), (math.inf, 64))
 """Best number of streams by tokens, as (upper limit, streams): with more time, steps may be fewer and less noisy."""
-WORD_RATES = ((4e6, 10.0), (9e6, 5.0), (math.inf, 3.0))
+WORD_RATES = ((2.5e6, 10.0), (9e6, 5.0), (math.inf, 3.0))
 """Best multiple of the learning rate for the word matrix by tokens, as (upper limit, multiple): few steps at a low rate
 leave rare words where they began, many at a high rate are noisy (`benchmarks/word_rate.py`)."""
 WORDS_PER_SAMPLE, FEWEST_SAMPLES, MOST_SAMPLES = 5, 1024, 4096
