@@ -29,6 +29,8 @@ DROPPED = ("model.input_dropout", "model.hidden_dropout")
 """Settings that have the dropout of the plan."""
 DATA_NOISING = {"noise.kind": "kneser_ney", "noise.scheme": "data_noising"}
 """Noise as the plan chooses it, without its gamma."""
+FORMER_LOSS = {"loss.softmax": "sampled", "loss.samples": 512, "loss.full_at_end": 0.15}
+"""The softmax that plans had when the rows of a table were measured: a smaller sample, and all words at the end."""
 RESULTS = Path(__file__).parent.parent / "results" / "bench"
 
 

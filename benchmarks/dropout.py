@@ -11,7 +11,7 @@ parameters, as in short trainings. The rule that follows from it is
 from __future__ import annotations
 
 from benchmarks import names_given
-from benchmarks.compared import DROPPED, Comparison, each
+from benchmarks.compared import DROPPED, FORMER_LOSS, Comparison, each
 
 COMPARISON = Comparison(
     {"dropout": DROPPED},
@@ -30,7 +30,7 @@ COMPARISON = Comparison(
         },
     },
     "dropout.tsv",
-    {"training.word_rate": 10.0},
+    {"training.word_rate": 10.0, **FORMER_LOSS},
 )
 
 if __name__ == "__main__":

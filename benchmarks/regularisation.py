@@ -11,7 +11,7 @@ shorter trainings and shorter texts.
 from __future__ import annotations
 
 from benchmarks import names_given
-from benchmarks.compared import DATA_NOISING, DROPPED, Comparison
+from benchmarks.compared import DATA_NOISING, DROPPED, FORMER_LOSS, Comparison
 
 COMPARISON = Comparison(
     {"dropout": DROPPED, "noise": ["noise.gamma"]},
@@ -21,7 +21,7 @@ COMPARISON = Comparison(
         "wikitext-2": {14_500_000: [(0.3, 0.1), (0.3, 0.0), (0.2, 0.0), (0.4, 0.0)]},
     },
     "regularisation.tsv",
-    DATA_NOISING,
+    {**DATA_NOISING, **FORMER_LOSS},
 )
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ See `benchmarks.compared` for how a row is measured. Noise is data noising with 
 from __future__ import annotations
 
 from benchmarks import names_given
-from benchmarks.compared import DATA_NOISING, DROPPED, Comparison
+from benchmarks.compared import DATA_NOISING, DROPPED, FORMER_LOSS, Comparison
 
 COMPARISON = Comparison(
     {"hidden": ["model.hidden"], "dropout": DROPPED, "noise": ["noise.gamma"]},
@@ -30,7 +30,7 @@ COMPARISON = Comparison(
         "tatoeba-deu": {12_100_000: [(512, 0.3, 0.1), (512, 0.3, 0.0), (512, 0.4, 0.0)]},
     },
     "sizes.tsv",
-    DATA_NOISING,
+    {**DATA_NOISING, **FORMER_LOSS},
 )
 
 if __name__ == "__main__":

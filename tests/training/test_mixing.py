@@ -33,6 +33,11 @@ def settings(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Set
     return Settings(DataSettings(corpus=str(text)), ModelSettings(hidden=8), loss, training=training)
 
 
+def stopped(*_: object) -> NoReturn:
+    """Take the place of a function in which a training is stopped."""
+    raise KeyboardInterrupt
+
+
 def test_the_run_folder_opens_as_the_mixture_and_as_its_parts(settings: Settings, text: Path) -> None:
     result = train(settings, "run", ngram=3)
     assert result.ngram is not None
@@ -74,11 +79,8 @@ def test_overwriting_leaves_nothing_of_the_mixture(settings: Settings) -> None:
 def test_a_run_that_is_killed_before_its_first_window_keeps_its_order(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(*_: object) -> NoReturn:
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patch:
-        patch.setattr(provenance, "begin_invocation", killed)
+        patch.setattr(provenance, "begin_invocation", stopped)
         with pytest.raises(KeyboardInterrupt):
             train(settings, "run", ngram=2)
     result = train(settings, "run", mode="resume")
@@ -132,9 +134,6 @@ def test_a_mixture_stays_until_there_is_another_model_and_a_note_says_so(setting
 def test_a_run_that_was_stopped_while_n_grams_are_mixed_in_says_so(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    def stopped(*_: object) -> NoReturn:
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patch:
         patch.setattr(train_module, "mix_with_ngrams", stopped)
         with pytest.raises(KeyboardInterrupt):

@@ -82,9 +82,10 @@ class EarlierText:
         return found | {"network_before": result.test_perplexity} | mixed
 
     def _network_before(self) -> Network:
-        """Read the network of the run. Raises `RunFolderError` if it is gone."""
-        saved = read_language_model(run_path(self.run))
-        check_words(self.data.vocabulary, saved, run_path(self.run))
+        """Read the network of the run. Raises `RunFolderError` if it is gone, or was trained again on other words."""
+        folder = run_path(self.run)
+        saved = read_language_model(folder)
+        check_words(self.data.vocabulary, saved, folder)
         model = LanguageModel(saved.settings.model, len(saved.tokenizer.vocabulary))
         model.load_state_dict(saved.tensors)
         return Network(model, saved.tokenizer.vocabulary)
