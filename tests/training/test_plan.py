@@ -7,6 +7,7 @@ import time
 from collections.abc import Sized
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -26,6 +27,7 @@ from wordtie.training import timings as timing
 from wordtie.training.plan import fitted_to_length, make_plan, with_fewer_threads
 from wordtie.training.recipe import REFERENCE, streams_for
 from wordtie.training.rehearsal import read_texts
+from wordtie.training.step import train_step
 from wordtie.training.timings import Counting, Timings
 
 FAST = Timings(window=0.05, validation=1e-5, measuring=3e-5)
@@ -262,6 +264,46 @@ def test_a_slow_machine_is_timed_once(text: Path, monkeypatch: pytest.MonkeyPatc
     plan = make_plan(Settings(data=wordtie.DataSettings(corpus=str(text))), [], 3)
     assert len(asked) == 1
     assert plan.settings.model.hidden == REFERENCE, "of another size the speed is not known"
+
+
+@pytest.mark.parametrize(("compiling", "timings"), [(0.35, 3), (0.0, 1)])
+def test_time_to_compile_leaves_none_of_the_other_timings_out(
+    text: Path, compiling: float, timings: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A first run compiles kernels in its first timing; the others do not take as long."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    asked = []
+
+    def slow(*_: object, mixed: bool) -> Timings:
+        asked.append(mixed)
+        time.sleep(0.4 if len(asked) == 1 else 0.05)
+        return replace(FAST, compiling=compiling)
+
+    monkeypatch.setattr(planning, "time_model", slow)
+    settings = settings_from(text)
+    data = read_texts(settings.data).for_training(0.5)
+    stopwatch = planning.Stopwatch(data, 0.7, mixed=True)
+    while len(asked) < 3 and stopwatch.has_time():
+        stopwatch.time(settings)
+    assert len(asked) == timings
+
+
+def test_the_time_to_compile_is_measured(text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    settings = settings_from(text, hidden=8)
+    data = read_texts(settings.data).for_training(0.5)
+    warm = timing.time_model(settings, data, 0.01)
+    steps: list[object] = []
+
+    def compiles_first(*arguments: Any) -> object:
+        steps.append(arguments)
+        time.sleep(0.5 if len(steps) == 1 else 0)
+        return train_step(*arguments)
+
+    monkeypatch.setattr(timing, "train_step", compiles_first)
+    cold = timing.time_model(settings, data, 0.01)
+    assert warm.compiling < 0.4 < cold.compiling < 1.0
+    assert cold.window < 0.4
 
 
 def test_what_is_timed_last_is_what_is_trained(text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

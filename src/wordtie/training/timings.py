@@ -59,6 +59,8 @@ class Timings:
     """Seconds of one step with the full softmax; None if no step has it, and it was not timed."""
     tokens: int = 1024
     """Tokens of one training step."""
+    compiling: float = 0.0
+    """Seconds by which the first step took longer: kernels were compiled, or read from their cache. It happens once."""
 
     def seconds_of(self, tokens: int, full_at_end: float) -> float:
         """Return the seconds to train on `tokens`, of which the last share `full_at_end` has the full softmax."""
@@ -77,8 +79,11 @@ def time_model(settings: Settings, data: PreparedData, seconds: float, mixed: bo
     optimiser = build_optimiser(settings.training, parameter_groups(task.model, settings.training.word_rate))
     state = RunState(task.model, optimiser, task.initial_state())
     task.prepare_for_training()
-    started, steps = time.monotonic(), 0
+    created, steps = time.monotonic(), 0
+    started = compiled = created
     for number, batch in enumerate(islice(cycle(task.batches(0)), FIRST_STEPS + TIMED_STEPS)):
+        if number == 1:
+            compiled = time.monotonic()
         if number == FIRST_STEPS:
             started = time.monotonic()
         train_step(task.objective, state, batch, settings.training.clip)
@@ -103,6 +108,7 @@ def time_model(settings: Settings, data: PreparedData, seconds: float, mixed: bo
         remembering,
         None if full_window is None else full_window + checkpoints,
         tokens,
+        max(0.0, compiled - created - window),
     )
 
 
