@@ -24,7 +24,7 @@ from benchmarks.quality import page
 from benchmarks.quality.choices import TRIAL_MINUTES, UntriedError, Way, choose, way_of_trials, with_chosen_settings
 from benchmarks.quality.contenders import ADDED, CONTENDERS, OTHERS, Settings
 from benchmarks.quality.goals import value
-from benchmarks.quality.rows import ROWS, Row, append, key_of, read
+from benchmarks.quality.rows import ROWS, ROWS_OF_AVX2, Row, append, key_of, read
 from benchmarks.quality.texts import GOAL_TEXTS, TEXTS, TRIAL_TEXTS
 from benchmarks.quality.turn import FailedError, Turn, take
 from wordtie.config import DataSettings
@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 if text in (given.texts or TEXTS) and minutes in (given.minutes or {minutes}):
                     left -= measure(_turns(given, text, minutes), given.rows, left)
         if given.what in (None, "figure"):
-            print("written:", *page.write(read(given.rows)), file=sys.stderr)
+            print("written:", *page.write(read(given.rows), of_avx2=read(ROWS_OF_AVX2)), file=sys.stderr)
     except WordtieError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

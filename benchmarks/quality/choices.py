@@ -81,12 +81,15 @@ def way_of_trials(rows: Sequence[Row], contender: str) -> Way | None:
     return max(ways, key=ways.count) if ways else None
 
 
-def with_chosen_settings(rows: Sequence[Row]) -> list[Row]:
-    """The rows of the settings that each contender takes; none of those that have nothing to choose from yet."""
+def with_chosen_settings(rows: Sequence[Row], tried: Sequence[Row] = ()) -> list[Row]:
+    """The rows of the settings that each contender takes; none of those that have nothing to choose from yet.
+
+    `tried`: rows with the trials, if they are not among these.
+    """
     chosen = {}
     for name in CONTENDERS:
         with contextlib.suppress(UntriedError):
-            chosen[name] = _name(choose(rows, name))
+            chosen[name] = _name(choose(tried or rows, name))
     return [row for row in rows if chosen.get(row["contender"]) == _name(row["settings"])]
 
 

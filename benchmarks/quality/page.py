@@ -30,15 +30,22 @@ HEAD_LINES = 2
 
 
 def write(
-    rows: Sequence[Row], to: Path = PAGE, figure: Path = FIGURE, short: Path = README, parts: Path = NGRAMS
+    rows: Sequence[Row],
+    to: Path = PAGE,
+    figure: Path = FIGURE,
+    short: Path = README,
+    parts: Path = NGRAMS,
+    of_avx2: Sequence[Row] = (),
 ) -> list[str]:
     """Write them all; the figure needs two times of a text. Only measurements by the wall clock are shown.
 
+    `of_avx2`: rows of two cores with AVX2 alone, whose goals have a table of their own.
     Raises `DataError` if a page has lost its markers.
     """
-    measured = [row for row in with_chosen_settings(rows) if row["clock"] == "wall" and row["threads"] == 2]
+    measured = _by_the_wall_clock(rows)
     drawn = draw(measured, figure)
-    tables = [list(goals_table(measured)), list(results_table(measured)), list(trials_table(rows))]
+    of_goals = [list(goals_table(measured)), list(avx2_goals_table(_by_the_wall_clock(of_avx2, rows)))]
+    tables = [*of_goals, list(results_table(measured)), list(trials_table(rows))]
     content = ["![Test perplexity against minutes](figures/quality-in-minutes.svg)"] if drawn else []
     content += ["\n".join(lines) for lines in tables if len(lines) > HEAD_LINES]
     pages = {to: "\n\n".join(content), short: "\n".join(short_table(measured)), parts: "\n".join(parts_table(measured))}
@@ -69,6 +76,11 @@ def parts_table(rows: Sequence[Row]) -> Iterator[str]:
         cells = [ours("test"), _of(rows, "kneser-ney", text, minutes, "test"), ours("own_without_recent_test"),
                  ours("own_mixture_test")]  # fmt: skip
         yield table_line([text, f"{minutes:g}", *cells])
+
+
+def _by_the_wall_clock(rows: Sequence[Row], tried: Sequence[Row] = ()) -> list[Row]:
+    """Those of the chosen settings on both cores."""
+    return [row for row in with_chosen_settings(rows, tried) if row["clock"] == "wall" and row["threads"] == 2]
 
 
 def _measured_of_ours(rows: Sequence[Row]) -> Iterator[tuple[str, float]]:
@@ -102,6 +114,13 @@ def goals_table(rows: Sequence[Row]) -> Iterator[str]:
         reached = {True: "yes", False: "**no**", None: "not measured"}[verdict.reached]
         limit = [f"≤ {verdict.limit:g}", reached] if verdict.limit is not None else ["-", "no goal"]
         yield table_line([WHAT[verdict.kind], f"{verdict.minutes:g}", limit[0], *ratios, limit[1]])
+
+
+def avx2_goals_table(rows: Sequence[Row]) -> Iterator[str]:
+    """The same on two cores with AVX2 alone: the goals that something was measured for."""
+    first, *rest = goals_table(rows)
+    yield first.replace("| goal |", "| goal, AVX2 alone |")
+    yield from (line for line in rest if "| - | - | - | not measured |" not in line and "no goal" not in line)
 
 
 def results_table(rows: Sequence[Row]) -> Iterator[str]:

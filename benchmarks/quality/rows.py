@@ -12,6 +12,7 @@ from benchmarks.runner import RESULTS
 
 Row: TypeAlias = dict[str, Any]
 ROWS = RESULTS / "quality-in-minutes.jsonl"
+ROWS_OF_AVX2 = RESULTS / "no-avx512" / ROWS.name
 KEY = ("contender", "text", "minutes", "settings", "seed", "threads", "clock", "code")
 """What makes two measurements the same."""
 
