@@ -18,15 +18,15 @@ from typing import Any
 
 import wordtie
 from benchmarks import names_given
-from wordtie.commands.train import ADAPTING_RATE
 from wordtie.config.keywords import settings_from
-from wordtie.config.recommended import RECOMMENDED
+from wordtie.config.recommended import ADAPTING_RATE, RECOMMENDED
 from wordtie.data.prepare import prepare
 from wordtie.evaluation.earlier_words import evaluate_earlier_words
 from wordtie.inference.loading import Part, load
 from wordtie.runs.result import read_result
 from wordtie.runs.run_folder import read_language_model
-from wordtie.training.rehearsal import settings_to_extend
+from wordtie.training.recipe import samples_for
+from wordtie.training.rehearsal import of_the_start, read_texts
 
 FIRST_TOKENS, TOKENS, WORDS = 1_000_000, 400_000, 10_000
 SIZE = {"model.hidden": 192, "model.embedding": 96, "model.input_dropout": 0.0, "model.hidden_dropout": 0.0}
@@ -56,7 +56,7 @@ def main(first: str, second: str, trials: Sequence[str]) -> None:
 
 def rows(base: Path, second: str, trials: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """The rows of one earlier run."""
-    extended = settings_to_extend(str(base))
+    extended = of_the_start({"start_from": str(base)}, True)
     started = {"training.start_from": str(base), "training.lr": ADAPTING_RATE}
     for name in trials:
         out = base.parent / name.replace(" ", "-")
@@ -71,7 +71,9 @@ def train(corpus: str, out: Path, **settings: Any) -> wordtie.TrainingResult:
     recipe = {**RECOMMENDED, **SIZE, **PLAN, **{name: value for name, value in settings.items() if "." in name}}
     short = {name: value for name, value in settings.items() if "." not in name}
     recipe = {name: value for name, value in recipe.items() if name != "training.decay"}
-    return wordtie.train(settings_from(corpus, **recipe, **short), out, ngram=5)
+    chosen = settings_from(corpus, **recipe, **short)
+    chosen = settings_from(chosen, **samples_for(len(read_texts(chosen.data).own.vocabulary)))
+    return wordtie.train(chosen, out, ngram=5)
 
 
 def row(name: str, result: wordtie.TrainingResult, base: Path) -> tuple[str, ...]:

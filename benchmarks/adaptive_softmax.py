@@ -41,6 +41,7 @@ from wordtie.models.network import evaluating
 from wordtie.training.language_modelling import VALIDATION_STREAMS, LanguageModelling
 from wordtie.training.optim import build_optimiser, parameter_groups, set_learning_rate
 from wordtie.training.precision import precision_of
+from wordtie.training.recipe import samples_for
 from wordtie.training.run_state import RunState
 from wordtie.training.schedule import budget_of, rate_of_step, windows_done
 from wordtie.training.step import train_step
@@ -118,7 +119,8 @@ def settings_for(corpus: str, loss: str, tokens: int) -> Settings:
     """The recipe of `wordtie train`, of a size that a plan chooses for two minutes, with this loss."""
     recipe = {name: value for name, value in RECOMMENDED.items() if name != "training.decay"}
     softmax = "sampled" if loss == "sampled" else "full"
-    return settings_from(corpus, **recipe | SIZE | PLAN | {"training.tokens": tokens, "loss.softmax": softmax})
+    settings = settings_from(corpus, **recipe | SIZE | PLAN | {"training.tokens": tokens, "loss.softmax": softmax})
+    return settings_from(settings, **samples_for(len(prepare(settings.data).vocabulary)))
 
 
 def train(data: PreparedData, settings: Settings, loss: str) -> tuple[float, float]:

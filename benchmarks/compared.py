@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import csv
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -47,7 +47,7 @@ class Comparison:
     """By text: after how many tokens, which values, one a column; None: until validation no longer improves."""
     file: str
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    """Other settings, by full name, that the plan would choose."""
+    """Other settings, by full name, that the plan would choose, for the rows of a number of tokens."""
 
     def run(self, texts: Sequence[str]) -> None:
         """Measure the rows of these texts, of all if there are none, that the file lacks; each is added when done."""
@@ -76,7 +76,7 @@ class Comparison:
         compared = {name: value for names, value in zip(self.names.values(), values, strict=True) for name in names}
         given = {**self.fixed, **compared}
         if tokens is None:
-            settings = until_no_better(data, {"training.threads": 1, **given})
+            settings = until_no_better(data, {"training.threads": 1, **compared})
         else:
             start = Settings(data, training=training_on(tokens, threads=1))
             settings = planned(settings_from(start, **given), given)
@@ -89,6 +89,18 @@ class Comparison:
     def _hidden(self, shown: str) -> tuple[str, ...]:
         """Return the entry of a column of its own, unless the units are compared."""
         return () if "hidden" in self.names else (shown,)
+
+
+def add_rows(file: Path, columns: Sequence[str], rows: Mapping[tuple[str, ...], Callable[[], tuple[str, ...]]]) -> None:
+    """Measure the rows that the file lacks, given by their first columns; each is added when done."""
+    if not file.exists():
+        file.write_text("\t".join(columns) + "\n", encoding="utf-8")
+    done = {tuple(line.split("\t")) for line in file.read_text(encoding="utf-8").splitlines()}
+    for key, measure in rows.items():
+        if key not in {row[: len(key)] for row in done}:
+            row = measure()
+            with file.open("a", encoding="utf-8") as there:
+                print(*row, sep="\t", file=there)
 
 
 def each(*values: float) -> list[Values]:

@@ -24,12 +24,12 @@ def training_on(tokens: int, threads: int | None = None) -> TrainingSettings:
     return TrainingSettings(tokens=tokens, validations=4, schedule="cosine", patience=0, threads=threads)
 
 
-def planned(settings: Settings, given: Collection[str], timings: Timings = NO_MATTER) -> Settings:
+def planned(settings: Settings, given: Collection[str]) -> Settings:
     """What is planned for these tokens of this text. `given`: full names of the other settings that are kept."""
     prepared = prepare(settings.data)
     lengths = Lengths(len(prepared.train), 1, 1, len(prepared.vocabulary))
     kept = ("training.tokens", "training.validations", "training.threads", "training.patience", *given)
-    return choose(settings, kept, lengths, 1.0, 0.1, timings)
+    return choose(settings, kept, lengths, 1.0, 0.1, NO_MATTER)
 
 
 def until_no_better(data: DataSettings, given: Mapping[str, Any]) -> Settings:

@@ -14,11 +14,12 @@ Seconds are of one core, of the whole command.
 
 from __future__ import annotations
 
-import csv
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -26,14 +27,14 @@ from unittest import mock
 from torch import Tensor
 
 from benchmarks import names_given
-from benchmarks.compared import RESULTS
+from benchmarks.compared import RESULTS, add_rows
 from benchmarks.environment import machine
 from benchmarks.planned import planned, trained, training_on
 from benchmarks.quality.texts import TEXTS
 from wordtie.config import Settings
 from wordtie.config.keywords import settings_from
 from wordtie.runs.provenance import code_version
-from wordtie.training.row_adam import RowAdam
+from wordtie.training import row_adam
 
 TOKENS = 2_000_000
 RATES = (10.0, 3.0)
@@ -41,7 +42,7 @@ FILE = RESULTS / "row-updates.tsv"
 COLUMNS = ("text", "updates", "word rate", "network", "mixture", "seconds", "version", "processor")
 
 Squares = Callable[[Tensor, Tensor, Tensor, float], Tensor]
-"""From (mean squares of the matrix, rows, their gradients, beta2) to the new mean squares of the rows, (R, E)."""
+"""As `wordtie.training.row_adam.mean_squares`."""
 
 
 def decayed(square_VE: Tensor, rows: Tensor, gradient_RE: Tensor, beta2: float) -> Tensor:
@@ -64,19 +65,16 @@ UPDATES: dict[str, Squares | None] = {
 }
 
 
+Measured = Callable[[], tuple[str, ...]]
+
+
 def main(texts: Sequence[str], file: Path = FILE, tokens: int = TOKENS) -> None:
     """Measure the rows of these texts, of all if there are none, that the file lacks; each is added when done."""
-    if not file.exists():
-        file.write_text("\t".join(COLUMNS) + "\n", encoding="utf-8")
-    with file.open(encoding="utf-8", newline="") as there:
-        done = {tuple(row[column] for column in COLUMNS[:3]) for row in csv.DictReader(there, delimiter="\t")}
-    for text in texts or ("ptb", "sotu"):
-        for updates in UPDATES:
-            for rate in RATES:
-                if (text, updates, f"{rate:g}") not in done:
-                    row = measure(text, updates, rate, tokens)
-                    with file.open("a", encoding="utf-8") as there:
-                        print(*row, sep="\t", file=there)
+    wanted = product(texts or ("ptb", "sotu"), UPDATES, RATES)
+    rows: dict[tuple[str, ...], Measured] = {
+        (text, updates, f"{rate:g}"): partial(measure, text, updates, rate, tokens) for text, updates, rate in wanted
+    }
+    add_rows(file, COLUMNS, rows)
 
 
 def measure(text: str, updates: str, rate: float, tokens: int) -> tuple[str, ...]:
@@ -94,29 +92,8 @@ def measure(text: str, updates: str, rate: float, tokens: int) -> tuple[str, ...
 @contextmanager
 def replaced(squares: Squares | None) -> Iterator[None]:
     """While it is entered, `RowAdam` has these squares; None: its own."""
-    if squares is None:
+    with mock.patch.object(row_adam, "mean_squares", squares or row_adam.mean_squares):
         yield
-        return
-    with mock.patch.object(RowAdam, "_update_rows", lambda adam, *given: update_rows(adam, squares, *given)):
-        yield
-
-
-def update_rows(adam: RowAdam, squares: Squares, parameter: Tensor, group: dict[str, Any]) -> None:
-    """`RowAdam._update_rows` with other squares."""
-    state = adam.state[parameter]
-    if not state:
-        state["step"] = parameter.new_zeros(())
-        state["exp_avg_sq"] = parameter.new_zeros(parameter.shape)
-    assert parameter.grad is not None
-    gradient = parameter.grad.coalesce()
-    rows, values = gradient.indices()[0], gradient.values()
-    state["step"] += 1
-    beta2 = group["betas"][1]
-    square_RE = squares(state["exp_avg_sq"], rows, values, beta2)
-    state["exp_avg_sq"].index_copy_(0, rows, square_RE)
-    correction = 1 - beta2 ** float(state["step"])
-    update_RE = values / square_RE.div_(correction).sqrt_().add_(group["eps"])
-    parameter.index_add_(0, rows, update_RE, alpha=-float(group["lr"]))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A training step with the sampled softmax and sparse updates of the word matrix, against two alternatives.
 
-`full`: our fused full softmax with dense Adam. The sample has 512 words, which the goals were set for; in the rows of
+`full`: our fused full softmax with dense Adam. The sample has 512 words, the default of `loss.samples`; in the rows of
 a plan it is as `wordtie train --time` chooses it. `torch`: sampled softmax as it is usually written in PyTorch, with
 `torch.nn.LSTM`, 1,000 shared negatives, the correction on target and negatives, hits masked, and dense gradients. The
 model is a tied LSTM of one layer and 256 units with a linear map, 32 streams of 32 steps, Adam, clipping. Memory is

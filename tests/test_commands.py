@@ -230,6 +230,10 @@ def test_surprisal_of_a_column(run: Path, tmp_path: Path, capsys: Capture) -> No
         assert cli.main(["surprisal", str(run), str(table), "--column", "sentence", "--out", str(out)]) == 2
         assert "is a file that is read: write into another one" in capsys.readouterr().err
     assert table.read_bytes() == before
+    model = str(tmp_path / "model.arpa")
+    Path(model).touch()
+    assert cli.main(["surprisal", model, str(table), "--column", "sentence", "--out", model]) == 2
+    assert f"--out {model}: is a file that is read" in capsys.readouterr().err
     assert cli.main(["surprisal", str(run), str(table), "--column", "sentence", "--reset", "blank"]) == 2
     assert "write a passage into one cell" in capsys.readouterr().err
     table.write_text('item,sentence\n1,"the cat sat\na dog"\n')

@@ -228,7 +228,8 @@ def _trained(folder: Path, kind: str) -> Row:
         told: Row = json.loads((folder / worker.TRAINED).read_text())
         return told
     result = json.loads((folder / "run" / RESULT).read_text())
-    told = {"tokens": result["tokens_seen"], "parameters": result["parameters"], "stopped": result["stopped"]}
+    told = {"tokens": result["tokens_seen"], "parameters": result["parameters"], "stopped": result["stopped"],
+            "measuring_seconds": result["measuring_seconds"]}  # fmt: skip
     for part, figures_of in (("network", result), ("ngram", result["ngram"]), ("mixture", result["mixture"])):
         if figures_of:
             told |= {f"own_{part}_{split}": figures_of[f"{split}_perplexity"] for split in SPLITS}

@@ -258,3 +258,23 @@ def test_waiting_for_another_process_is_said(
         threading.Timer(0.5, fcntl.flock, (held, fcntl.LOCK_UN)).start()
         prepare(settings)
     assert "waiting for another process that prepares this text" in capsys.readouterr().err
+
+
+def test_a_text_is_read_by_the_rule_of_its_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another Python has other tables of letters, and would split the same text into other words."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for split in ("train", "valid", "test"):
+        (tmp_path / f"{split}.txt").write_text("a né b.\nb a né.\n" * 20)
+    settings = DataSettings(corpus=str(tmp_path), tokenisation="words")
+    usual = prepare(settings)
+    pattern = usual.tokenizer.tokenisation.pattern.replace("\u00d8-\u00f6", "\u00d8-\u00e8\u00ea-\u00f6")
+    rule = tokenisation.Tokenisation("words", pattern=pattern)
+    other = prepare(settings, rule=rule)
+    assert "né" in usual.vocabulary.words
+    assert "né" not in other.vocabulary.words
+    assert other.tokenizer.tokenisation == rule
+    assert prepare(settings).tokenizer == usual.tokenizer
+    asked = dataclasses.replace(settings, lowercase=True)
+    assert prepare(asked, rule=rule).tokenizer.tokenisation == tokenisation.Tokenisation("words", lowercase=True), (
+        "of other settings"
+    )

@@ -9,7 +9,7 @@ import pytest
 
 from wordtie.data.vocabulary import Vocabulary
 from wordtie.evaluation import paired
-from wordtie.evaluation.paired import MOST_BLOCKS, STRETCH, Difference, paired_bootstrap, score_units
+from wordtie.evaluation.paired import FEWEST_BLOCKS, MOST_BLOCKS, STRETCH, Difference, paired_bootstrap, score_units
 from wordtie.evaluation.perplexity import evaluate_blocks
 from wordtie.ngrams import NgramModel, fit_kneser_ney
 
@@ -76,8 +76,22 @@ def test_a_long_text_is_resampled_in_blocks_of_neighbours() -> None:
     assert high - low < 0.01  # neighbours are one 0 and one 1: alone they would differ by more
 
 
+def test_few_units_have_no_interval() -> None:
+    """Of two lines that agree, the resamples would all have one sign, half of the time by chance."""
+    for units, has_one in ((2, False), (FEWEST_BLOCKS - 1, False), (FEWEST_BLOCKS, True)):
+        found = paired_bootstrap(np.zeros(units), np.arange(units) + np.float64(1), np.full(units, 4))
+        assert found.blocks == units
+        assert (found.bits_interval is not None) == (found.ratio_interval is not None) == has_one
+
+
+def test_a_model_that_rules_words_out_is_compared() -> None:
+    """With about a thousand nats for each token, which no perplexity can show."""
+    found = paired_bootstrap(np.zeros(20), np.full(20, 1000.0), np.ones(20, np.int64))
+    assert found.bits == pytest.approx(1000 / math.log(2))
+    assert found.ratio == math.exp(700)
+
+
 def test_one_unit_has_no_interval() -> None:
     found = paired_bootstrap(np.array([5.0]), np.array([6.0]), np.array([4]))
     assert found.bits == pytest.approx(0.25 / math.log(2))
     assert (found.bits_interval, found.ratio_interval, found.blocks) == (None, None, 1)
-    assert paired_bootstrap(np.array([5.0, 4]), np.array([6.0, 6]), np.array([4, 5])).bits_interval is not None

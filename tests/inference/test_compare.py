@@ -151,7 +151,7 @@ def test_the_interval_of_a_text_of_one_line_is_blank(runs: tuple[str, str], caps
     printed = capsys.readouterr()
     first, second = rows(printed.out)
     assert (first["bits"], second["bits"] != "", second["bits_low"], second["ratio_high"]) == ("", True, "", "")
-    assert "note: no intervals: the bootstrap resamples lines, and the text has one; give a longer" in printed.err
+    assert "note: no intervals: they take 10 lines, and the text has 1; give a longer" in printed.err
     found = json.loads(output(["evaluate", *runs, "one.txt", "--json"], capsys))
     assert (found["blocks"], found["runs"][1]["bits_low"], found["runs"][1]["ratio_high"]) == (1, None, None)
 

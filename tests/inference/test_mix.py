@@ -137,16 +137,33 @@ def test_seeds_are_mixed(folder: Path) -> None:
     assert result.valid_perplexity <= alone * (1 + 1e-9)
 
 
-def test_of_a_run_with_ngrams_the_network_alone_is_mixed_and_a_note_says_so(folder: Path, capsys: Capture) -> None:
-    corpus, small = str(folder / "mine"), ["--hidden", "8", "--epochs", "1", "--streams", "4"]
-    assert cli.main(["train", corpus, *small, "--ngram", "2", "--out", "both"]) == 0
+def test_seeds_with_ngrams_share_them(folder: Path, capsys: Capture) -> None:
+    """The mixture is never worse than a run as it is opened by default, and holds the n-grams once."""
+    corpus, small = str(folder / "mine"), ["--hidden", "8", "--epochs", "1", "--streams", "4", "--ngram", "2"]
+    valid = folder / "mine" / "valid.txt"
+    for seed in ("1", "2"):
+        assert cli.main(["train", corpus, *small, "--seed", seed, "--out", f"seed-{seed}"]) == 0
     capsys.readouterr()
-    assert cli.main(["mix", "both", str(folder / "network"), "--out", "mixed"]) == 0
-    printed = capsys.readouterr()
-    assert printed.err.count("its network alone is mixed") == 1
-    assert "note: both: its network alone is mixed" in printed.err
-    alone = wordtie.load("both", part="network").evaluate(folder / "mine" / "valid.txt").perplexity
-    assert f"perplexity {alone:.2f}" in printed.out.splitlines()[0]
+    assert cli.main(["mix", "seed-1", "seed-2", "--out", "both"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[:4]] == ["seed-1", "seed-2", "seed-1/ngram", "both"]
+    networks, ngrams = [wordtie.load(f"seed-{seed}", part="network") for seed in (1, 2)], wordtie.load("seed-1/ngram")
+    for line, model in zip(lines, (*networks, ngrams), strict=False):
+        assert f"perplexity {model.evaluate(valid).perplexity:.2f} " in line
+    mixed = wordtie.load("both").evaluate(valid).perplexity
+    for seed in ("1", "2"):
+        assert mixed <= wordtie.load(f"seed-{seed}").evaluate(valid).perplexity * (1 + 1e-3)
+    assert len(mix(["seed-1", "seed-2", "seed-1/ngram"], "again").parts) == 3, "named already"
+
+
+def test_ngrams_of_different_orders_are_parts_of_their_own(folder: Path) -> None:
+    settings = read_language_model(folder / "network").settings
+    for order in (1, 2):
+        train(settings, f"order-{order}", ngram=order)
+    found = mix(["order-1", "order-2", folder / "network"], "mixed")
+    assert [Path(part).name for part in found.parts] == ["order-1", "order-2", "network", "ngram", "ngram"]
+    train(settings, "order-2", mode="overwrite")
+    assert len(mix(["order-1", "order-2"], "again").parts) == 3, "the second has none any more"
 
 
 def test_what_cannot_be_mixed(folder: Path) -> None:

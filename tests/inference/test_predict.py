@@ -12,6 +12,7 @@ from wordtie.data.tokenisation import Tokenisation
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import EOS, UNK, Vocabulary
 from wordtie.errors import SettingsError
+from wordtie.inference import predict
 from wordtie.inference.loading import load
 from wordtie.inference.predict import at_cursor, blocklist, likeliest, spelt
 
@@ -31,6 +32,15 @@ def test_likeliest_first_and_ties_by_id() -> None:
     found = MODEL.predict("the", top=7)
     assert [word for word, _ in found] == likeliest
     assert [probability for _, probability in found] == pytest.approx([float(p("the", word)) for word in likeliest])
+
+
+def test_a_long_phrase_is_read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = " ".join(["the people of the united states"] * 9)
+    expected = load("en").predict(text)
+    monkeypatch.setattr(predict, "TOKENS_AT_ONCE", 5)
+    found = load("en").predict(text)
+    assert [word for word, _ in found] == [word for word, _ in expected]
+    assert [each for _, each in found] == pytest.approx([each for _, each in expected], rel=1e-5)
 
 
 def test_steps_give_what_the_whole_phrase_gives_and_leave_states_alone() -> None:

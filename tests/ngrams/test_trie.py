@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.reference.kneser_ney import LiteralKneserNey, sentences
+from wordtie.config import DataSettings
+from wordtie.data.prepare import prepare
 from wordtie.ngrams import entropy as entropy_module
 from wordtie.ngrams.entropy import entropy
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
@@ -171,3 +173,17 @@ def test_a_vocabulary_that_needs_three_bytes(tmp_path: Path) -> None:
     for text in (train[:300], heldout):
         found = np.exp(trie.log_probabilities(text))
         np.testing.assert_allclose(found, literal.probabilities(text.tolist()), rtol=1e-10)
+
+
+def test_the_file_of_a_real_text_is_at_most_three_times_as_large_as_the_text(tmp_path: Path) -> None:
+    """With every 5-gram of the State of the Union addresses, and twice as small without those seen once."""
+    data = prepare(DataSettings("sotu", vocabulary_size=10_000))
+    sizes = []
+    for minimum in ([1] * 5, [1, 1, 1, 2, 2]):
+        fitted = fit_kneser_ney(
+            np.array(data.train), len(data.vocabulary), 5, eos_id=data.vocabulary.eos_id, minimum_counts=minimum
+        )
+        write_trie(fitted, tmp_path / "ngrams")
+        sizes.append((tmp_path / "ngrams").stat().st_size / data.info.splits["train"].bytes)
+    assert sizes[0] <= 3
+    assert sizes[1] <= sizes[0] / 2

@@ -18,9 +18,11 @@ from tests.commands import Capture, output
 from tests.export.test_ngram_approximation import as_text
 from wordtie import cli
 from wordtie.commands.train import earlier_line, is_unlearnt
+from wordtie.config import ModelSettings
 from wordtie.config.keywords import settings_from
+from wordtie.config.recommended import ADAPTING_RATE
 from wordtie.data.tokenizer import Tokenizer
-from wordtie.errors import DataError, RunFolderError, UsageError
+from wordtie.errors import DataError, RunFolderError, SettingsError, UsageError
 from wordtie.evaluation.perplexity import evaluate
 from wordtie.export.arpa import export_arpa
 from wordtie.export.ngram_approximation import Approximation, context_frequencies
@@ -30,7 +32,7 @@ from wordtie.models.mixture import best_mixture, log_probabilities
 from wordtie.ngrams import NgramModel
 from wordtie.ngrams.backoff import of_trie, pruned
 from wordtie.runs.run_folder import read_language_model
-from wordtie.training.rehearsal import read_texts, settings_to_extend
+from wordtie.training.rehearsal import of_the_start, read_texts
 from wordtie.training.warm_start import load_start, read_start
 
 FIRST = ["the", "cat", "sat", "on", "mat", "dog", "walks"]
@@ -227,7 +229,7 @@ def test_what_cannot_be_extended_is_refused(first: Path, capsys: Capture) -> Non
 def test_what_an_earlier_run_dropped_is_not_taken_over(first: Path) -> None:
     settings = settings_from("first", hidden=8, epochs=1, streams=4, steps=7, weight_drop=0.25, word_dropout=0.25)
     wordtie.train(settings, "dropping")
-    kept = settings_to_extend("dropping")
+    kept = of_the_start({"start_from": "dropping"}, True)
     assert kept["model.hidden"] == 8
     assert not [name for name in kept if "drop" in name]
 
@@ -236,6 +238,35 @@ def test_python_takes_the_same(first: Path) -> None:
     result = wordtie.train("second", "more", start_from="run", extend_vocabulary=True, epochs=1, streams=4, steps=7)
     assert result.earlier is not None
     assert torch.isfinite(torch.tensor(result.earlier[0]["network"]))
+
+
+def test_a_run_that_starts_from_another_has_its_sizes(first: Path, capsys: Capture) -> None:
+    """With a time and without, from the command and from Python; what is given comes first."""
+    for more in ([], ["--time", "3s"]):
+        command = ["train", "first", "--start-from", "run", "--print-config", *more]
+        assert cli.main(command) == 0
+        assert "  hidden: 12\n  embedding: 6\n" in capsys.readouterr().out
+    plan = wordtie.plan("first", 3, start_from="run")
+    assert (plan.settings.model.hidden, plan.settings.model.embedding) == (12, 6)
+    small: dict[str, Any] = {"epochs": 1, "streams": 4, "steps": 7}
+    result = wordtie.train("first", "again", start_from="run", **small)
+    assert torch.isfinite(torch.tensor(result.test_perplexity))
+    with pytest.raises(RunFolderError, match="other model settings"):
+        wordtie.train("first", "other", start_from="run", hidden=8, **small)
+    with pytest.raises(RunFolderError, match="other model settings"):
+        wordtie.train("first", "other", start_from="run", model=ModelSettings(hidden=8), **small)
+
+
+def test_a_plan_for_python_extends_a_vocabulary(first: Path) -> None:
+    plan = wordtie.plan("second", 3, start_from="run", extend_vocabulary=True)
+    assert plan.settings.data.extends == "run"
+    assert plan.settings.training.lr == ADAPTING_RATE
+    assert wordtie.plan("second", 3, start_from="run", extend_vocabulary=True, lr=0.01).settings.training.lr == 0.01
+    assert plan.settings.model.hidden == 12
+    result = wordtie.train(plan, "more")
+    assert result.earlier is not None
+    with pytest.raises(SettingsError, match="name it as start_from"):
+        wordtie.plan("second", 3, extend_vocabulary=True)
 
 
 def test_a_run_does_not_replace_the_one_that_it_extends(first: Path, capsys: Capture) -> None:

@@ -131,6 +131,19 @@ def test_a_mixture_stays_until_there_is_another_model_and_a_note_says_so(setting
     assert capsys.readouterr().err == ""
 
 
+def test_a_run_without_n_grams_says_so_when_a_part_is_asked_for(settings: Settings, capsys: Capture) -> None:
+    train(settings, "run")
+    for part in ("without-recent", "ngram"):
+        with pytest.raises(RunFolderError, match="has no n-gram model mixed in: leave out --part"):
+            wordtie.load("run", part)
+    (Path("run") / "manifest.json").unlink()
+    (Path("run") / "result.json").unlink()
+    capsys.readouterr()
+    with pytest.raises(RunFolderError):
+        wordtie.load("run")
+    assert "earlier run" not in capsys.readouterr().err, "there is no model, of an earlier run or of this one"
+
+
 def test_a_run_that_was_stopped_while_n_grams_are_mixed_in_says_so(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Sized
 from dataclasses import replace
@@ -282,7 +283,7 @@ def test_time_to_compile_leaves_none_of_the_other_timings_out(
     monkeypatch.setattr(planning, "time_model", slow)
     settings = settings_from(text)
     data = read_texts(settings.data).for_training(0.5)
-    stopwatch = planning.Stopwatch(data, 0.7, mixed=True)
+    stopwatch = planning.Stopwatch(data, 0.3, mixed=True)
     while len(asked) < 3 and stopwatch.has_time():
         stopwatch.time(settings)
     assert len(asked) == timings
@@ -475,7 +476,7 @@ def test_a_plan_for_python_keeps_time_for_the_n_grams_of_train(
     monkeypatch.setattr("wordtie.training.recipe.MOST_EPOCHS", 10**6)
     monkeypatch.setattr(planning, "time_model", lambda *_, mixed: FAST)
     monkeypatch.setattr(planning, "time_counting", lambda *_: Counting(50.0))
-    with_ngrams, alone = (wordtie.plan(text, 100, ngram=each).settings.training.tokens for each in (5, None))
+    with_ngrams, alone = (wordtie.plan(text, 100, ngram=each).settings.training.tokens for each in (5, "none"))
     assert with_ngrams
     assert alone
     assert with_ngrams == pytest.approx(0.45 * alone, rel=0.1)
@@ -487,7 +488,7 @@ def test_a_planned_run_is_resumed_from_python_as_it_was_planned(
     """Although another plan has other tokens, and with the n-grams of the plan."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    kept = {"hidden": 8, "threads": 1, "epochs": 3, "streams": 2, "steps": 4}
+    kept: dict[str, Any] = {"hidden": 8, "threads": 1, "epochs": 3, "streams": 2, "steps": 4}
     first = wordtie.plan(text, 100, ngram=2, **kept)
     assert str(first).splitlines() == list(first.reasons)
     whole = wordtie.train(first, "whole")
@@ -521,7 +522,44 @@ def test_a_plan_says_how_long_given_settings_take(text: Path, monkeypatch: pytes
     settings = Settings(data=wordtie.DataSettings(corpus=str(text)), training=TrainingSettings(tokens=2_000_000))
     line = make_plan(settings, ["training.tokens"], 10).reasons[0]
     assert "2,000,000 tokens" in line
-    assert "epochs as given: about 100 s, more than the 10 s given, " in line
+    assert re.search(r"epochs as given: about 100 s, and \d s for the rest, more than the 10 s given, ", line)
+
+
+def test_a_plan_says_how_long_its_n_grams_take(text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Those that were asked for, which take more than the time given."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(planning, "time_model", lambda *_, mixed: FAST)
+    monkeypatch.setattr(planning, "time_counting", lambda *_: Counting(500.0))
+    line = make_plan(settings_from(text), [], 100, keep_ngram=True).reasons[0]
+    assert re.search(r"about 1 s, and 5\d\d s for the rest, more than the 100 s given, ", line)
+    monkeypatch.setattr(planning, "time_counting", lambda *_: Counting(20.0))
+    for ngram in (5, None):
+        assert " of 100 s, " in make_plan(settings_from(text), [], 100, ngram=ngram).reasons[0]
+
+
+def test_n_grams_that_are_asked_for_must_fit_into_memory(
+    text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Which is found before anything is timed."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("wordtie.ngrams.memory.machine_memory", lambda: 1000)
+    monkeypatch.delattr(planning, "time_counting")
+    with pytest.raises(SettingsError, match="counting 5-grams"):
+        wordtie.plan(text, 100, ngram=5)
+    monkeypatch.setattr(planning, "time_model", lambda *_, mixed: FAST)
+    assert wordtie.plan(text, 100).ngram is None
+
+
+@pytest.mark.parametrize(("head", "embedding"), [("tied_linear", 24), ("tied", 48), ("untied", 48)])
+def test_the_larger_model_has_word_vectors_that_suit_its_head(head: str, embedding: int) -> None:
+    given = ["model.head"]
+    largest = recipe.SIZES[-1][1]
+    chosen = recipe.with_recipe(settings_from("a", head=head), given, recipe.size(largest))
+    tokens = recipe.tokens_of(recipe.MOST_EPOCHS, 100_000, chosen)
+    found = recipe.larger(settings_from(chosen, tokens=tokens), given, 100_000)
+    assert found is not None
+    assert found.model.hidden == recipe.LARGEST
+    assert found.model.embedding_size == embedding * recipe.LARGEST // 48
 
 
 @pytest.mark.parametrize("hidden", [255, REFERENCE, 400])
@@ -560,9 +598,24 @@ def test_n_grams_are_left_out_of_a_plan_unless_they_are_asked_for(
     assert make_plan(settings, [], 100, keep_ngram=True).ngram == 5
 
 
-def test_validations_are_planned_or_given(text: Path, capsys: Capture) -> None:
-    assert cli.main(["train", str(text), "--time", "4s", "--validations", "3"]) == 2
-    assert "--validations: --time plans them, too; leave one of the two out" in capsys.readouterr().err
+def test_validations_that_are_given_are_kept_and_take_their_time(
+    text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Capture
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert cli.main(["train", str(text), "--time", "3s", "--validations", "3", "--hidden", "8", "--print-config"]) == 0
+    assert "  validations: 3\n" in capsys.readouterr().out
+    monkeypatch.setattr("wordtie.training.recipe.MOST_EPOCHS", 10**6)
+    monkeypatch.setattr(planning, "time_counting", lambda *_: Counting())
+    words = len(read_texts(DataSettings(corpus=str(text))).own.valid)
+    monkeypatch.setattr(planning, "time_model", lambda *_, mixed: Timings(0.001, 1 / words, 1e-9))
+    few, many = (
+        make_plan(settings_from(text, validations=number), ["training.validations"], 100).settings.training
+        for number in (1, 51)
+    )
+    assert (few.validations, many.validations) == (1, 51)
+    assert few.tokens
+    assert many.tokens
+    assert many.tokens == pytest.approx(0.48 * few.tokens, rel=0.05), "51 of a second each, in place of one"
 
 
 def test_what_does_not_fit_into_memory_is_refused_before_it_is_timed(

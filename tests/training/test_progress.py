@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tests.terminal import on_terminal
+from wordtie.training.progress import Progress
 
 LIVE = """
 import time
@@ -36,3 +37,18 @@ def test_a_narrow_terminal_shows_what_matters_most(columns: int, figures: str) -
     assert lines[0].startswith("starting")
     assert any(re.fullmatch(rf"epoch 3/40  \d:\d\d:\d\d left  {figures}", line) for line in lines)
     assert lines[-1].startswith("epoch 3/40  measuring the validati")
+
+
+def test_a_log_file_gets_a_line_every_thirty_seconds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a training whose windows take a second each."""
+    now = [100.0]
+    monkeypatch.setattr("wordtie.training.progress.time.monotonic", lambda: now[0])
+    with Progress(epochs=2, windows=100) as progress:
+        for done in range(1, 101):
+            progress.window(1, done, nats=4.0 * done, tokens=done, words=7)
+            now[0] += 1
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split("  ")[1] for line in lines] == ["31 %", "61 %", "91 %"]
+    assert lines[0] == "epoch 1/2  31 %  0:02:49 left  perplexity 54.6  loss 4.000  7 words/s"

@@ -18,6 +18,7 @@ from wordtie.config.arguments import whole_number as whole_number
 from wordtie.config.paths import path_of
 from wordtie.data.reading import LONGEST_LINE, Source, byte_blocks, decoded, opened
 from wordtie.errors import UsageError as UsageError
+from wordtie.evaluation.format_perplexity import format_number
 from wordtie.storage.atomic import atomic_write
 
 SHORT = 2_000
@@ -98,8 +99,8 @@ def print_json_list(items: Iterable[object]) -> None:
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[object]], dialect: str = "excel-tab") -> None:
-    """Print a header and one line per row; floats with six decimals, booleans as 1 or 0, None as nothing. Cells are
-    quoted where necessary, so that R and pandas read them without options."""
+    """Print a header and one line per row; floats as `format_number` has them, booleans as 1 or 0, None as nothing.
+    Cells are quoted where necessary, so that R and pandas read them without options."""
     writer = csv.writer(sys.stdout, dialect, lineterminator="\n")
     writer.writerow(header)
     writer.writerows(map(_text, row) for row in rows)
@@ -138,4 +139,4 @@ def _text(value: object) -> str:
         return str(int(value))
     if value is None:
         return ""
-    return f"{value:.6f}" if isinstance(value, float) else str(value)
+    return format_number(value) if isinstance(value, float) else str(value)

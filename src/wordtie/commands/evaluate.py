@@ -139,7 +139,7 @@ def show_keystrokes(models: dict[str, LoadedModel], name: str, file: str, argume
         for part, model in with_parts(loaded.model):
             found = keystrokes(model, loaded.tokenizer, counted(lines), arguments.keystrokes, name)
             rows.append({"run": f"{run}{part}", "saved": found.saved, **asdict(found)})
-    if any(loaded.tokenizer != tokenizer for loaded in models.values()):
+    if any(loaded.tokenizer.tokenisation != tokenizer.tokenisation for loaded in models.values()):
         say(["the models split the text into other words"])
     if arguments.json:
         print_json({"text": name, "suggestions": arguments.keystrokes, "runs": rows})
@@ -159,6 +159,7 @@ def show_several(
     models: dict[str, LoadedModel], name: str, file: str | None, split: Literal["valid", "test"], arguments: Namespace
 ) -> None:
     """Print a table of several models."""
+    from wordtie.evaluation.paired import FEWEST_BLOCKS
     from wordtie.inference.compare_runs import compare_on_file, compare_on_split
 
     hits, progress = arguments.hits, StageProgress()
@@ -168,8 +169,8 @@ def show_several(
         found = compare_on_file(models, stdin() if file == "-" else file, hits, progress)
     rows = found.rows()
     blocks = max(each.blocks for each in found.differences.values())
-    one = f"no intervals: the bootstrap resamples {found.unit}, and the text has one; give a longer text"
-    say([one] if blocks == 1 else [])
+    few = f"no intervals: they take {FEWEST_BLOCKS} {found.unit}, and the text has {blocks}; give a longer text"
+    say([few] if blocks < FEWEST_BLOCKS else [])
     if arguments.json:
         print_json({"text": name, "unit": found.unit, "blocks": blocks, "runs": rows})
     else:

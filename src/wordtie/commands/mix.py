@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from wordtie.commands._settings import default_folder
 from wordtie.commands._shared import Parser, print_json
-from wordtie.console import say
 
 HELP = """\
 Mix trained models into one.
 
 Their probabilities are added with weights that are fitted on validation text. The models share one vocabulary: a
-network and n-grams of one corpus, or networks of several seeds. On the validation text the mixture is never worse than
+network and n-grams of one corpus, or runs of several seeds. N-grams that training has mixed into a run
+are a part of their own, once for all runs that share them. On the validation text the mixture is never worse than
 its parts. It includes a cache of recent words, if words recur in that text. Every command that opens a
 language model opens the run folder, which holds copies of the models.
 
 examples:
   wordtie mix runs/ptb runs/ptb-ngram                               the result is runs/ptb-mixed
+  wordtie mix runs/seed-1 runs/seed-2 --out runs/both               an ensemble of two seeds
   wordtie mix runs/novel runs/novel-ngram --text valid.txt --out runs/novel-mixed
 """
 
@@ -38,10 +39,7 @@ def main(argv: list[str]) -> None:
     mode: Mode = "overwrite" if arguments.overwrite else "new"
     out = default_folder(arguments.runs[0], "-mixed") if arguments.out is None else arguments.out
     result = mix(arguments.runs, out, arguments.text, mode, recent_words=not arguments.no_recent_words)
-    say(
-        f"{run}: its network alone is mixed, without the n-grams that training mixed in: name an n-gram model, too"
-        for run in result.networks_alone
-    )
+
     if arguments.json:
         print_json(result.as_json())
         return

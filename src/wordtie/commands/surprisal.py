@@ -74,8 +74,9 @@ def main(argv: list[str]) -> None:
 
     models = [load(run, part=arguments.part, without_torch=True) for run in arguments.runs]
     short, lines = is_short(read_lines(arguments.file))
-    if not short:  # an unusable run is refused before waiting for the text
-        models = [load(run, part=arguments.part) for run in arguments.runs]
+    for number, run in enumerate([] if short else arguments.runs):
+        if models[number].is_in_numpy:  # an unusable run was refused before waiting for the text
+            models[number] = load(run, part=arguments.part)
     arguments.counts = None if arguments.per == "token" else frequencies_of(models[0], arguments.frequencies)
     source = of_words if arguments.words else of_column if arguments.column else of_text
     header, rows = source(models, lines, arguments)
@@ -133,7 +134,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 def check(arguments: argparse.Namespace) -> None:
     """Raise `UsageError` for options that make no sense together."""
-    for read in filter(None, (arguments.file, arguments.frequencies)):
+    for read in filter(None, (arguments.file, arguments.frequencies, *arguments.runs)):
         if arguments.out and is_same_file(arguments.out, read):
             raise UsageError(f"--out {arguments.out}: is a file that is read: write into another one")
     check_stdin_once(arguments.file, arguments.frequencies)

@@ -21,9 +21,9 @@ from wordtie.commands._shared import UsageError, print_json
 from wordtie.config import SECTIONS, Settings, parse_time, to_dict
 from wordtie.config.ngram import LONGEST, MixedNgramSettings
 from wordtie.config.options import SettingsParser
-from wordtie.config.recommended import RECOMMENDED, recommended
+from wordtie.config.recommended import ADAPTING_RATE, RECOMMENDED, recommended
 from wordtie.console import say, tell, waiting
-from wordtie.errors import did_you_mean
+from wordtie.errors import DataError, RunFolderError, did_you_mean
 
 if TYPE_CHECKING:
     from wordtie.runs.result import TrainingResult
@@ -43,8 +43,6 @@ text file. The run folder that comes out is the model: `wordtie evaluate` and th
 
 USAGE = "[CORPUS] [--time 10m] [--SETTING VALUE ...] [--out RUN]"
 
-ADAPTING_RATE = 0.001
-"""Learning rate of Adam for a model that extends another; benchmarks/adapting.py compares it with the recipe's."""
 LOSS = 0.05
 """Share by which adapting may raise the perplexity of an earlier text without a note."""
 
@@ -125,8 +123,7 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     seconds = None if parsed.time is None else parse_time(parsed.time, "--time")
     if parsed.like is not None:
         return parser.with_place(Settings, **parser.made(row_settings(parsed.like))), ngram
-    if seconds is not None and "training.validations" in parser.given and "training.tokens" not in parser.given:
-        raise UsageError("--validations: --time plans them, too; leave one of the two out, or give --tokens")
+
     values = {name: given.value for name, given in parser.given.items()}
     recipe = {} if parser.has_recipe else recommended(values)  # a recipe means the same in each version
     kept = adapted(parser, parsed)
@@ -179,7 +176,6 @@ def refuse_another_plan(parser: SettingsParser) -> None:
 
 def fitted(settings: Settings, given: Collection[str], parsed: Namespace) -> Settings:
     """Fit the settings to the length of the text. With --print-config, the text need not be there yet."""
-    from wordtie.errors import DataError, RunFolderError
     from wordtie.training.plan import fitted_to_length
 
     try:
@@ -187,26 +183,36 @@ def fitted(settings: Settings, given: Collection[str], parsed: Namespace) -> Set
     except (DataError, RunFolderError) as error:
         if not parsed.print_config:
             raise
-        say([f"{error}; noise and streams are not fitted to the text's length"])
+        say([f"{error}; noise, streams and the sample of the softmax are not fitted to the text"])
         return settings
 
 
 def adapted(parser: SettingsParser, parsed: Namespace) -> dict[str, Any]:
-    """Return what a run takes from the one whose vocabulary it extends, the model and how text is split into words; and
-    the learning rate.
+    """Return what a run takes from the one that it starts from, the model; to extend its vocabulary, how text is split
+    into words, too, and the learning rate.
 
     Raises `UsageError` if it does not start from a run, `RunFolderError` if that is no run of a language model.
     """
-    if not parsed.extend_vocabulary:
+    start = parser.value("training.start_from")
+    if start is None:
+        if parsed.extend_vocabulary:
+            raise UsageError("--extend-vocabulary adds words to an earlier run's: name it with --start-from")
         return {}
-    if "training.start_from" not in parser.given:
-        raise UsageError("--extend-vocabulary adds words to an earlier run's: name it with --start-from")
 
-    from wordtie.training.rehearsal import settings_to_extend
+    from wordtie.training.rehearsal import of_the_start
+
+    try:
+        kept = of_the_start({"start_from": start}, parsed.extend_vocabulary)
+    except RunFolderError:
+        if parsed.print_config and not parsed.extend_vocabulary:  # the run need not be there yet
+            return {}
+        raise
+    if not parsed.extend_vocabulary:
+        return kept
 
     adam = parser.value("training.optimiser") in (None, RECOMMENDED["training.optimiser"]) and not parser.has_recipe
     rate = {"training.lr": ADAPTING_RATE} if adam else {}
-    return {**settings_to_extend(parser.given["training.start_from"].value), **rate}
+    return {**kept, **rate}
 
 
 def chosen_before(

@@ -44,6 +44,9 @@ RECOMMENDED: dict[str, Any] = {
 }
 """`section.name` to value; without a time, training stops when validation no longer improves."""
 
+ADAPTING_RATE = 0.001
+"""Learning rate of Adam for a model that extends another; benchmarks/adapting.py compares it with the recipe's."""
+
 BUDGET = (
     "training.tokens", "training.validations", "training.measured_tokens", "training.threads",
     "noise.kind", "noise.scheme", "noise.gamma",

@@ -62,7 +62,7 @@ class TrainingSettings:
     tokens: int | None = None
     """Train on this many tokens, instead of `epochs`. The last pass over the text may end before the text does."""
     validations: int | None = None
-    """Validate this often, evenly spread over `tokens` and at their end. None: after each epoch, and at the end."""
+    """Validate this often, evenly spread over the training and at its end. None: after each epoch, and at the end."""
     measured_tokens: int | None = None
     """Validate and measure on about this many tokens of each text, in whole sentences. None: on all of it. They are
     ten stretches, spread over the text."""
@@ -120,10 +120,7 @@ class TrainingSettings:
         for name in ("tokens", "validations", "measured_tokens"):
             value = getattr(self, name)
             require(value is None or value >= 1, f"training.{name} must be at least 1, got {value}")
-        require(
-            self.validations is None or self.tokens is not None,
-            "training.validations are spread over a number of tokens: set training.tokens",
-        )
+
         for name in ("decay_after", "patience", "clip", "weight_decay", "average_patience", "warmup"):
             value = getattr(self, name)
             require(value >= 0, f"training.{name} must not be negative, got {value}")

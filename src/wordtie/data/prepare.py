@@ -15,24 +15,27 @@ from wordtie.config.paths import cache_folder, path_of
 from wordtie.console import StageProgress, waiting
 from wordtie.data.catalogue import CATALOGUE
 from wordtie.data.token_file import PreparedData, write_token_files
+from wordtie.data.tokenisation import Tokenisation, usual
 from wordtie.errors import SaveError
 from wordtie.storage.atomic import remove_leftovers
 from wordtie.storage.lock import open_lock
 
 
-def prepare(settings: DataSettings, download: bool = True) -> PreparedData:
+def prepare(settings: DataSettings, download: bool = True, rule: Tokenisation | None = None) -> PreparedData:
     """Return the corpus as ids, from the cache if it is there; runs with the same data settings share it.
 
-    `download`: get a named corpus that is not on this machine; otherwise it raises `DataError`.
+    `download`: get a named corpus that is not on this machine; otherwise it raises `DataError`. `rule`: that of a model
+    of this text, which a Python with other tables of letters may have made; it is used if the settings ask for it.
     """
     corpus = settings.corpus
     where = corpus if corpus in CATALOGUE else os.path.realpath(path_of(corpus))
-    key = hashlib.sha256(json.dumps([plain_values(settings), where]).encode()).hexdigest()[:16]
+    of_another = [] if rule is None or rule == usual(rule) else [rule.pattern]
+    key = hashlib.sha256(json.dumps([plain_values(settings), where, *of_another]).encode()).hexdigest()[:16]
     name = os.fsencode(Path(corpus).name.removesuffix(".txt"))[:60].decode(errors="ignore")  # readable in a listing
     folder = cache_folder() / "prepared" / f"{name}-{key}"
     try:
         with _one_at_a_time(folder):
-            return write_token_files(settings, folder, StageProgress(), download)
+            return write_token_files(settings, folder, StageProgress(), download, rule)
     except SaveError as error:
         raise SaveError(f"{error}; the variable XDG_CACHE_HOME says where the cache lies") from error
 

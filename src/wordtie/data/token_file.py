@@ -26,7 +26,7 @@ from wordtie.config.paths import path_of
 from wordtie.data.batches import spread
 from wordtie.data.corpus import SPLITS, Corpus, SplitReader, find_corpus
 from wordtie.data.encoding import Ids, TextStats, WordNumbers
-from wordtie.data.tokenisation import UNK_POLICY, Tokenisation
+from wordtie.data.tokenisation import UNK_POLICY, Tokenisation, usual
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import EOS, UNK, Vocabulary
 from wordtie.errors import DataError, RunFolderError
@@ -121,18 +121,25 @@ class PreparedData:
 
 
 def write_token_files(
-    settings: DataSettings, folder: Path, progress: OnProgress | None = None, download: bool = True
+    settings: DataSettings,
+    folder: Path,
+    progress: OnProgress | None = None,
+    download: bool = True,
+    rule: Tokenisation | None = None,
 ) -> PreparedData:
     """Read the corpus of the settings into `folder`, or reuse what is there if neither it nor they have changed.
 
     `progress` is called with `read train` and the like, in bytes of text (with a total of 0 if it is not known, as for
     compressed files), and with `write train` and the like, in ids. `download`: get a named corpus that is not here.
+    `rule`: that of a model of this text, which another Python may have made; it is used if the settings ask for it.
     Raises `DataError` for a text that cannot be used, `SaveError` if the folder cannot be written: prepared data that
     was there before is then left unchanged.
     """
     base = None if settings.extends is None else _base(settings, settings.extends)
     corpus = find_corpus(settings, download)
     tokenisation = Tokenisation(corpus.tokenisation, settings.lowercase, settings.sentences)
+    if rule is not None and usual(rule) == tokenisation:
+        tokenisation = rule
     if base is not None:
         corpus, tokenisation = replace(corpus, tokenisation=base.tokenisation.kind), base.tokenisation
     made_from = _made_from(settings, corpus, base)

@@ -75,6 +75,11 @@ _CHARACTER = r"[^\[\]\\^&~|-]"
 _RANGES = re.compile(f"(?:{_CHARACTER}-{_CHARACTER})+")
 
 
+def usual(rule: Tokenisation) -> Tokenisation:
+    """Return the rule as this Python makes it, with its own tables of letters."""
+    return Tokenisation(rule.kind, rule.lowercase, rule.sentences)
+
+
 def is_written_here(pattern: str) -> bool:
     """Return whether a regular expression is that of `space`, or that of `words` with some letters, marks and digits.
 

@@ -26,8 +26,9 @@ from wordtie.models.next_word import Nats, NextWordModel
 
 STRETCH = 20
 """Tokens of a unit of running text, which has no lines."""
-MOST_BLOCKS = 2000
-"""Number of blocks of neighbouring units in which a text of more units is resampled."""
+MOST_BLOCKS, FEWEST_BLOCKS = 500, 10
+"""Number of blocks of neighbouring units in which a text of more units is resampled, and number that an interval takes:
+of fewer, the resamples say little about other texts."""
 RESAMPLES, LEVEL = 10_000, 0.95
 RESAMPLES_AT_ONCE = 500
 
@@ -54,7 +55,7 @@ class UnitScores:
 @dataclass(frozen=True)
 class Difference:
     """The second model's perplexity compared with the first's; intervals hold 95 % of the resamples, and are None if
-    there is one block alone, which would be the same in all of them."""
+    there are fewer than `FEWEST_BLOCKS` blocks."""
 
     bits: float
     """Difference in bits per token; less is better for the second model."""
@@ -105,16 +106,19 @@ def paired_bootstrap(first_U: Nats, second_U: Nats, tokens_U: NDArray[np.int64],
     require(len(tokens_U) > 0, "there is nothing to compare: the text has no words")
     nats_B, tokens_B = (_in_blocks(each_U) for each_U in (second_U - first_U, tokens_U))
     nats, bits = float(nats_B.sum() / tokens_B.sum()), 1 / math.log(2)
-    if len(nats_B) == 1:
-        return Difference(nats * bits, None, math.exp(nats), None, 1)
+    if len(nats_B) < FEWEST_BLOCKS:
+        return Difference(nats * bits, None, _exp(nats), None, len(nats_B))
     generator, found = np.random.default_rng(seed), []
     for _ in range(0, RESAMPLES, RESAMPLES_AT_ONCE):
         drawn_RB = generator.integers(len(nats_B), size=(RESAMPLES_AT_ONCE, len(nats_B)))
         found.append(nats_B[drawn_RB].sum(1) / tokens_B[drawn_RB].sum(1))
     low, high = (float(each) for each in np.quantile(np.concatenate(found), ((1 - LEVEL) / 2, (1 + LEVEL) / 2)))
-    return Difference(
-        nats * bits, (low * bits, high * bits), math.exp(nats), (math.exp(low), math.exp(high)), len(nats_B)
-    )
+    return Difference(nats * bits, (low * bits, high * bits), _exp(nats), (_exp(low), _exp(high)), len(nats_B))
+
+
+def _exp(nats: float) -> float:
+    """As large as perplexities get (`Score.perplexity`)."""
+    return math.exp(min(nats, 700.0))
 
 
 def _in_blocks(each_U: NDArray[Any]) -> NDArray[Any]:

@@ -21,7 +21,7 @@ from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import RunFolderError, SettingsError, require
 from wordtie.inference import predict
 from wordtie.models.next_word import NextWordModel
-from wordtie.runs.layout import CHECKPOINT, CONFIG, INVOCATIONS, MIXTURE_FOLDER, MODEL, NGRAMS, RESULT
+from wordtie.runs.layout import CHECKPOINT, CONFIG, INVOCATIONS, MANIFEST, MIXTURE_FOLDER, MODEL, NGRAMS, PARTS, RESULT
 from wordtie.runs.ready import run_path
 from wordtie.runs.run_folder import (
     LANGUAGE_MODEL,
@@ -66,19 +66,31 @@ class LoadedModel:
 
         Raises `RunFolderError` if there is none, or several, or the model was opened `without_torch`.
         """
-        from wordtie.models.mixture import Mixture
         from wordtie.models.network import Network
-        from wordtie.models.numpy_network import NumpyNetwork
 
-        parts = self.model.parts if isinstance(self.model, Mixture) else (self.model,)
+        parts = self._parts
         networks = [part for part in parts if isinstance(part, Network)]
         if len(networks) != 1:
             where = "" if self.folder is None else f"{self.folder / CONFIG}: "
             what = "several networks" if networks else "no network"
-            if any(isinstance(part, NumpyNetwork) for part in parts):
+            if self.is_in_numpy:
                 raise RunFolderError(f"{where}was opened without torch, which is needed here: leave without_torch out")
             raise RunFolderError(f"{where}holds {what}, and one is needed here: take the run of a language model")
         return networks[0].network
+
+    @property
+    def is_in_numpy(self) -> bool:
+        """Whether a network computes in numpy, as in a model that was opened `without_torch`."""
+        from wordtie.models.numpy_network import NumpyNetwork
+
+        return any(isinstance(part, NumpyNetwork) for part in self._parts)
+
+    @property
+    def _parts(self) -> Sequence[NextWordModel[Any]]:
+        """Parts of a mixture, or the model itself."""
+        from wordtie.models.mixture import Mixture
+
+        return self.model.parts if isinstance(self.model, Mixture) else (self.model,)
 
     def surprisal(self, text: str, reset: Reset = "line") -> SurprisalList:
         """Return one record per word: see `wordtie.inference.surprisal`. A notebook shows the list as coloured text."""
@@ -171,6 +183,9 @@ Part: TypeAlias = Literal["network", "ngram", "without-recent"]
 """Part of a network mixed with n-grams and recent words that is opened instead of the whole mixture."""
 
 
+UNMIXED_RUN = "has no n-gram model mixed in: leave out --part, or train with --ngram 5"
+
+
 @dataclass(frozen=True)
 class _How:
     """Form in which a model is opened; see `load`."""
@@ -204,12 +219,14 @@ def load(
     if part == "without-recent":  # opens the mixture as such, with its notes
         from wordtie.models.recent_words import without_recent_words
 
+        if not is_mixture_of(mixture, folder) and not (folder / PARTS).is_dir() and (folder / CONFIG).exists():
+            raise RunFolderError(f"{folder}: {UNMIXED_RUN}")
         loaded = load(folder, kinds=[MIXTURE], without_torch=without_torch, copied=copied)
         return replace(loaded, model=without_recent_words(loaded.model), folder=folder)
     _tell_of_another_run(folder)
     if part == "ngram":
         if not is_mixture_of(mixture, folder):
-            raise RunFolderError(f"{folder}: has no n-gram model mixed in: leave out --part, or train with --ngram 5")
+            raise RunFolderError(f"{folder}: {UNMIXED_RUN}")
         loaded = _loaded(open_stored(folder / NGRAMS, NGRAM), how)
     elif part is None and MIXTURE in (kinds or _LOADERS) and is_mixture_of(mixture, folder):
         loaded = _loaded(open_stored(mixture, MIXTURE), how)
@@ -225,7 +242,7 @@ def load(
 
 def _tell_of_another_run(folder: Path) -> None:
     """Print a note if the model is that of an earlier run, which a run without a model so far was to replace."""
-    if (folder / CHECKPOINT).exists() and not (folder / RESULT).exists():
+    if (folder / CHECKPOINT).exists() and (folder / MANIFEST).exists() and not (folder / RESULT).exists():
         from wordtie.runs.metrics import read_metrics
 
         with suppress(RunFolderError):  # damaged metrics are no reason not to use a model

@@ -19,11 +19,12 @@ from wordtie.models.mixture import log_probabilities
 from wordtie.models.next_word import Nats
 from wordtie.models.recent_words import best_adaptive_mixture, recent_words_of
 from wordtie.runs import layout, run_folder
-from wordtie.runs.layout import MIXTURE_FOLDER
+from wordtie.runs.layout import CONFIG, MIXTURE_FOLDER, NGRAMS, PARTS, TOKENIZER
 from wordtie.runs.mixture_run import MIXED, name_of, write_mixture
 from wordtie.runs.ready import run_path
 from wordtie.runs.result import RunResult
 from wordtie.runs.run_folder import is_mixture_of
+from wordtie.storage.atomic import file_sha256
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,6 @@ class MixtureResult(RunResult):
     part_perplexities: Sequence[float]
     without_recent_perplexity: float | None = None
     """Perplexity of the mixture without recent words; None if it has none."""
-    networks_alone: Sequence[str] = ()
-    """Run folders that have n-grams mixed in, which are left out of this mixture."""
 
 
 def mix(
@@ -53,14 +52,15 @@ def mix(
     """Write a run folder that mixes the models of these; it holds copies of them.
 
     The weights are fitted on `text`, or else on the validation text of the first run's corpus. With `recent_words`, the
-    mixture also expects the last words again, if words recur in that text. Of a run that has n-grams mixed in, only the
-    network is taken. Raises `RunFolderError` for models with different tokenizers, for a mixture or an ARPA file among
-    them, for a run that is trained further meanwhile, and if a run is there already and `mode` is not `overwrite`;
-    `DataError` for a text that cannot be used.
+    mixture also expects the last words again, if words recur in that text. The n-grams that training has mixed into a
+    run are a part of their own; those that several runs have in common, as seeds do, are one part. Raises
+    `RunFolderError` for models with different tokenizers, for a mixture or an ARPA file among them, for a run that is
+    trained further meanwhile, and if a run is there already and `mode` is not `overwrite`; `DataError` for a text that
+    cannot be used.
     """
     require(len(runs) >= 2, "a mixture needs at least two run folders")
     require(mode != "resume", "a mixture is fitted in one go: use mode overwrite")
-    folders = _folders(runs, out)
+    folders = _with_ngrams(_folders(runs, out))
     opened = [name_of(each) for each in folders]
     models = _of_one_vocabulary(folders)
     tokenizer = models[0].tokenizer
@@ -86,7 +86,6 @@ def mix(
             valid_perplexity=_perplexity(fitted.log_p_N),
             part_perplexities=[_perplexity(of_part_N) for of_part_N in log_p_NP.T],
             without_recent_perplexity=_perplexity(fitted.log_m_N) if recent_words_of(fitted.mixture) else None,
-            networks_alone=[str(each) for each in folders if is_mixture_of(each / MIXTURE_FOLDER, each)],
         )
         result.save()
     return result
@@ -94,6 +93,11 @@ def mix(
 
 def _of_one_vocabulary(folders: Sequence[Path]) -> list[LoadedModel]:
     """Load the models. Raises `RunFolderError` if their tokenizers differ."""
+    for each in folders:
+        if (each / PARTS).is_dir():
+            raise RunFolderError(
+                f"{each}: holds a mixture model, which is no part of another: mix the runs that it is of"
+            )
     models = [load(each, kinds=MIXED) for each in folders]
     for each, model in zip(folders, models, strict=True):
         if model.tokenizer != models[0].tokenizer:
@@ -109,6 +113,28 @@ def _folders(runs: Sequence[str | Path], out: str | Path) -> list[Path]:
     if any(is_same_file(out, each) for each in folders):
         raise RunFolderError(f"{out}: is one of the runs to mix, which would be replaced: give another --out")
     return folders
+
+
+def _with_ngrams(folders: Sequence[Path]) -> list[Path]:
+    """Add the folders of the n-grams that are mixed into these runs, none of the same content twice."""
+    found, known = list(folders), {_content_of(each) for each in folders}
+    for each in folders:
+        ngrams = each / NGRAMS
+        if is_mixture_of(each / MIXTURE_FOLDER, each) and (content := _content_of(ngrams)) not in known:
+            found.append(ngrams)
+            known.add(content)
+    return found
+
+
+def _content_of(folder: Path) -> tuple[str, ...]:
+    """Return what the n-grams in a run folder follow from: the SHA-256 of their settings and texts, and of their words.
+
+    It is empty if there is nothing, which is noticed when the folder is opened.
+    """
+    try:
+        return tuple(file_sha256(folder / name) for name in (CONFIG, TOKENIZER))
+    except OSError:
+        return ()
 
 
 def _perplexity(log_p_N: Nats) -> float:

@@ -18,6 +18,7 @@ import numpy as np
 
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import require
+from wordtie.evaluation.perplexity import TOKENS_AT_ONCE
 from wordtie.models.next_word import Floats, NextWordModel, S
 
 CURSOR = "|"
@@ -59,8 +60,11 @@ def step(model: NextWordModel[S], tokenizer: Tokenizer, text: str, state: S) -> 
 
 
 def after(model: NextWordModel[S], tokenizer: Tokenizer, words: Sequence[str], state: S) -> S:
-    """Return the state after these words."""
-    return model.advance(tokenizer.vocabulary.encode(words)[:, None], state) if words else state
+    """Return the state after these words, read in pieces, so that memory does not grow with their number."""
+    for first in range(0, len(words), TOKENS_AT_ONCE):
+        piece = words[first : first + TOKENS_AT_ONCE]
+        state = model.advance(tokenizer.vocabulary.encode(piece)[:, None], state)
+    return state
 
 
 def predict(

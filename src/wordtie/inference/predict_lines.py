@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from wordtie.data.reading import decoded
 from wordtie.errors import DataError, WordtieError, did_you_mean
+from wordtie.evaluation.format_perplexity import format_number
 from wordtie.inference.predict import after, at_cursor, next_words
 from wordtie.storage.strict_json import JsonError, conform, parse
 
@@ -98,7 +99,7 @@ def answers(next_words_of: NextWords, lines: Iterable[bytes], name: str, as_json
             words = [{"word": word, "probability": probability} for word, probability in found]
             yield json.dumps({**given, "words": words}, ensure_ascii=False)
         else:
-            yield "".join(f"{word}\t{probability:.6f}\n" for word, probability in found)
+            yield "".join(f"{word}\t{format_number(probability)}\n" for word, probability in found)
 
 
 def _parsed(text: str, where: str) -> Any:

@@ -36,7 +36,7 @@ def training_corpus(
     if is_arpa(run):
         raise RunFolderError(f"{run}: an ARPA file does not say what text it is of: {hint}")
     try:
-        data = prepare(model.settings.data, download)
+        data = prepare(model.settings.data, download, model.tokenizer.tokenisation)
     except (DataError, RunFolderError) as error:  # the latter of a run that it extends
         raise DataError(f"{error}; {run} was trained on it: {hint}") from error
     if not is_of(model, data, splits):

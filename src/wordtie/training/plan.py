@@ -13,21 +13,24 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import torch
 
 from wordtie.config import SECTIONS, Settings, to_dict
 from wordtie.config.keywords import settings_from
 from wordtie.config.names import Names
+from wordtie.config.ngram import NgramSettings
+from wordtie.config.recommended import ADAPTING_RATE
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import SettingsError, require
 from wordtie.models.memory import check_size
-from wordtie.ngrams.memory import ngrams_fit
+from wordtie.ngrams.memory import check_ngrams_fit, ngrams_fit
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
 from wordtie.training.recipe import (
     LARGEST,
+    MARGIN,
     MOST_EPOCHS,
     READ_AGAIN,
     REFERENCE,
@@ -36,6 +39,7 @@ from wordtie.training.recipe import (
     choose,
     larger,
     measured_tokens,
+    measuring_seconds,
     noise_for,
     samples_for,
     size,
@@ -44,7 +48,7 @@ from wordtie.training.recipe import (
     units,
     with_recipe,
 )
-from wordtie.training.rehearsal import Texts, read_texts
+from wordtie.training.rehearsal import Texts, of_the_start, read_texts
 from wordtie.training.timings import Counting, Timings, time_counting, time_model
 from wordtie.training.warm_start import read_start
 
@@ -77,23 +81,37 @@ class Plan:
         return "\n".join(self.reasons)
 
 
-def plan(text: Settings | str | Path, seconds: float, ngram: int | None = 5, **named: Any) -> Plan:
+def plan(
+    text: Settings | str | Path,
+    seconds: float,
+    ngram: int | Literal["none"] | None = None,
+    *,
+    extend_vocabulary: bool = False,
+    **named: Any,
+) -> Plan:
     """Plan a training on this text that takes about `seconds` on this machine, all included.
 
     `text` and keyword arguments are those of `wordtie.train`; what they set is kept, the rest is chosen. A default
     value counts as set only if it has a keyword of its own: `layers=2`, not `model=ModelSettings(layers=2)`. `ngram` is
-    the order of the n-gram model to mix in, or None: counting takes its share of the time. The machine is timed for a
-    few seconds.
+    the order of the n-gram model to mix in, or "none". If it is not given, 5-grams are mixed in unless counting them
+    would take too much of the time, or too much memory. The machine is timed for a few seconds.
 
         wordtie.train(wordtie.plan("novel.txt", 600), "runs/novel")
     """
+    if extend_vocabulary or not isinstance(text, Settings):
+        named = of_the_start(named, extend_vocabulary) | named
+    if extend_vocabulary and not named.keys() & {"training", "optimiser", "training.optimiser"}:
+        named = {"training.lr": ADAPTING_RATE} | named
     settings = settings_from(text, **named)
     names = Names(SECTIONS)
     given = {(names.switch(name) or [names.find(name)])[0] for name in named if name not in SECTIONS}
     default = to_dict(Settings())
     for section, values in to_dict(settings).items():
         given |= {f"{section}.{name}" for name, value in values.items() if value != default[section][name]}
-    return make_plan(settings, given, seconds, ngram=ngram, keep_ngram=True)
+    if ngram is None:
+        return make_plan(settings, given, seconds)
+    order = None if ngram == "none" else NgramSettings(settings.data, ngram).order
+    return make_plan(settings, given, seconds, ngram=order, keep_ngram=True)
 
 
 def make_plan(
@@ -107,7 +125,8 @@ def make_plan(
 ) -> Plan:
     """Make a plan, as `plan` does. `given`: full names of the settings to keep. `spent`: seconds already used.
 
-    The n-gram model is left out if counting would take too much time or memory, unless `keep_ngram`.
+    The n-gram model is left out if counting would take too much time or memory, unless `keep_ngram`. Raises
+    `SettingsError` if it is kept and does not fit into memory.
     """
     started = time.monotonic() - spent
     texts, data = texts_to_plan_for(settings, seconds)
@@ -145,7 +164,9 @@ def make_plan(
             if candidate.training.tokens == chosen.training.tokens:
                 chosen, timings = candidate, of_larger
     fixed = "training.tokens" in given or "training.epochs" in given
-    return Plan(chosen, ngram, reasons(chosen, data, seconds, timings, mixed_in(ngram, wanted), fixed))
+    spent = time.monotonic() - started
+    rest = spent + seconds_besides(texts, chosen, lengths, SHARE_OF_MEASURING * seconds, timings, counting)
+    return Plan(chosen, ngram, reasons(chosen, data, seconds, rest, timings, mixed_in(ngram, wanted), fixed))
 
 
 def texts_to_plan_for(settings: Settings, seconds: float) -> tuple[Texts, PreparedData]:
@@ -175,6 +196,16 @@ def seconds_to_mix(
     return counting.fitting + (valid + test + weighed) * counting.reading + timings.remembering + by_network
 
 
+def seconds_besides(
+    texts: Texts, settings: Settings, lengths: Lengths, measuring: float, timings: Timings, counting: Counting
+) -> float:
+    """Return the seconds that a run takes besides its training steps."""
+    once, at_the_end = measuring_seconds(lengths, settings.training.measured_tokens, timings)
+    validations = settings.training.validations or 1
+    validating = (validations - 1) * (once + timings.saving) + at_the_end + timings.saving
+    return validating + seconds_to_mix(texts, settings, lengths, measuring, timings, counting) + SECONDS_TO_END
+
+
 class Stopwatch:
     """Times models of the recipe on a text, for about `most` seconds in all.
 
@@ -184,12 +215,13 @@ class Stopwatch:
     def __init__(self, data: PreparedData, most: float, *, mixed: bool) -> None:
         self.data, self.most, self.mixed = data, most, mixed
         self.started = time.monotonic()
-        self.first: float | None = None
-        """Seconds that the first timing took, without those for compiling: another takes as long."""
+        self.first = self.compiling = 0.0
+        """Seconds that the first timing took, those for compiling apart: another takes as long. A run in which kernels
+        are already compiled times the same models."""
 
     def has_time(self) -> bool:
         """Whether there is time for another timing."""
-        return time.monotonic() - self.started + (self.first or 0.0) <= self.most
+        return self._spent() + self.first <= self.most
 
     def can_time(self, candidate: Settings) -> bool:
         """Whether there is time for another timing, and memory for a model with these settings."""
@@ -204,25 +236,31 @@ class Stopwatch:
         check_size(candidate, len(self.data.vocabulary), resolve_device(candidate.training.device))
         seconds = min(SECONDS_OF_TIMING, SHARE_OF_TIMING * self.most)
         timings = time_model(candidate, self.data, seconds, mixed=self.mixed)
-        if self.first is None:
-            self.first = time.monotonic() - self.started - timings.compiling
+        if not self.first:
+            self.compiling = timings.compiling
+            self.first = self._spent()
         return timings
+
+    def _spent(self) -> float:
+        return time.monotonic() - self.started - self.compiling
 
 
 def planned_ngram(texts: Texts, order: int | None, seconds: float, keep: bool) -> tuple[int | None, Counting]:
     """Return (the order of the n-gram model, the time it takes); None and no time without one.
 
-    It is left out if counting takes too much of these seconds or of the memory, unless `keep`.
+    It is left out if counting takes too much of these seconds or of the memory, unless `keep`. Raises `SettingsError`
+    if it is kept and does not fit into memory.
     """
     if not order:
         return order, Counting()
-    data = texts.for_counting()
-    counting = time_counting(data, order)
-    reading = min((len(data.valid) + len(data.test)) * counting.reading, SHARE_OF_MEASURING * seconds)
+    if keep:
+        check_ngrams_fit(texts.tokens_to_count, order)
+    elif not ngrams_fit(texts.tokens_to_count, order):
+        return None, Counting()
+    counting = time_counting(texts.own, order, texts.tokens_to_count)
+    reading = min((len(texts.own.valid) + len(texts.own.test)) * counting.reading, SHARE_OF_MEASURING * seconds)
     short = counting.fitting + reading <= SHARE_OF_NGRAMS * seconds
-    if keep or (short and ngrams_fit(texts.tokens_to_count, order)):
-        return order, counting
-    return None, Counting()
+    return (order, counting) if keep or short else (None, Counting())
 
 
 def fitted_to_length(settings: Settings, given: Collection[str]) -> Settings:
@@ -268,9 +306,12 @@ def mixed_in(ngram: int | None, wanted: int | None) -> str:
 
 
 def reasons(
-    settings: Settings, data: PreparedData, seconds: float, timings: Timings, mixed: str, fixed: bool
+    settings: Settings, data: PreparedData, seconds: float, rest: float, timings: Timings, mixed: str, fixed: bool
 ) -> Reasons:
-    """Return three lines: what was chosen, and why. `mixed`: see `mixed_in`; `fixed`: tokens or epochs were given."""
+    """Return three lines: what was chosen, and why.
+
+    `rest`: seconds for all but training steps; `mixed`: see `mixed_in`; `fixed`: tokens or epochs were given.
+    """
     model, training = settings.model, settings.training
     tokens = training.tokens or training.epochs * len(data.train)
     epochs = tokens / len(data.train)
@@ -278,19 +319,24 @@ def reasons(
     needed = timings.seconds_of(tokens, settings.loss.full_at_end)
     most = tokens_of(MOST_EPOCHS, len(data.train), settings)
     enough = " as given" if fixed else f": {MOST_EPOCHS} are enough" if tokens >= most else ""
-    limit = f"s, more than the {seconds:.0f} s given" if needed > seconds else f"of {seconds:.0f} s"
+    limit = f"of {seconds:.0f} s"
+    if needed + rest > (1 + MARGIN) * seconds:
+        limit = f"s, and {rest:.0f} s for the rest, more than the {seconds:.0f} s given"
     at_end = settings.loss.full_at_end
     sampled = settings.loss.softmax == "sampled" and settings.loss.samples < len(data.vocabulary)
-    softmax = f"over a sample of {settings.loss.samples:,} words" if sampled else "over all words"
+    words = f"{len(data.vocabulary):,} words"
+    softmax = f"over a sample of {settings.loss.samples:,} of {words}" if sampled else f"over {words}"
     softmax += f", over all in the last {100 * at_end:.0f} %" if sampled and at_end else ""
     validations = "1 validation" if training.validations == 1 else f"{training.validations or 'some'} validations"
+    for_words = "" if training.word_rate == 1 else f" ({training.word_rate:g} times as high for the word matrix)"
     layers = "layer" if model.layers == 1 else "layers"
     noise = f" and noise {settings.noise.gamma:g}" if settings.noise.kind != "none" else ""
     return (
         f"plan: {tokens:,} tokens, {epochs:.2g} epochs{enough}: about {needed:.0f} {limit}, "
         f"at {rate:,.0f} words/s on this machine",
         f"plan: {model.layers} {layers} of {model.hidden} units for so many tokens, dropout "
-        f"{model.hidden_dropout:g}{noise} for so many epochs, over {len(data.vocabulary):,} words",
-        f"plan: {training.optimiser}, rate {training.lr:g}, {training.streams} streams of {training.steps} steps, "
-        f"softmax {softmax}; {validations}; {mixed}",
+        f"{model.hidden_dropout:g}{noise} for so many epochs",
+        f"plan: {training.optimiser}, rate {training.lr:g}{for_words} and "
+        f"{training.streams} streams of {training.steps} steps for so many tokens, softmax {softmax}; {validations}; "
+        f"{mixed}",
     )

@@ -91,7 +91,8 @@ def choose(
     once, at_the_end = measuring_seconds(lengths, training.measured_tokens, timings)
     once += timings.saving
     more = int((measuring - at_the_end) / max(once, 1e-9))
-    validations = 1 + max(0, min(more, MOST_VALIDATIONS - 1))
+    asked = training.validations if "training.validations" in given else None
+    validations = asked or 1 + max(0, min(more, MOST_VALIDATIONS - 1))
     left = max(0.0, seconds * (1 - MARGIN) - at_the_end - timings.saving - (validations - 1) * once)
     full_at_end = with_recipe(settings, given, {}).loss.full_at_end
     windows = max(FEWEST_WINDOWS, int(left / timings.seconds_of(timings.tokens, full_at_end)))
@@ -145,7 +146,8 @@ def larger(settings: Settings, given: Collection[str], words: int) -> Settings |
     tokens = settings.training.tokens or 0
     if fixed or settings.model.hidden != SIZES[-1][1] or tokens < tokens_of(MOST_EPOCHS, words, settings):
         return None
-    return settings_from(settings, **{name: value for name, value in size(LARGEST).items() if name not in given})
+    free = recommended(_values_of(settings, given), choices := size(LARGEST))
+    return settings_from(settings, **{name: value for name, value in choices.items() if name in free})
 
 
 def measuring_seconds(lengths: Lengths, measured: int | None, timings: Timings) -> tuple[float, float]:
@@ -237,15 +239,17 @@ def with_recipe(settings: Settings, given: Collection[str], choices: Mapping[str
 
     A value that was chosen together with that of a given setting is not taken (`wordtie.config.recommended`).
     """
-    sections = to_dict(settings)
-    values = {
-        name: sections[section][key] for name in given for section, key in [name.split(".", 1)] if section in sections
-    }
-    free = recommended(values, choices)
+    free = recommended(_values_of(settings, given), choices)
     free |= {name: value for name, value in choices.items() if name in free or name in BUDGET}
     if free.get("training.schedule") == "cosine":
         free.pop("training.decay", None)
     return settings_from(settings, **{name: value for name, value in free.items() if name not in given})
+
+
+def _values_of(settings: Settings, given: Collection[str]) -> dict[str, Any]:
+    sections = to_dict(settings)
+    named = (name.split(".", 1) for name in given)
+    return {f"{section}.{key}": sections[section][key] for section, key in named if section in sections}
 
 
 def _first(table: Sequence[tuple[float, Any]], number: float) -> Any:

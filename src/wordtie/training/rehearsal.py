@@ -9,7 +9,7 @@ Shapes: N words of a text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -214,29 +214,33 @@ def with_earlier_texts(result: TrainingResult, texts: Texts, model: NextWordMode
     return result
 
 
-def settings_to_extend(run: str | None) -> dict[str, Any]:
-    """Return the settings that a run shares with the one whose vocabulary it extends, by full name: the model without
-    its dropout and its start, and the tokenisation.
+def of_the_start(named: Mapping[str, Any], extend: bool) -> dict[str, Any]:
+    """Return the settings that a run with these keyword arguments shares with the one that it starts from, by full
+    name: the model without its dropout and its start; to extend its vocabulary, the tokenisation, too.
 
-    Raises `SettingsError` if `run` is None, `RunFolderError` if it is not a run of a language model.
+    They are none if it does not start from a run, or if the arguments have a whole model, unless it is to `extend` the
+    run's. Raises `SettingsError` if it has nothing to extend, `RunFolderError` if that is not a run of a language
+    model.
     """
-    require(run is not None, "extend_vocabulary adds words to an earlier run's: name it as start_from")
-    assert run is not None
+    run = named.get("start_from") or named.get("training.start_from")
+    require(run is not None or not extend, "extend_vocabulary adds words to an earlier run's: name it as start_from")
+    if run is None or ("model" in named and not extend):
+        return {}
     folder = run_path(run)
     saved = read_language_model(folder)
-    model = {f"model.{name}": value for name, value in plain_values(saved.settings.model).items()}
+    of_model = {f"model.{name}": value for name, value in plain_values(saved.settings.model).items()}
+    kept = {name: value for name, value in of_model.items() if name not in OF_DROPOUT and name not in AT_THE_START}
+    if not extend:
+        return kept
     rule = saved.tokenizer.tokenisation
     cut = {"tokenisation": rule.kind, "lowercase": rule.lowercase, "sentences": rule.sentences}
-    return {
-        "data.extends": run if path_of(run) == folder else str(folder),
-        **{f"data.{name}": value for name, value in cut.items()},
-        **{name: value for name, value in model.items() if name not in OF_DROPOUT and name not in AT_THE_START},
-    }
+    extended = run if path_of(run) == folder else str(folder)
+    return {"data.extends": extended, **{f"data.{name}": value for name, value in cut.items()}, **kept}
 
 
 def text_of(saved: SavedModel, folder: Path, download: bool = True) -> PreparedData:
     """Read the text that a run was trained on. Raises `DataError` if it has changed since, or cannot be read."""
-    data = prepare(saved.settings.data, download)
+    data = prepare(saved.settings.data, download, saved.tokenizer.tokenisation)
     if data.texts["train"] != saved.texts.get("train"):
         raise DataError(f"{saved.settings.data.corpus} has changed since {folder} was trained")
     if data.tokenizer != saved.tokenizer:

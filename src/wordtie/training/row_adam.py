@@ -22,6 +22,11 @@ import torch
 from torch import Tensor
 
 
+def mean_squares(square_VE: Tensor, rows: Tensor, gradient_RE: Tensor, beta2: float) -> Tensor:
+    """Return the new mean squares of the gradients of these rows, (R, E)."""
+    return square_VE.index_select(0, rows).mul_(beta2).addcmul_(gradient_RE, gradient_RE, value=1 - beta2)
+
+
 class RowAdam(torch.optim.Adam):
     """`torch.optim.Adam`, which also takes sparse gradients of matrices; from step to step it may be either."""
 
@@ -47,7 +52,7 @@ class RowAdam(torch.optim.Adam):
             state["exp_avg_sq"] = torch.zeros_like(parameter)
         state["step"] += 1
         beta2 = group["betas"][1]
-        squares = state["exp_avg_sq"].index_select(0, rows).mul_(beta2).addcmul_(values, values, value=1 - beta2)
+        squares = mean_squares(state["exp_avg_sq"], rows, values, beta2)
         state["exp_avg_sq"].index_copy_(0, rows, squares)
         correction = 1 - beta2 ** float(state["step"])
         update = values / squares.div_(correction).sqrt_().add_(group["eps"])

@@ -75,9 +75,12 @@ def budget_of(training: TrainingSettings, windows_per_epoch: int, tokens_per_epo
 
     >>> budget_of(TrainingSettings(tokens=1500), windows_per_epoch=10, tokens_per_epoch=1000).windows
     15
+    >>> budget = budget_of(TrainingSettings(epochs=5, validations=2), windows_per_epoch=10, tokens_per_epoch=1000)
+    >>> [budget.after(number) for number in (1, 2)]
+    [25, 50]
     """
     if training.tokens is None:
-        return Budget(training.epochs * windows_per_epoch, windows_per_epoch)
+        return Budget(training.epochs * windows_per_epoch, windows_per_epoch, training.validations)
     windows = -(-training.tokens * windows_per_epoch // tokens_per_epoch)
     return Budget(windows, windows_per_epoch, training.validations)
 

@@ -143,8 +143,9 @@ class Counting:
     """Seconds per token of the texts that it is measured on."""
 
 
-def time_counting(data: PreparedData, order: int) -> Counting:
-    """Estimate what an n-gram model of the text takes from one of its beginning; tables of a whole text are slower."""
+def time_counting(data: PreparedData, order: int, tokens: int) -> Counting:
+    """Estimate what an n-gram model of so many tokens takes from one of the beginning of a text; larger tables are
+    slower."""
     sample = data.train[:NGRAM_SAMPLE]
     started = time.monotonic()
     trie = fit_kneser_ney(sample, len(data.vocabulary), order, eos_id=data.tokenizer.sentence_end)
@@ -152,6 +153,6 @@ def time_counting(data: PreparedData, order: int) -> Counting:
     trie.log_probabilities(sample[:NGRAM_SAMPLE_READ])
     measured = time.monotonic() - started - fitted
     return Counting(
-        SLOWER_WHOLE * fitted * len(data.train) / len(sample),
+        SLOWER_WHOLE * fitted * tokens / len(sample),
         SLOWER_WHOLE * 2 * measured / min(len(sample), NGRAM_SAMPLE_READ),
     )

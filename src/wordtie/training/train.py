@@ -30,8 +30,8 @@ from wordtie.training.process import exclusive_training
 from wordtie.training.rehearsal import (
     Texts,
     check_other_folder,
+    of_the_start,
     read_texts,
-    settings_to_extend,
     with_earlier_texts,
 )
 from wordtie.training.resuming import order_before, planned_before
@@ -59,17 +59,17 @@ def train(
     validation text. Whoever opens the run folder then gets the mixture, unless they ask for the network. If it is not
     given, a plan and the run that is resumed have their own order; otherwise there are no n-grams, as with "none".
 
-    `extend_vocabulary`: add the new words of this text to the model of the run that `start_from` names. `mode` says
-    what to do with an existing run: `new` refuses, `resume` continues it, `overwrite` replaces it. A planned run that
-    is resumed keeps its first plan. Only one training runs in a process at a time; other threads must not draw torch's
-    random numbers meanwhile, or the result changes.
+    `start_from`: an earlier run, whose model's settings are taken unless this has settings, not a text.
+    `extend_vocabulary` adds the new words of the text to it. `mode` says what to do with an existing run: `new`
+    refuses, `resume` continues it, `overwrite` replaces it. A planned run that is resumed keeps its first plan. Only
+    one training runs in a process at a time; other threads must not draw torch's random numbers meanwhile.
 
     Raises `RunFolderError` if `out` holds a run that `mode` forbids or cannot resume, `SettingsError` for invalid
     settings, `DataError` for an unusable text, `DivergedError` if training diverges, `SaveError` if writing fails.
     Ctrl-C, SIGTERM and SIGHUP save a checkpoint, then raise `KeyboardInterrupt`, `SystemExit(143)`, `SystemExit(129)`.
     """
-    if extend_vocabulary:
-        named = settings_to_extend(named.get("start_from") or named.get("training.start_from")) | named
+    if extend_vocabulary or not isinstance(text, Settings | Plan):
+        named = of_the_start(named, extend_vocabulary) | named
     settings, order = asked_for(text, run_folder.named(out), mode, ngram, named)
     device = resolve_device(settings.training.device)
     precision = precision_of(settings, device)
