@@ -216,7 +216,7 @@ def test_a_turn_is_measured_and_not_repeated(contender: str, own_folder: Path) -
     if contender in ("ours", "former-default"):
         assert row["own_network_test"] == pytest.approx(row["test"], rel=1e-3)
     if contender == "ours":
-        assert 0 < row["measuring_seconds"] < row["wall_seconds"]
+        assert 0 <= row["measuring_seconds"] < row["wall_seconds"]
         assert row["own_ngram_test"] == pytest.approx(take(replace(turn, contender="kneser-ney"))["test"], rel=1e-3)
     written = path.stat().st_mtime_ns
     quality_in_minutes.measure(iter([turn]), path)
