@@ -35,6 +35,8 @@ RESULTS = Path(__file__).parent.parent / "results" / "bench"
 
 
 Values: TypeAlias = tuple[float, ...]
+Measured: TypeAlias = Callable[[], tuple[str, ...]]
+"""What measures a row."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class Comparison:
         return () if "hidden" in self.names else (shown,)
 
 
-def add_rows(file: Path, columns: Sequence[str], rows: Mapping[tuple[str, ...], Callable[[], tuple[str, ...]]]) -> None:
+def add_rows(file: Path, columns: Sequence[str], rows: Mapping[tuple[str, ...], Measured]) -> None:
     """Measure the rows that the file lacks, given by their first columns; each is added when done."""
     if not file.exists():
         file.write_text("\t".join(columns) + "\n", encoding="utf-8")

@@ -27,7 +27,7 @@ from unittest import mock
 from torch import Tensor
 
 from benchmarks import names_given
-from benchmarks.compared import RESULTS, add_rows
+from benchmarks.compared import RESULTS, Measured, add_rows
 from benchmarks.environment import machine
 from benchmarks.planned import planned, trained, training_on
 from benchmarks.quality.texts import TEXTS
@@ -63,9 +63,6 @@ UPDATES: dict[str, Squares | None] = {
     "one square a row": one_square_a_row,
     "dense": None,
 }
-
-
-Measured = Callable[[], tuple[str, ...]]
 
 
 def main(texts: Sequence[str], file: Path = FILE, tokens: int = TOKENS) -> None:

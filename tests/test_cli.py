@@ -199,6 +199,13 @@ def test_default_run_folder(corpus: str, folder: str) -> None:
     assert default_folder(corpus) == Path("runs") / folder
 
 
+def test_a_link_gives_its_own_name_to_the_run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "novel.txt").symlink_to("objects/9ab3")
+    assert default_folder("novel.txt") == Path("runs/novel")
+    assert default_folder(".") == Path("runs") / tmp_path.name
+
+
 def test_read_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "text.txt"
     path.write_bytes("\ufeffein Wort\r\n\nnoch eins".encode())

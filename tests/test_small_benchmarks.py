@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from benchmarks import averaging, ensembles
+from benchmarks import averaging, ensembles, times_kept
 from benchmarks.averaging import SHARES, Means
 from benchmarks.compared import add_rows
 from wordtie.config import DataSettings
@@ -68,3 +68,19 @@ def test_rows_are_added_once(tmp_path: Path) -> None:
         add_rows(file, ("text", "tokens", "found"), {("ptb", "1"): row})
     assert file.read_text() == "text\ttokens\tfound\nptb\t1\t2.0\n"
     assert len(asked) == 1
+
+
+def test_a_text_of_random_words_has_them_all(tmp_path: Path) -> None:
+    folder = times_kept.random_text(tmp_path / "text", words=300, length=5000)
+    words = [word for split in times_kept.SPLITS for word in (folder / f"{split}.txt").read_text().split()]
+    assert len(words) == 5300
+    assert len(set(words)) == 300
+    assert words.count("w0") > 5 * words.count("w60") > 0
+
+
+@pytest.mark.usefixtures("tiny")
+def test_the_time_that_a_command_takes(tmp_path: Path) -> None:
+    row = dict(zip(times_kept.COLUMNS, times_kept.measure(str(tmp_path), "3s"), strict=True))
+    assert float(row["given"]) == 3
+    assert 1 < float(row["taken"]) < 60
+    assert float(row["mixture"]) > 1

@@ -48,7 +48,7 @@ from wordtie.word2vec.settings import Word2VecSettings
             "training.max_time must be a time such as 90s, 9m or 1h30m, got '1h30'",
         ),
         (TrainingSettings, {"max_time": 0.0}, "training.max_time must be a time such as 90s, 9m or 1h30m, got '0.0'"),
-        (TrainingSettings, {"seed": 10**20}, "training.seed must be from 0 to"),
+        (TrainingSettings, {"seed": 2**64}, "training.seed must be from 0 to"),
         (TrainingSettings, {"device": "mps"}, "training.device must be auto, cpu, cuda or cuda:1, got 'mps'"),
         (DataSettings, {"corpus": Path("novel.txt")}, "data.corpus must be a text"),
         (DataSettings, {"vocabulary_from": "al"}, "data.vocabulary_from must be one of train, all, got 'al'"),
@@ -171,6 +171,13 @@ def test_what_numpy_makes_becomes_pythons_own() -> None:
 def test_what_is_no_number_is_refused(value: Any) -> None:
     with pytest.raises(SettingsError, match=r"training\.lr must be a number, got"):
         TrainingSettings(lr=value)
+
+
+@pytest.mark.parametrize("name", ["patience", "epochs", "tokens"])
+def test_a_whole_number_is_one_that_files_take(name: str) -> None:
+    with pytest.raises(SettingsError, match=f"training.{name} must be a whole number"):
+        TrainingSettings(**{name: 10**21})  # type: ignore[arg-type]
+    TrainingSettings(**{name: 10**20 - 1})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("value", [10**400, 1e39, float("nan"), float("inf")])

@@ -158,8 +158,7 @@ def test_a_folder_needs_all_three(tmp_path: Path) -> None:
     (tmp_path / "valid.txt").rename(tmp_path / "valid.txt.gz")
     (tmp_path / "valid.txt.gz").write_bytes(gzip.compress(b"c d\n"))
     assert read(find_corpus(DataSettings(corpus=str(tmp_path))).splits["valid"][0]) == "c d\n"
-    (tmp_path / "valid.txt").write_text("of the two the plain one\n")
-    assert read(find_corpus(DataSettings(corpus=str(tmp_path))).splits["valid"][0]) == "of the two the plain one\n"
+
     (tmp_path / "test.txt").unlink()
     with pytest.raises(DataError, match=r"has no test\.txt; give a folder with train\.txt, valid\.txt and test\.txt"):
         find_corpus(DataSettings(corpus=str(tmp_path)))
@@ -169,6 +168,20 @@ def test_a_folder_needs_all_three(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".txt", ".txt.gz"])
 @pytest.mark.parametrize("sentences", [True, False])
+def test_what_is_there_twice_or_leads_nowhere_is_refused(tmp_path: Path) -> None:
+    for split in ("train", "valid", "test"):
+        (tmp_path / f"{split}.txt").write_text("a b\n")
+    settings = DataSettings(corpus=str(tmp_path))
+    (tmp_path / "train.txt.gz").write_bytes(gzip.compress(b"new words\n"))
+    with pytest.raises(DataError, match=r"has train\.txt and train\.txt\.gz: remove one"):
+        find_corpus(settings)
+    (tmp_path / "train.txt.gz").unlink()
+    (tmp_path / "valid.txt").unlink()
+    (tmp_path / "valid.txt").symlink_to("nowhere")
+    with pytest.raises(DataError, match=r"valid\.txt: is a link to a file that is not there"):
+        find_corpus(settings)
+
+
 def test_one_file_is_split_where_it_may_be(tmp_path: Path, suffix: str, sentences: bool) -> None:
     path = tmp_path / f"text{suffix}"
     lines = [f"line {number} of it" for number in range(100)]

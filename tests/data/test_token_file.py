@@ -278,3 +278,21 @@ def test_a_text_is_read_by_the_rule_of_its_model(tmp_path: Path, monkeypatch: py
     assert prepare(asked, rule=rule).tokenizer.tokenisation == tokenisation.Tokenisation("words", lowercase=True), (
         "of other settings"
     )
+
+
+def test_links_that_were_exchanged_are_another_text(tmp_path: Path, out: Path) -> None:
+    """The folds of a cross-validation: the same three files in other places."""
+    fold = tmp_path / "fold"
+    fold.mkdir()
+    for number in range(3):
+        (tmp_path / f"part{number}").write_text(f"word{number}\n" * 9)
+
+    def link(first: int) -> None:
+        for number, split in enumerate(("train", "valid", "test")):
+            (fold / f"{split}.txt").unlink(missing_ok=True)
+            (fold / f"{split}.txt").symlink_to(tmp_path / f"part{(first + number) % 3}")
+
+    for first in range(3):
+        link(first)
+        found = write_token_files(DataSettings(corpus=str(fold)), out)
+        assert f"word{first}" in found.vocabulary.words

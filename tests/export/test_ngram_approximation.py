@@ -161,6 +161,20 @@ def test_the_command(run: Path, part: list[str], tmp_path: Path, capsys: Capture
     assert main([*command, "--overwrite"]) == 0
 
 
+def test_where_it_is_written_is_checked_before_the_work(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.delattr("wordtie.export.arpa.approximate")
+    folder = tmp_path / "there.arpa"
+    folder.mkdir()
+    assert main(["export", "arpa", str(run), str(folder), "--overwrite"]) == SaveError.exit_code
+    assert "there.arpa" in capsys.readouterr().err
+    words = tmp_path / "words.tsv"
+    words.touch()
+    assert main(["export", "keyman", "runs/nowhere", str(words)]) == SaveError.exit_code
+    assert "words.tsv: is there already" in capsys.readouterr().err
+
+
 def test_names_that_are_refused(run: Path) -> None:
     with pytest.raises(wordtie.WordtieError, match=r"is named \.arpa or \.arpa\.gz"):
         export_arpa(run, "x.lm")

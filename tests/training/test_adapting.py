@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from wordtie.models.language_model import LanguageModel
 from wordtie.models.mixture import best_mixture, log_probabilities
 from wordtie.ngrams import NgramModel
 from wordtie.ngrams.backoff import of_trie, pruned
+from wordtie.runs.result import read_result
 from wordtie.runs.run_folder import read_language_model
 from wordtie.training.rehearsal import of_the_start, read_texts
 from wordtie.training.warm_start import load_start, read_start
@@ -255,6 +257,30 @@ def test_a_run_that_starts_from_another_has_its_sizes(first: Path, capsys: Captu
         wordtie.train("first", "other", start_from="run", hidden=8, **small)
     with pytest.raises(RunFolderError, match="other model settings"):
         wordtie.train("first", "other", start_from="run", model=ModelSettings(hidden=8), **small)
+
+
+def test_a_run_is_resumed_without_the_one_that_it_started_from(first: Path) -> None:
+    """It has the other's parameters, and its sizes, in its own checkpoint."""
+    command = ["train", "first", "--start-from", "run", "--out", "again", "--epochs", "2", *COMMON]
+    assert cli.main([*command, "--max-time", "0.001s"]) == 0
+    shutil.copytree("again", "python")
+    shutil.rmtree("run")
+    assert cli.main([*command, "--resume"]) == 0
+    small: dict[str, Any] = {"epochs": 2, "streams": 4, "steps": 7, "threads": 1}
+    before = read_language_model(Path("again")).settings
+    settings = replace(before, training=replace(before.training, max_time=None))
+    expected = read_result(Path("again"))
+    assert expected is not None
+    assert wordtie.train(settings, "python", mode="resume").weights_sha256 == expected.weights_sha256
+    with pytest.raises(RunFolderError):
+        wordtie.train("first", "new", start_from="run", **small)
+
+
+def test_figures_that_are_damaged_do_not_keep_a_text_from_being_rehearsed(first: Path, capsys: Capture) -> None:
+    (first / "result.json").write_text("{")
+    found = json.loads(output(adapt("more", "--json"), capsys))
+    assert found["earlier"][0]["corpus"] == "first"
+    assert "network_before" not in found["earlier"][0]
 
 
 def test_a_plan_for_python_extends_a_vocabulary(first: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -12,15 +13,18 @@ import wordtie
 from tests.commands import Capture
 from wordtie import cli
 from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, TrainingSettings
+from wordtie.config.ngram import NgramSettings
 from wordtie.errors import DivergedError, RunFolderError, SaveError, SettingsError
 from wordtie.models.mixture import Mixture
 from wordtie.ngrams import memory
 from wordtie.runs import provenance
 from wordtie.runs.curves import read_state
+from wordtie.runs.metrics import read_metrics
 from wordtie.runs.provenance import UNMIXED
 from wordtie.runs.result import read_result
 from wordtie.training import run_writer, trainer
 from wordtie.training import train as train_module
+from wordtie.training.ngrams import train_ngrams
 from wordtie.training.train import train
 
 
@@ -239,3 +243,25 @@ def test_like_takes_a_papers_row(capsys: Capture) -> None:
     assert f"lr: {ROWS[row].settings().training.lr}" in printed
     assert cli.main(["train", "--like", "inan-2017/table-1/ptb-smal-real"]) == 2
     assert f"did you mean {row}?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["ngram", "mixture"])
+def test_models_of_the_names_that_mixing_uses_are_not_replaced(settings: Settings, name: str) -> None:
+    """Someone may keep an n-gram model in models/ngram, and give models as the folder of a run."""
+    train_ngrams(NgramSettings(settings.data, order=2), f"models/{name}")
+    before = {path: path.read_bytes() for path in Path("models").rglob("*") if path.is_file()}
+    for ngram in (2, None):
+        with pytest.raises(RunFolderError, match=f"has a {name}/manifest.json already: --overwrite replaces it"):
+            train(settings, "models", ngram=ngram)
+    assert before == {path: path.read_bytes() for path in Path("models").rglob("*") if path.is_file()}
+    train(settings, "run", ngram=2)
+    train(settings, "run", mode="overwrite", ngram=2)
+
+
+def test_validations_that_are_spread_over_the_epochs_depend_on_their_number(settings: Settings) -> None:
+    spread = replace(settings, training=replace(settings.training, epochs=2, validations=3))
+    train(spread, "run")
+    assert sum("valid_perplexity" in line for line in read_metrics(Path("run"))) == 3
+    longer = replace(spread, training=replace(spread.training, epochs=4))
+    with pytest.raises(RunFolderError, match=r"started with other training\.epochs \(2, now 4\)"):
+        train(longer, "run", mode="resume")

@@ -45,7 +45,8 @@ def mode_of(parsed: Namespace) -> Mode:
 
 def default_folder(corpus: str, ending: str = "") -> Path:
     """Return the default run folder: `ptb` → runs/ptb, `texts/novel.txt` → runs/novel, `../mine/` → runs/mine."""
-    return Path("runs") / f"{Path(os.path.realpath(corpus)).name.removesuffix('.txt')}{ending}"
+    path = Path(os.path.abspath(corpus))  # noqa: PTH100 - `resolve` takes the name of what a link leads to
+    return Path("runs") / f"{path.name.removesuffix('.txt')}{ending}"
 
 
 def another_of_its_name(corpus: str) -> list[str]:

@@ -18,7 +18,7 @@ from wordtie.commands._settings import (
     mode_of,
 )
 from wordtie.commands._shared import UsageError, print_json
-from wordtie.config import SECTIONS, Settings, parse_time, to_dict
+from wordtie.config import SECTIONS, DataSettings, Settings, parse_time, to_dict
 from wordtie.config.ngram import LONGEST, MixedNgramSettings
 from wordtie.config.options import SettingsParser
 from wordtie.config.recommended import ADAPTING_RATE, RECOMMENDED, recommended
@@ -96,7 +96,7 @@ def main(argv: list[str]) -> None:
     from wordtie.training.train import train
 
     say(another_of_its_name(settings.data.corpus))
-    result = train(settings, folder_of(parsed, settings), mode=mode, ngram=ngram or "none")
+    result = train(settings, folder_of(parsed, settings.data.corpus), mode=mode, ngram=ngram or "none")
     if result.stopped == "max_time":
         tell("stopped by --max-time; the same command with --resume continues")
     if parsed.json:
@@ -107,11 +107,11 @@ def main(argv: list[str]) -> None:
         say(warnings(result, settings))
 
 
-def folder_of(parsed: Namespace, settings: Settings) -> Path:
-    """Return the run folder. Raises `RunFolderError` for one without a name."""
+def folder_of(parsed: Namespace, corpus: str) -> Path:
+    """Return the run folder of a training on this text. Raises `RunFolderError` for one without a name."""
     from wordtie.runs.run_folder import named
 
-    return named(default_folder(settings.data.corpus) if parsed.out is None else parsed.out)
+    return named(default_folder(corpus) if parsed.out is None else parsed.out)
 
 
 def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[Settings, int | None]:
@@ -126,11 +126,12 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
 
     values = {name: given.value for name, given in parser.given.items()}
     recipe = {} if parser.has_recipe else recommended(values)  # a recipe means the same in each version
-    kept = adapted(parser, parsed)
+    corpus = parser.value("data.corpus") or DataSettings().corpus
+    kept = adapted(parser, parsed, corpus)
     given = parser.with_place(Settings, **parser.made({**recipe, **kept}))
     if not parsed.print_config:
         parser.require_text()
-    if parsed.resume and (resumed := chosen_before(parser, parsed, folder_of(parsed, given), kept, ngram)):
+    if parsed.resume and (resumed := chosen_before(parser, parsed, folder_of(parsed, corpus), kept, ngram)):
         return resumed
     if seconds is not None:
         refuse_another_plan(parser)
@@ -142,8 +143,8 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     from wordtie.training.rehearsal import check_other_folder
 
     if not parsed.print_config:  # before the text is read, which takes time
-        check_free(folder_of(parsed, given), mode_of(parsed))
-        check_other_folder(given, folder_of(parsed, given))
+        check_free(folder_of(parsed, corpus), mode_of(parsed))
+        check_other_folder(given, folder_of(parsed, corpus))
     if seconds is None:
         return fitted(given, {*parser.given, *kept}, parsed), ngram
     of_model = {name: value for name, value in recipe.items() if name.startswith("model.")}
@@ -187,7 +188,7 @@ def fitted(settings: Settings, given: Collection[str], parsed: Namespace) -> Set
         return settings
 
 
-def adapted(parser: SettingsParser, parsed: Namespace) -> dict[str, Any]:
+def adapted(parser: SettingsParser, parsed: Namespace, corpus: str) -> dict[str, Any]:
     """Return what a run takes from the one that it starts from, the model; to extend its vocabulary, how text is split
     into words, too, and the learning rate.
 
@@ -201,8 +202,10 @@ def adapted(parser: SettingsParser, parsed: Namespace) -> dict[str, Any]:
 
     from wordtie.training.rehearsal import of_the_start
 
+    resumed = folder_of(parsed, corpus) if parsed.resume else None
+
     try:
-        kept = of_the_start({"start_from": start}, parsed.extend_vocabulary)
+        kept = of_the_start({"start_from": start}, parsed.extend_vocabulary, resumed)
     except RunFolderError:
         if parsed.print_config and not parsed.extend_vocabulary:  # the run need not be there yet
             return {}

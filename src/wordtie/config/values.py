@@ -16,7 +16,7 @@ hints_of: Callable[[Any], dict[str, Any]] = lru_cache(get_type_hints)
 """The types of a section's settings by name."""
 TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 NONE = ("none", "null", "~")
-LARGEST = 3.4e38
+LARGEST, LARGEST_INTEGER = 3.4e38, 10**20 - 1
 """The largest float32; models are trained in float32."""
 HINTS = {
     "model.dropout": "; rates are hidden_dropout (outputs of layers) and input_dropout (word vectors)",
@@ -58,6 +58,8 @@ def fits(hint: Any, value: object) -> bool:
         return len(value) == len(inner) and all(map(fits, inner, value))
     if hint is float:
         return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
+    if hint is int and isinstance(value, int) and abs(value) > LARGEST_INTEGER:  # no file would take it
+        return False
     return isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
 
 

@@ -161,7 +161,13 @@ def find_corpus(settings: DataSettings, download: bool = False) -> Corpus:
 def _folder(folder: Path) -> dict[str, list[Source]]:
     splits = {}
     for split in SPLITS:
-        there = [path for path in (folder / f"{split}.txt", folder / f"{split}.txt.gz") if path.is_file()]
+        paths = folder / f"{split}.txt", folder / f"{split}.txt.gz"
+        for path in paths:
+            if path.is_symlink() and not path.exists():
+                raise DataError(f"{path}: is a link to a file that is not there")
+        there = [path for path in paths if path.is_file()]
+        if len(there) > 1:
+            raise DataError(f"{folder}: has {split}.txt and {split}.txt.gz: remove one of them")
         if not there:
             raise DataError(
                 f"{folder}: has no {split}.txt; give a folder with train.txt, valid.txt and test.txt, "

@@ -196,7 +196,7 @@ def _made_from(settings: DataSettings, corpus: Corpus, base: Tokenizer | None) -
             stat = path.stat()
         except OSError as error:
             raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-        files[str(path.resolve())] = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
+        files[str(path.absolute())] = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
     asked: dict[str, Any] = json.loads(json.dumps(asdict(settings)))
     if base is not None:  # the run may have been replaced since
         asked["extends"] = hashlib.sha256(base.json.encode()).hexdigest()

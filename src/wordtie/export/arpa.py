@@ -85,6 +85,21 @@ def export_arpa(
     require(1 <= settings.order <= LONGEST_COUNTED, f"order must be from 1 to {LONGEST_COUNTED}, got {settings.order}")
     if path.exists() and not overwrite:
         raise SaveError(f"{path}: is there already: take another name, or --overwrite")
+    with atomic_write(path) as new:  # before the work, which takes minutes
+        loaded, found, compared = _model_of(run, part, settings, progress)
+        with new.open("wb") as raw:
+            if path.suffix == ".gz":
+                with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
+                    _write(packed, found, loaded.tokenizer)
+            else:
+                _write(raw, found, loaded.tokenizer)
+    return WrittenArpa(path, found.ngrams, compared)
+
+
+def _model_of(
+    run: str | Path, part: str | None, settings: Approximation, progress: Progress | None
+) -> tuple[LoadedModel, BackoffModel, Sequence[Compared]]:
+    """Return (the model, its n-grams, how well they do)."""
     loaded = load(run, part=part)  # type: ignore[arg-type]
     check_words(loaded.tokenizer)
     words, most = len(loaded.tokenizer.vocabulary), settings.ngrams
@@ -101,13 +116,7 @@ def export_arpa(
         data = with_extended(loaded, training_corpus(loaded, run, hint=hint), hint)
         found = approximate(loaded.model, data.train, data.valid, data.tokenizer.sentences, settings, progress)
         compared = comparison(loaded, data, found, settings.order)
-    with atomic_write(path) as new, new.open("wb") as raw:
-        if path.suffix == ".gz":
-            with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
-                _write(packed, found, loaded.tokenizer)
-        else:
-            _write(raw, found, loaded.tokenizer)
-    return WrittenArpa(path, found.ngrams, compared)
+    return loaded, found, compared
 
 
 def _context_frequencies(loaded: LoadedModel, run: str | Path, trie: NgramTrie) -> list[Doubles] | None:

@@ -163,10 +163,16 @@ def write_keyman(model_entries: Sequence[Entry], out: str | Path, overwrite: boo
     return _write(out, [f"{entry.word}\t{max(1, round(entry.p * PER))}" for entry in shown], overwrite)
 
 
-def _write(out: str | Path, lines: Sequence[str], overwrite: bool) -> Path:
+def check_new(out: str | Path, overwrite: bool) -> Path:
+    """Return the path of a file to write. Raises `SaveError` if it is there and is not to be overwritten."""
     path = path_of(out)
     if path.exists() and not overwrite:
         raise SaveError(f"{path}: is there already: --overwrite replaces it")
+    return path
+
+
+def _write(out: str | Path, lines: Sequence[str], overwrite: bool) -> Path:
+    path = check_new(out, overwrite)
     write_text(path, "".join(f"{line}\n" for line in lines))
     return path
 

@@ -24,11 +24,13 @@ from wordtie.storage.opening import read_regular
 def decisive(settings: AnySettings) -> dict[str, Any]:
     """Return `section.name` to value, for all settings but `MAY_CHANGE_ON_RESUME`.
 
-    A cosine over the epochs depends on their number, and so does a softmax that is full at their end.
+    A cosine over the epochs depends on their number, and so do validations that are spread over them and a softmax that
+    is full at their end.
     """
     passing = {f"training.{name}" for name in MAY_CHANGE_ON_RESUME}
-    by_length = settings.training.schedule == "cosine" or settings.loss.full_at_end > 0
-    if by_length and settings.training.tokens is None:
+    training = settings.training
+    by_length = training.schedule == "cosine" or training.validations or settings.loss.full_at_end > 0
+    if by_length and training.tokens is None:
         passing.remove("training.epochs")
     values = {f"{part}.{name}": value for part, names in resolved(settings).items() for name, value in names.items()}
     return {name: value for name, value in values.items() if name not in passing}

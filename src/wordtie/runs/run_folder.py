@@ -375,7 +375,9 @@ def check_free(folder: Path, mode: Mode, can_resume: bool = True) -> None:
         raise RunFolderError(f"{folder}: mode is one of {', '.join(get_args(Mode))}, got {mode!r}")
     if folder.exists() and not folder.is_dir():
         raise RunFolderError(f"{folder}: is a file, not a folder: choose another --out")
-    there = [name for name in (CHECKPOINT, MANIFEST, MODEL, CONFIG, TOKENIZER, *RECORDS) if (folder / name).exists()]
+    inside = [Path(name, MANIFEST) for name in (NGRAMS, MIXTURE_FOLDER) if mode == "new"]  # models of these names
+    files: list[str | Path] = [CHECKPOINT, MANIFEST, MODEL, CONFIG, TOKENIZER, *RECORDS, *inside]
+    there = [name for name in files if (folder / name).exists()]
     if mode == "overwrite" or not there:
         return
     if mode == "new":

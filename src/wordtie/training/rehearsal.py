@@ -10,13 +10,14 @@ Shapes: N words of a text.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from wordtie.config import DataSettings, Settings, plain_values
+from wordtie.config import DataSettings, ModelSettings, Settings, plain_values
 from wordtie.config.model import SHARES
 from wordtie.config.paths import is_same_file, path_of
 from wordtie.config.unused_settings import AT_THE_START
@@ -29,6 +30,7 @@ from wordtie.evaluation.earlier_words import evaluate_earlier_words
 from wordtie.models.language_model import LanguageModel
 from wordtie.models.network import Network
 from wordtie.models.next_word import NextWordModel
+from wordtie.runs.compatibility import recorded_settings
 from wordtie.runs.ready import run_path
 from wordtie.runs.result import TrainingResult, read_result
 from wordtie.runs.run_folder import SavedModel, read_language_model
@@ -160,7 +162,10 @@ def read_texts(settings: DataSettings, download: bool = True) -> Texts:
                 raise saved
             check_words(own.vocabulary, saved, folder)
             text = text_of(saved, folder, download)
-            result = read_result(folder) if text.texts["test"] == saved.texts.get("test") else None
+            result = None
+            if text.texts["test"] == saved.texts.get("test"):
+                with suppress(RunFolderError):  # its figures are not needed to rehearse
+                    result = read_result(folder)
             earlier.append(EarlierText(run, text, saved.settings.training.measured_tokens, result))
         except (DataError, RunFolderError) as error:
             missing.append(f"the text of {run} cannot be read: {error}")
@@ -214,28 +219,35 @@ def with_earlier_texts(result: TrainingResult, texts: Texts, model: NextWordMode
     return result
 
 
-def of_the_start(named: Mapping[str, Any], extend: bool) -> dict[str, Any]:
+def of_the_start(named: Mapping[str, Any], extend: bool, resumed: Path | None = None) -> dict[str, Any]:
     """Return the settings that a run with these keyword arguments shares with the one that it starts from, by full
     name: the model without its dropout and its start; to extend its vocabulary, the tokenisation, too.
 
-    They are none if it does not start from a run, or if the arguments have a whole model, unless it is to `extend` the
-    run's. Raises `SettingsError` if it has nothing to extend, `RunFolderError` if that is not a run of a language
-    model.
+    A run that is `resumed` has them itself, whatever became of the other one. They are none if it does not start from a
+    run, or if the arguments have a whole model, unless it is to `extend` the run's. Raises `SettingsError` if it has
+    nothing to extend, `RunFolderError` if that is not a run of a language model.
     """
     run = named.get("start_from") or named.get("training.start_from")
     require(run is not None or not extend, "extend_vocabulary adds words to an earlier run's: name it as start_from")
     if run is None or ("model" in named and not extend):
         return {}
+    if resumed is not None and not extend and (before := recorded_settings(resumed)):
+        return _sizes(before.model)
     folder = run_path(run)
     saved = read_language_model(folder)
-    of_model = {f"model.{name}": value for name, value in plain_values(saved.settings.model).items()}
-    kept = {name: value for name, value in of_model.items() if name not in OF_DROPOUT and name not in AT_THE_START}
+    kept = _sizes(saved.settings.model)
     if not extend:
         return kept
     rule = saved.tokenizer.tokenisation
     cut = {"tokenisation": rule.kind, "lowercase": rule.lowercase, "sentences": rule.sentences}
     extended = run if path_of(run) == folder else str(folder)
     return {"data.extends": extended, **{f"data.{name}": value for name, value in cut.items()}, **kept}
+
+
+def _sizes(model: ModelSettings) -> dict[str, Any]:
+    """Return the settings of a model, by full name, without its dropout and its start."""
+    named = {f"model.{name}": value for name, value in plain_values(model).items()}
+    return {name: value for name, value in named.items() if name not in OF_DROPOUT and name not in AT_THE_START}
 
 
 def text_of(saved: SavedModel, folder: Path, download: bool = True) -> PreparedData:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import yaml
@@ -110,7 +111,8 @@ def incompatible_run(folder: Path, other: str) -> RunFolderError:
     if other.startswith(("text of", "data.corpus")):
         back = "give it its text again, or "
     elif not other.startswith("words, "):
-        back = f"resume with --config {folder / SETTINGS} --out {folder} --resume, or "
+        settings, run = (quote(str(path)) for path in (folder / SETTINGS, folder))
+        back = f"resume with --config {settings} --out {run} --resume, or "
     return RunFolderError(
         f"{folder}: this run was started with other {other}: {back}train another with --out or --overwrite"
     )

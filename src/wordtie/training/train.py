@@ -11,6 +11,7 @@ import torch
 from wordtie.config import Settings
 from wordtie.config.keywords import settings_from
 from wordtie.config.ngram import NgramSettings
+from wordtie.config.paths import path_of
 from wordtie.config.unused_settings import unused_settings
 from wordtie.console import say, tell, waiting
 from wordtie.data.input_warnings import training_text_warnings
@@ -69,7 +70,7 @@ def train(
     Ctrl-C, SIGTERM and SIGHUP save a checkpoint, then raise `KeyboardInterrupt`, `SystemExit(143)`, `SystemExit(129)`.
     """
     if extend_vocabulary or not isinstance(text, Settings | Plan):
-        named = of_the_start(named, extend_vocabulary) | named
+        named = of_the_start(named, extend_vocabulary, path_of(out) if mode == "resume" else None) | named
     settings, order = asked_for(text, run_folder.named(out), mode, ngram, named)
     device = resolve_device(settings.training.device)
     precision = precision_of(settings, device)
