@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -461,3 +462,19 @@ def test_the_texts_that_are_made(name: str, own_folder: Path) -> None:
 def test_rows_are_json(tmp_path: Path) -> None:
     rows.append({"text": "ü", "ratio": 0.5}, tmp_path / "rows.jsonl")
     assert json.loads((tmp_path / "rows.jsonl").read_text(encoding="utf-8")) == {"text": "ü", "ratio": 0.5}
+
+
+def test_what_is_said_of_short_texts_is_what_was_measured() -> None:
+    page_of_text = (page.README.parent / "docs" / "how-to" / "your-own-text.md").read_text()
+    said = re.search(r"perplexity is (0\.\d\d) times the 5-gram's, and .* one that is (0\.\d\d) times", page_of_text)
+    assert said is not None
+    found = []
+    for text in ("ptb-100k", "ptb"):
+        mixture, ngrams = (
+            value(rows.read(), name, text, 2.0, what)
+            for name, what in (("ours", "own_mixture_test"), ("kneser-ney", "test"))
+        )
+        assert mixture is not None
+        assert ngrams is not None
+        found.append(f"{mixture / ngrams:.2f}")
+    assert list(said.groups()) == found
