@@ -166,8 +166,6 @@ def test_a_folder_needs_all_three(tmp_path: Path) -> None:
         find_corpus(DataSettings(corpus="nothing like it"))
 
 
-@pytest.mark.parametrize("suffix", [".txt", ".txt.gz"])
-@pytest.mark.parametrize("sentences", [True, False])
 def test_what_is_there_twice_or_leads_nowhere_is_refused(tmp_path: Path) -> None:
     for split in ("train", "valid", "test"):
         (tmp_path / f"{split}.txt").write_text("a b\n")
@@ -182,6 +180,8 @@ def test_what_is_there_twice_or_leads_nowhere_is_refused(tmp_path: Path) -> None
         find_corpus(settings)
 
 
+@pytest.mark.parametrize("suffix", [".txt", ".txt.gz"])
+@pytest.mark.parametrize("sentences", [True, False])
 def test_one_file_is_split_where_it_may_be(tmp_path: Path, suffix: str, sentences: bool) -> None:
     path = tmp_path / f"text{suffix}"
     lines = [f"line {number} of it" for number in range(100)]

@@ -16,7 +16,7 @@ from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, 
 from wordtie.config.keywords import settings_from
 from wordtie.config.unused_settings import unused_settings
 from wordtie.data.prepare import prepare
-from wordtie.errors import RunFolderError, SettingsError
+from wordtie.errors import RunFolderError
 from wordtie.runs.compatibility import changed_settings
 from wordtie.runs.metrics import finished_epochs
 from wordtie.runs.result import Position
@@ -141,11 +141,6 @@ def test_an_end_that_patience_may_prevent_is_noted() -> None:
     ]
     assert of_the_end(settings_from(shaped, patience=0)) == of_the_end(settings_from(shaped, tokens=1000)) == []
     assert of_the_end(Settings()) == []
-
-
-def test_validations_need_a_budget() -> None:
-    with pytest.raises(SettingsError, match=r"set training\.tokens"):
-        TrainingSettings(validations=3)
 
 
 def test_epochs_have_no_effect_with_a_budget() -> None:
