@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.page import PAGE
 from benchmarks.quality.choices import trials, with_chosen_settings
 from benchmarks.quality.contenders import ADDED, CONTENDERS, OTHERS
-from benchmarks.quality.goals import WHAT, is_late, latest, value, verdicts
+from benchmarks.quality.goals import WHAT, Verdict, is_late, latest, value, verdicts
 from benchmarks.quality.rows import Row
 from benchmarks.quality.texts import GOAL_TEXTS, TEXTS, TRIAL_TEXTS
 from wordtie.errors import DataError
@@ -108,19 +108,22 @@ def _both(rows: Sequence[Row], name: str, text: str, minutes: float) -> str:
 
 def goals_table(rows: Sequence[Row]) -> Iterator[str]:
     """Each goal, the ratio of each text, and the verdict."""
-    yield from _head("goal", "minutes", "limit", *GOAL_TEXTS, "reached")
-    for verdict in verdicts(rows):
-        ratios = [f"{verdict.ratios[text]:.3f}" if text in verdict.ratios else "-" for text in GOAL_TEXTS]
-        reached = {True: "yes", False: "**no**", None: "not measured"}[verdict.reached]
-        limit = [f"≤ {verdict.limit:g}", reached] if verdict.limit is not None else ["-", "no goal"]
-        yield table_line([WHAT[verdict.kind], f"{verdict.minutes:g}", limit[0], *ratios, limit[1]])
+    yield from _verdicts_table("goal", verdicts(rows))
 
 
 def avx2_goals_table(rows: Sequence[Row]) -> Iterator[str]:
     """The same on two cores with AVX2 alone: the goals that something was measured for."""
-    first, *rest = goals_table(rows)
-    yield first.replace("| goal |", "| goal, AVX2 alone |")
-    yield from (line for line in rest if "| - | - | - | not measured |" not in line and "no goal" not in line)
+    measured = (verdict for verdict in verdicts(rows) if verdict.ratios and verdict.limit is not None)
+    yield from _verdicts_table("goal, AVX2 alone", measured)
+
+
+def _verdicts_table(title: str, shown: Iterable[Verdict]) -> Iterator[str]:
+    yield from _head(title, "minutes", "limit", *GOAL_TEXTS, "reached")
+    for verdict in shown:
+        ratios = [f"{verdict.ratios[text]:.3f}" if text in verdict.ratios else "-" for text in GOAL_TEXTS]
+        reached = {True: "yes", False: "**no**", None: "not measured"}[verdict.reached]
+        limit = [f"≤ {verdict.limit:g}", reached] if verdict.limit is not None else ["-", "no goal"]
+        yield table_line([WHAT[verdict.kind], f"{verdict.minutes:g}", limit[0], *ratios, limit[1]])
 
 
 def results_table(rows: Sequence[Row]) -> Iterator[str]:

@@ -39,7 +39,6 @@ def main(argv: list[str]) -> None:
     mode: Mode = "overwrite" if arguments.overwrite else "new"
     out = default_folder(arguments.runs[0], "-mixed") if arguments.out is None else arguments.out
     result = mix(arguments.runs, out, arguments.text, mode, recent_words=not arguments.no_recent_words)
-
     if arguments.json:
         print_json(result.as_json())
         return

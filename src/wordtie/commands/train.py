@@ -123,7 +123,6 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     seconds = None if parsed.time is None else parse_time(parsed.time, "--time")
     if parsed.like is not None:
         return parser.with_place(Settings, **parser.made(row_settings(parsed.like))), ngram
-
     values = {name: given.value for name, given in parser.given.items()}
     recipe = {} if parser.has_recipe else recommended(values)  # a recipe means the same in each version
     corpus = parser.value("data.corpus") or DataSettings().corpus
@@ -203,7 +202,6 @@ def adapted(parser: SettingsParser, parsed: Namespace, corpus: str) -> dict[str,
     from wordtie.training.rehearsal import of_the_start
 
     resumed = folder_of(parsed, corpus) if parsed.resume else None
-
     try:
         kept = of_the_start({"start_from": start}, parsed.extend_vocabulary, resumed)
     except RunFolderError:

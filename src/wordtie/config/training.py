@@ -120,7 +120,6 @@ class TrainingSettings:
         for name in ("tokens", "validations", "measured_tokens"):
             value = getattr(self, name)
             require(value is None or value >= 1, f"training.{name} must be at least 1, got {value}")
-
         for name in ("decay_after", "patience", "clip", "weight_decay", "average_patience", "warmup"):
             value = getattr(self, name)
             require(value >= 0, f"training.{name} must not be negative, got {value}")

@@ -16,8 +16,10 @@ hints_of: Callable[[Any], dict[str, Any]] = lru_cache(get_type_hints)
 """The types of a section's settings by name."""
 TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 NONE = ("none", "null", "~")
-LARGEST, LARGEST_INTEGER = 3.4e38, 10**20 - 1
+LARGEST = 3.4e38
 """The largest float32; models are trained in float32."""
+LARGEST_INTEGER = 10**20 - 1
+"""The largest whole number that can be read again from the files of a run (`wordtie.storage.strict_json`)."""
 HINTS = {
     "model.dropout": "; rates are hidden_dropout (outputs of layers) and input_dropout (word vectors)",
     "data.split": ": for example 0.9,0.05,0.05",
@@ -58,7 +60,7 @@ def fits(hint: Any, value: object) -> bool:
         return len(value) == len(inner) and all(map(fits, inner, value))
     if hint is float:
         return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
-    if hint is int and isinstance(value, int) and abs(value) > LARGEST_INTEGER:  # no file would take it
+    if hint is int and isinstance(value, int) and abs(value) > LARGEST_INTEGER:
         return False
     return isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
 

@@ -107,18 +107,18 @@ def paired_bootstrap(first_U: Nats, second_U: Nats, tokens_U: NDArray[np.int64],
     nats_B, tokens_B = (_in_blocks(each_U) for each_U in (second_U - first_U, tokens_U))
     nats, bits = float(nats_B.sum() / tokens_B.sum()), 1 / math.log(2)
     if len(nats_B) < FEWEST_BLOCKS:
-        return Difference(nats * bits, None, _exp(nats), None, len(nats_B))
+        return Difference(nats * bits, None, _ratio(nats), None, len(nats_B))
     generator, found = np.random.default_rng(seed), []
     for _ in range(0, RESAMPLES, RESAMPLES_AT_ONCE):
         drawn_RB = generator.integers(len(nats_B), size=(RESAMPLES_AT_ONCE, len(nats_B)))
         found.append(nats_B[drawn_RB].sum(1) / tokens_B[drawn_RB].sum(1))
     low, high = (float(each) for each in np.quantile(np.concatenate(found), ((1 - LEVEL) / 2, (1 + LEVEL) / 2)))
-    return Difference(nats * bits, (low * bits, high * bits), _exp(nats), (_exp(low), _exp(high)), len(nats_B))
+    return Difference(nats * bits, (low * bits, high * bits), _ratio(nats), (_ratio(low), _ratio(high)), len(nats_B))
 
 
-def _exp(nats: float) -> float:
-    """As large as perplexities get (`Score.perplexity`)."""
-    return math.exp(min(nats, 700.0))
+def _ratio(nats: float) -> float:
+    """Return the ratio of two perplexities, from their difference in nats per token; no larger than a perplexity."""
+    return Score(nats, 1).perplexity
 
 
 def _in_blocks(each_U: NDArray[Any]) -> NDArray[Any]:
