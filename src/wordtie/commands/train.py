@@ -336,10 +336,18 @@ def summary(result: TrainingResult) -> str:
                 )
             ),
             *map(earlier_line, result.earlier or []),
+            *kept_line(result.change_kept),
             f"<unk>: {text['unk']}",
             f"<eos>: {text['eos']}",
         ]
     )
+
+
+def kept_line(share: float | None) -> list[str]:
+    """Format how far the model was moved back towards its start; nothing if it was not."""
+    if share is None or share == 1:
+        return []
+    return [f"{'change kept':22} {100 * share:.0f} % for the vectors of earlier words, to keep to --max-forgetting"]
 
 
 def earlier_line(figures: Mapping[str, Any]) -> str:

@@ -57,6 +57,9 @@ class TrainingSettings:
     `mean`: the mean of all rows. `data.extends` adds words."""
     rehearsal: float = 0.5
     """Share of the training tokens that are of the earlier text, with `data.extends`."""
+    max_forgetting: float | None = 0.05
+    """Largest increase of an earlier validation text's perplexity, as a share of it. If the text is rehearsed and gets
+    worse than that, the weights are moved back towards those that the run started from. None: they stay."""
     epochs: int = 50
     """Maximum number of passes over the training text."""
     tokens: int | None = None
@@ -116,6 +119,10 @@ class TrainingSettings:
         )
         require(self.word_rate > 0, f"training.word_rate must be positive, got {self.word_rate}")
         require(0 <= self.rehearsal < 1, f"training.rehearsal is a share and must be in [0, 1), got {self.rehearsal}")
+        forgetting = self.max_forgetting
+        require(
+            forgetting is None or forgetting > 0, f"training.max_forgetting must be positive or none, got {forgetting}"
+        )
         require(0 < self.decay <= 1, f"training.decay must be in (0, 1], got {self.decay}")
         for name in ("tokens", "validations", "measured_tokens"):
             value = getattr(self, name)

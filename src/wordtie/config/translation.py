@@ -12,7 +12,10 @@ from wordtie.config.noise import NoiseSettings
 from wordtie.config.training import TrainingSettings
 from wordtie.errors import require
 
-NOT_USED = ("steps", "sparse_updates", "reset_state", "start_from", "new_words", "rehearsal", "measured_tokens")
+NOT_USED = (
+    "steps", "sparse_updates", "reset_state", "start_from", "new_words", "rehearsal", "max_forgetting",
+    "measured_tokens",
+)  # fmt: skip
 """Settings of training that only a language model has."""
 DROPPED = ("word_dropout", "encoder_dropout", "output_dropout")
 

@@ -51,7 +51,7 @@ USED: dict[str, tuple[Condition, str]] = {
     "training.decay_after": (lambda s: s.training.schedule == "epoch", "training.schedule {training.schedule}"),
     "training.decay": (lambda s: s.training.schedule != "cosine", "training.schedule cosine"),
     **dict.fromkeys(
-        ("training.new_words", "training.rehearsal"),
+        ("training.new_words", "training.rehearsal", "training.max_forgetting"),
         (lambda s: s.data.extends is not None and s.training.start_from is not None, "no --extend-vocabulary"),
     ),
     "training.epochs": (lambda s: s.training.tokens is None, "training.tokens"),

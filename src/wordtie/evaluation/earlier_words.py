@@ -11,14 +11,21 @@ Old words have the ids 0 to `words` - 1 (`wordtie.data.vocabulary.Vocabulary.ext
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wordtie.data.batches import Ids
-from wordtie.evaluation.perplexity import TOKENS_AT_ONCE, Score
+from wordtie.data.batches import PADDING, Ids
+from wordtie.data.vocabulary import Vocabulary
+from wordtie.evaluation.perplexity import TOKENS_AT_ONCE, Score, queries
 from wordtie.models.mixture import VALUES_AT_ONCE
 from wordtie.models.next_word import NextWordModel
+
+if TYPE_CHECKING:  # a `NextWordModel` is measured without torch
+    from wordtie.models.language_model import LanguageModel
+
+STREAMS = 10
+"""Streams in which a text is read to compare models: quicker than one, and a little worse."""
 
 
 def evaluate_earlier_words(model: NextWordModel[Any], ids_N: Ids, words: int) -> Score:
@@ -40,4 +47,25 @@ def evaluate_earlier_words(model: NextWordModel[Any], ids_N: Ids, words: int) ->
             else:
                 log_p_T1, _, state = model.score(ids_T1, state)
                 nats -= float(log_p_T1.sum())
+    return Score(nats, len(ids_N))
+
+
+def evaluate_network_on_earlier_words(model: LanguageModel, ids_N: Ids, words: int, vocabulary: Vocabulary) -> Score:
+    """Score a text as `evaluate_earlier_words` does, with a network and in `STREAMS` streams, to compare models by.
+
+    `vocabulary`: words that the model has, of which the first `words` are the text's.
+    """
+    import torch
+
+    from wordtie.models.network import LogProbabilities, evaluating
+
+    nats, unk_id, log_probabilities = 0.0, vocabulary.unk_id, LogProbabilities(model)
+    with evaluating(model) as device:
+        for query_NE, targets_N in queries(model, ids_N, vocabulary.eos_id, min(STREAMS, len(ids_N)), device):
+            for log_p_NV, here_N in log_probabilities(query_NE, targets_N):
+                log_p_N = log_p_NV.gather(1, here_N.clamp(min=0)[:, None])[:, 0]
+                of_unk_UV = log_p_NV[here_N == unk_id]
+                unknown_UW = torch.cat([of_unk_UV[:, unk_id, None], of_unk_UV[:, words:]], 1)
+                log_p_N[here_N == unk_id] = unknown_UW.logsumexp(1)
+                nats -= float(log_p_N[here_N != PADDING].sum())
     return Score(nats, len(ids_N))

@@ -65,6 +65,9 @@ class TrainingResult(RunResult):
     earlier: list[dict[str, Any]] | None = None
     """For each run that this one extends: tokens of its test text, and perplexity of network and mixture on it, before
     and now; None if there is none. The tokens are those of that run: a word that it did not know is `<unk>`."""
+    change_kept: float | None = None
+    """Share of the change of earlier words' vectors that was kept: less than 1 if the model was moved back towards its
+    start to keep to `training.max_forgetting`; None if it extends no run."""
     text: dict[str, Any] | None = None
     """Vocabulary size, tokenisation, `<unk>` and `<eos>` policy, and out-of-vocabulary tokens of the text."""
 

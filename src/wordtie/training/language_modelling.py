@@ -32,6 +32,7 @@ from wordtie.models.recent_words import MOST_KEPT
 from wordtie.nn.core import State
 from wordtie.noise.noisy_forward import Noise, build_noise
 from wordtie.training.divergence import why_diverged
+from wordtie.training.retention import Retention
 from wordtie.training.task import Batch, Tensors, Validation
 
 VALIDATION_STREAMS = 10
@@ -92,6 +93,8 @@ class LanguageModelling:
         self.queries: dict[str, list[Tensor]] = {}
         """Split to log p, and to queries, of each token that `measure` read, in pieces; none if the noise was sampled,
         and no queries if a text is so long that they would take too much memory."""
+        self.retention: Retention | None = None
+        """Limit on what the finished model may forget of earlier texts."""
         self.noise = build_noise(settings.noise, data, device)
         self.batches_per_epoch = window_count(len(data.train), training.streams, training.steps)
         self.tokens_per_epoch = training.streams * stream_length(len(data.train), training.streams)
@@ -150,6 +153,14 @@ class LanguageModelling:
         """Return the parameters, with the mean of the noise folded in if that predicts."""
         return self.noise.for_prediction(parameters)
 
+    def finished(self, exported: Tensors) -> tuple[Tensors, dict[str, Any]]:
+        """Return the parameters, moved back towards the start if the model forgot too much of earlier texts."""
+        if self.retention is None:
+            return exported, {}
+        self.model.use(self.settings.training.fused)
+        tensors, share = self.retention(self.model, exported)
+        return tensors, {"change_kept": share}
+
     def measure(self, exported: Tensors) -> tuple[dict[str, Any], str]:
         """Measure perplexity, nats and tokens of validation and test text, and report how they were read.
 
@@ -176,7 +187,8 @@ class LanguageModelling:
     def seconds_to_measure(self) -> float:
         """Estimate the seconds to validate once and to measure both texts."""
         validation, measuring = self.seconds_per_token()
-        return validation * len(self.valid) + measuring * (len(self.valid) + len(self.test))
+        choosing = self.retention.tokens if self.retention else 0
+        return validation * (len(self.valid) + choosing) + measuring * (len(self.valid) + len(self.test))
 
     def seconds_per_token(self) -> tuple[float, float]:
         """Estimate the seconds per token of (a validation, measuring over one stream) from a few words."""

@@ -49,6 +49,7 @@ from wordtie.training.recipe import (
     with_recipe,
 )
 from wordtie.training.rehearsal import Texts, of_the_start, read_texts
+from wordtie.training.retention import MOST_READ, READINGS
 from wordtie.training.timings import Counting, Timings, time_counting, time_model
 from wordtie.training.warm_start import read_start
 
@@ -187,12 +188,16 @@ def step_of(settings: Settings) -> tuple[object, ...]:
 def seconds_to_mix(
     texts: Texts, settings: Settings, lengths: Lengths, measuring: float, timings: Timings, counting: Counting
 ) -> float:
-    """Return the seconds to count n-grams, to mix them and recent words in, and to read texts of earlier runs again."""
+    """Return the seconds to count n-grams, to mix them and recent words in, and to read texts of earlier runs again:
+    to measure them, and to bound how much of them is forgotten."""
     measured = settings.training.measured_tokens or measured_tokens(lengths, measuring, timings)
     valid, test = (min(length, measured or length) for length in (lengths.valid, lengths.test))
     weighed = sum(map(len, texts.for_weights(settings.training.rehearsal, valid)))
     earlier = sum(len(each.test) for each in texts.within(measured).earlier)
     by_network = (2 * weighed + READ_AGAIN * earlier) * timings.measuring  # for scores and queries; see `READ_AGAIN`
+    if settings.training.max_forgetting is not None and settings.training.rehearsal:
+        choosing = READINGS * sum(min(len(each.data.valid), MOST_READ) for each in texts.earlier)
+        by_network += choosing * timings.validation
     return counting.fitting + (valid + test + weighed) * counting.reading + timings.remembering + by_network
 
 

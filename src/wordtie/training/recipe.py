@@ -51,9 +51,10 @@ FEWEST_WINDOWS = 20
 MOST_VALIDATIONS = 10
 FEWEST_MEASURED = 5_000
 """Tokens of each text that are measured however little time there is."""
-READ_AGAIN = 3
-"""Times that an earlier test text is read: by the network, the mixture and, if only a part is measured, the network
-before."""
+READ_AGAIN = 5
+"""How many times longer an earlier test text takes than another of its length. Three models read it: the network, the
+mixture and, if only a part is measured, the network before. For each `<unk>`, they compute the probability of every
+word (`wordtie.evaluation.earlier_words`)."""
 MARGIN = 0.025
 """Share of the time kept in reserve for what was not foreseen."""
 

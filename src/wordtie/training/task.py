@@ -95,6 +95,9 @@ class Task(Protocol):
     def for_export(self, parameters: Tensors) -> Tensors:
         """Return the tensors to store in the run folder, from parameters as they are trained."""
 
+    def finished(self, exported: Tensors) -> tuple[Tensors, dict[str, Any]]:
+        """Return the tensors of the finished model, from those that training chose, and fields of `TrainingResult`."""
+
     def measure(self, exported: Tensors) -> tuple[dict[str, Any], str]:
         """Measure the finished model on validation and test text. Returns fields of `TrainingResult`, and why they mean
         nothing, or an empty string."""

@@ -21,7 +21,7 @@ from wordtie.ngrams.memory import check_ngrams_fit
 from wordtie.runs import run_folder
 from wordtie.runs.provenance import UNMIXED, record_ngram
 from wordtie.runs.result import Position, TrainingResult
-from wordtie.runs.run_folder import Mode, folder_for_training
+from wordtie.runs.run_folder import Mode, SavedModel, folder_for_training
 from wordtie.training.language_modelling import LanguageModelling
 from wordtie.training.mixing import mix_with_ngrams
 from wordtie.training.optim import build_optimiser, parameter_groups
@@ -36,8 +36,9 @@ from wordtie.training.rehearsal import (
     with_earlier_texts,
 )
 from wordtie.training.resuming import order_before, planned_before
+from wordtie.training.retention import Retention
 from wordtie.training.run_state import RunState
-from wordtie.training.run_writer import RunWriter, language_model_record, read_resumable
+from wordtie.training.run_writer import Resumable, RunWriter, language_model_record, read_resumable
 from wordtie.training.trainer import Trainer
 from wordtie.training.warm_start import load_start, read_start
 
@@ -87,11 +88,12 @@ def train(
         torch.manual_seed(settings.training.seed)
         task = LanguageModelling(settings, data, device, precision)
         started_from = load_start(start, settings, task.model, data) if start else ""
+        task.retention = limit_on_forgetting(task, start, texts, resumable)
         optimiser = build_optimiser(settings.training, parameter_groups(task.model, settings.training.word_rate))
         state = RunState(task.model, optimiser, task.initial_state(), Position(started_from=started_from))
         writer = RunWriter(folder, language_model_record(settings, data, order), mode, resumable)
-        result = Trainer(task, settings.training, state, writer, str(precision).removeprefix("torch.")).run()
-        return finish(result, order, texts, task)
+        trainer = Trainer(task, settings.training, state, writer, str(precision).removeprefix("torch."))
+        return finish(trainer.run(), order, texts, task)
 
 
 def asked_for(
@@ -122,6 +124,28 @@ def of_a_new_run(settings: Settings, texts: Texts, folder: Path, mode: Mode) -> 
     """Return notes on a new run, for the user."""
     new = [f"{folder}: no run to resume, so a new one starts"] if mode == "resume" else []
     return [*new, *unused_settings(settings), *of_the_end(settings), *training_text_warnings(texts.own)]
+
+
+def limit_on_forgetting(
+    task: LanguageModelling, start: SavedModel | None, texts: Texts, resumable: Resumable | None
+) -> Retention | None:
+    """Return the limit that the settings ask for; None if there is none, or no earlier text to measure it by.
+
+    Without rehearsal there is none: far from the start, a model that is moved back knows neither text. `start` is the
+    model whose parameters the task's model has. If the run is resumed, it is read again, and these are replaced.
+    """
+    settings, data = task.settings, texts.for_training(task.settings.training.rehearsal)
+    most = settings.training.max_forgetting
+    if most is None or not settings.training.rehearsal or not texts.earlier:
+        return None
+    if resumable and (start := read_start(settings)):
+        before = resumable.record["position"].get("started_from")
+        if load_start(start, settings, task.model, data) != before:
+            again = f"{settings.training.start_from} was trained again since this run began"
+            say([f"{again}: the model is not moved back towards it, and may forget its text"])
+            return None
+    exported = task.for_export(task.model.state_dict())
+    return Retention.of(most, start, exported, texts.earlier) if start else None
 
 
 def of_the_end(settings: Settings) -> list[str]:

@@ -226,11 +226,14 @@ class Trainer:
         return self.for_export()
 
     def finish(self, stopped: Stopped, exported: Tensors) -> TrainingResult:
-        """Measure the exported model, and write result.json."""
+        """Finish the exported model, measure it, and write result.json."""
         position = self.state.position
         started = time.monotonic()
         with self.progress.measuring("test"):
-            figures, what = self.task.measure(exported)
+            finished, fields = self.task.finished(exported)
+            if finished is not exported:
+                self.writer.export(finished)
+            figures, what = self.task.measure(finished)
         if what:
             self.diverged("measured in the end", what)
         measuring_seconds = position.measuring_seconds + time.monotonic() - started
@@ -241,11 +244,12 @@ class Trainer:
             best_epoch=position.best_epoch if exported is self.state.kept else len(position.history) + 1,
             seconds=round(self.seconds(), 1),
             parameters=self.state.model.parameter_count(),
-            weights_sha256=checkpoint.tensors_sha256(exported),
+            weights_sha256=checkpoint.tensors_sha256(finished),
             precision=", ".join(position.precisions),
             epochs_trained=round(position.epoch - 1 + position.window / self.task.batches_per_epoch, 4),
             tokens_seen=self.tokens_seen(),
             measuring_seconds=round(measuring_seconds, 1),
+            **fields,
             **figures,
         )
         result.save()

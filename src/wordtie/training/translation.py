@@ -192,6 +192,10 @@ class Translation:
         """Return the parameters unchanged: data noising predicts with the clean model."""
         return parameters
 
+    def finished(self, exported: Tensors) -> tuple[Tensors, dict[str, Any]]:
+        """Return the parameters as they are."""
+        return exported, {}
+
     def measure(self, exported: Tensors) -> tuple[dict[str, Any], str]:
         """Measure perplexity and BLEU of validation and test text. The model has these tensors afterwards."""
         self.model.load_state_dict(exported)

@@ -1,0 +1,111 @@
+"""Bound what a model forgets of earlier texts when it is adapted to another: move its weights back towards its start.
+
+Rehearsal slows forgetting, but does not bound it. After training, a share s of the change is kept:
+
+    rows of earlier words = start + s (trained - start)
+    other parameters      = start + (1 - (1 - s)^2) (trained - start)
+
+s is the largest tried for which each earlier validation text is predicted worse than before by at most the share
+`training.max_forgetting` of its perplexity, over its own words (`wordtie.evaluation.earlier_words`). Rows of new words
+stay as they are. It is the weight interpolation of Wortsman et al. (2022), "Robust fine-tuning of zero-shot models".
+Rows move back further than the rest: those of rare words move far in few steps, and the new text uses few of them.
+
+Shapes: V words, N tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from wordtie.data.batches import Ids
+from wordtie.data.vocabulary import Vocabulary
+from wordtie.evaluation.earlier_words import evaluate_network_on_earlier_words
+from wordtie.models.language_model import WORD_MATRICES, LanguageModel
+from wordtie.runs.run_folder import SavedModel
+from wordtie.training.rehearsal import EarlierText
+from wordtie.training.task import Tensors
+from wordtie.training.vocabulary_extension import BIAS
+
+MOST_READ = 8_192
+"""Tokens of each earlier validation text that are read to choose the share, at most."""
+HALVINGS = 4
+"""Times that the range of the share is halved: it is found to within 1/16."""
+READINGS = 2 + HALVINGS
+"""Times that each of these texts is read: with the start, with the trained model, and for each halving."""
+OF_WORDS = (*WORD_MATRICES, BIAS)
+"""Parameters with one row, or one number, per word."""
+
+
+@dataclass(frozen=True)
+class Retention:
+    """The limit on forgetting of one run."""
+
+    most: float
+    """Largest increase of an earlier text's perplexity, as a share of it."""
+    before: SavedModel
+    """The model that training started from, over its own words."""
+    start: Tensors
+    """The same over the words of both, as it would be exported."""
+    texts: Sequence[tuple[Ids, int]]
+    """Validation text of each earlier run, (N,), and the number of its words."""
+
+    @classmethod
+    def of(cls, most: float, before: SavedModel, start: Tensors, earlier: Sequence[EarlierText]) -> Retention:
+        """Read at most `MOST_READ` tokens of each earlier validation text."""
+        texts = [(each.data.measured("valid", MOST_READ), len(each.data.vocabulary)) for each in earlier]
+        return cls(most, before, {name: tensor.clone() for name, tensor in start.items()}, texts)
+
+    @property
+    def tokens(self) -> int:
+        """Number of tokens that choosing a share reads, all readings together."""
+        return READINGS * sum(len(ids_N) for ids_N, _ in self.texts)
+
+    def __call__(self, model: LanguageModel, trained: Tensors) -> tuple[Tensors, float]:
+        """Return the tensors to export in place of the trained ones, and the share of the change that they keep.
+
+        If no share that is tried keeps to the limit, the trained tensors are returned, with share 1. The `model` has
+        other parameters afterwards.
+        """
+        old = LanguageModel(self.before.settings.model, len(self.before.tokenizer.vocabulary)).to(model.device)
+        old.load_state_dict(self.before.tensors)
+        vocabulary = self.before.tokenizer.vocabulary
+        limits = [(1 + self.most) * each for each in self._perplexities(old, vocabulary)]
+
+        def holds(tensors: Tensors) -> bool:
+            model.load_state_dict(tensors)
+            now = self._perplexities(model, vocabulary)
+            return all(perplexity <= limit for perplexity, limit in zip(now, limits, strict=True))
+
+        if holds(trained):
+            return trained, 1.0
+        kept, (low, high) = (trained, 1.0), (0.0, 1.0)
+        for _ in range(HALVINGS):
+            share = (low + high) / 2
+            if holds(moved := self.moved_back(model, trained, share)):
+                kept, low = (moved, share), share
+            else:
+                high = share
+        return kept
+
+    def moved_back(self, model: LanguageModel, trained: Tensors, share: float) -> Tensors:
+        """Return the tensors that keep a share of the change, projected onto the model's constraints."""
+        words = len(self.before.tokenizer.vocabulary)
+        moved: Tensors = {}
+        for name, now in trained.items():
+            if name in OF_WORDS:
+                moved[name] = now.clone()
+                moved[name][:words] = self.start[name][:words].lerp(now[:words], share)
+            else:
+                moved[name] = self.start[name].lerp(now, 1 - (1 - share) ** 2)
+        model.load_state_dict(moved)
+        model.constrain()
+        return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
+
+    def _perplexities(self, model: LanguageModel, vocabulary: Vocabulary) -> list[float]:
+        """Compute the perplexity of each text. Words that it does not know are `<unk>`."""
+        with torch.no_grad():
+            scores = [evaluate_network_on_earlier_words(model, *text, vocabulary) for text in self.texts]
+        return [score.perplexity for score in scores]

@@ -1,0 +1,210 @@
+"""A model that is adapted to another text forgets no more of earlier ones than is allowed."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import wordtie
+from tests.commands import Capture, output
+from tests.training.test_adapting import COMMON, adapt
+from wordtie import cli
+from wordtie.config import ModelSettings, Settings
+from wordtie.config.keywords import settings_from
+from wordtie.data.vocabulary import EOS, UNK, Vocabulary
+from wordtie.evaluation import earlier_words
+from wordtie.evaluation.earlier_words import evaluate_earlier_words, evaluate_network_on_earlier_words
+from wordtie.models.language_model import LanguageModel
+from wordtie.models.network import Network
+from wordtie.runs.run_folder import read_language_model
+from wordtie.training.plan import seconds_to_mix
+from wordtie.training.recipe import Lengths
+from wordtie.training.rehearsal import read_texts
+from wordtie.training.retention import HALVINGS, MOST_READ, Retention
+from wordtie.training.timings import Counting, Timings
+from wordtie.training.warm_start import load_start
+
+pytestmark = pytest.mark.usefixtures("first")
+FIRST = ["the cat sat on the mat", "the dog walks to the <unk>", "a cat walks to a mat"]
+SECOND = ["mat the on sat cat the", "mat a to walks cat a", "fish the to walks dog the"]
+FORGETFUL = ["--lr", "0.002", "--rehearsal", "0.25", "--epochs", "3", "--ngram", "none"]
+TRAIN = ["train", "first", "--out", "run", "--hidden", "12", "--epochs", "8", "--lr", "0.01", "--ngram", "none"]
+
+
+def text(folder: Path, lines: list[str]) -> None:
+    """Sentences, drawn from a few."""
+    folder.mkdir()
+    generator = random.Random(1)
+    for split, count in (("train", 200), ("valid", 30), ("test", 30)):
+        (folder / f"{split}.txt").write_text("".join(generator.choice(lines) + "\n" for _ in range(count)))
+
+
+@pytest.fixture
+def first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run that has learnt a few sentences; the second text has their words in another order."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    text(tmp_path / "first", FIRST)
+    text(tmp_path / "second", SECOND)
+    assert cli.main([*TRAIN, "--head", "tied_linear", "--embedding", "6", *COMMON]) == 0
+    return tmp_path / "run"
+
+
+@pytest.mark.parametrize(("streams", "error"), [(1, 1e-5), (3, 1e-3)])  # the first word of a stream has less context
+def test_a_network_scores_earlier_words_as_any_model_does(
+    streams: int, error: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(earlier_words, "STREAMS", streams)
+    torch.manual_seed(1)
+    vocabulary = Vocabulary([UNK, EOS, *"abcdefg"])
+    model = LanguageModel(ModelSettings(hidden=4, embedding=4, init=2.0), len(vocabulary))
+    ids_N = np.random.default_rng(1).integers(0, 5, 3000)
+    score = evaluate_network_on_earlier_words(model, ids_N, 5, vocabulary)
+    assert score.tokens == 3000
+    literal = evaluate_earlier_words(Network(model, vocabulary), ids_N, 5)
+    assert score.nats == pytest.approx(literal.nats, rel=error)
+
+
+def forgotten(run: str) -> float:
+    """By how much the earlier validation text is predicted worse than before, as a share."""
+    [text] = read_texts(read_language_model(Path(run)).settings.data).earlier
+    ids_N, words = text.data.measured("valid", MOST_READ), len(text.data.vocabulary)
+    before, now = (
+        evaluate_network_on_earlier_words(loaded.network, ids_N, words, loaded.tokenizer.vocabulary).perplexity
+        for loaded in (wordtie.load(each, part="network") for each in ("run", run))
+    )
+    return now / before - 1
+
+
+def test_no_more_is_forgotten_than_is_allowed(capsys: Capture) -> None:
+    free = json.loads(output(adapt("free", *FORGETFUL, "--max-forgetting", "none", "--json"), capsys))
+    assert free["change_kept"] is None
+    assert forgotten("free") > 0.3
+    out = output(adapt("bound", *FORGETFUL, "--max-forgetting", "0.1"), capsys)
+    result = json.loads(Path("bound/result.json").read_text())
+    share = result["change_kept"]
+    assert 0 < share < 1
+    assert f"change kept            {100 * share:.0f} % for the vectors of earlier words" in out
+    assert forgotten("bound") <= 0.1
+    assert result["test_perplexity"] == pytest.approx(
+        json.loads(output(["evaluate", "bound", "--json"], capsys))["perplexity"], rel=1e-5
+    )
+    retention = of_run("bound", 0.1)
+    trained = load_file("free/model.safetensors")
+    model = LanguageModel(read_language_model(Path("bound")).settings.model, result["text"]["vocabulary_size"])
+    more = share + 0.5**HALVINGS
+    model.load_state_dict(retention.moved_back(model, trained, more))
+    [(ids_N, words)] = retention.texts
+    vocabulary = wordtie.load("bound").tokenizer.vocabulary
+    before = wordtie.load("run", part="network").network
+    then, now = (
+        evaluate_network_on_earlier_words(each, ids_N, words, vocabulary).perplexity for each in (before, model)
+    )
+    assert now > 1.1 * then, "with a larger share"
+
+
+def of_run(run: str, most: float) -> Retention:
+    """The limit of a run that extends `run`, whose start is that of its folder."""
+    saved = read_language_model(Path("run"))
+    settings = read_language_model(Path(run)).settings
+    texts = read_texts(settings.data)
+    model = LanguageModel(settings.model, len(texts.own.vocabulary))
+    load_start(saved, settings, model, texts.for_training(settings.training.rehearsal))
+    return Retention.of(most, saved, model.state_dict(), texts.earlier)
+
+
+def test_rows_of_new_words_stay_and_the_rest_moves_back_by_the_square(capsys: Capture) -> None:
+    output(adapt("free", *FORGETFUL, "--max-forgetting", "none"), capsys)
+    trained = load_file("free/model.safetensors")
+    retention = of_run("free", 0.05)
+    words = len(retention.before.tokenizer.vocabulary)
+    model = LanguageModel(read_language_model(Path("free")).settings.model, len(trained["embedding.weight"]))
+    moved = retention.moved_back(model, trained, 0.25)
+    for name in ("embedding.weight", "head.bias"):
+        start, now = retention.start[name], trained[name]
+        torch.testing.assert_close(moved[name][:words], 0.75 * start[:words] + 0.25 * now[:words])
+        assert torch.equal(moved[name][words:], now[words:])
+        assert not torch.equal(now[words:], start[words:])
+    others = trained.keys() - {"embedding.weight", "head.bias"}
+    assert len(others) > 3
+    for name in others:
+        torch.testing.assert_close(moved[name], 0.5625 * retention.start[name] + 0.4375 * trained[name])
+    whole = retention.moved_back(model, trained, 1.0)
+    assert all(torch.equal(whole[name], trained[name]) for name in trained)
+
+
+def test_what_was_not_forgotten_is_kept_as_trained(capsys: Capture) -> None:
+    gentle = ["--lr", "0.0001", "--ngram", "none", "--json"]
+    bound = json.loads(output(adapt("bound", *gentle), capsys))
+    free = json.loads(output(adapt("free", *gentle, "--max-forgetting", "none"), capsys))
+    assert bound["change_kept"] == 1
+    assert bound["weights_sha256"] == free["weights_sha256"]
+
+
+def test_a_run_that_was_killed_is_moved_back_as_far(capsys: Capture) -> None:
+    whole = json.loads(output(adapt("whole", *FORGETFUL, "--json"), capsys))
+    assert cli.main(adapt("cut", *FORGETFUL, "--max-time", "0.01s")) == 0
+    resumed = json.loads(output(adapt("cut", *FORGETFUL, "--resume", "--json"), capsys))
+    assert whole["change_kept"] < 1
+    assert resumed["weights_sha256"] == whole["weights_sha256"]
+    assert resumed["change_kept"] == whole["change_kept"]
+
+
+def test_a_run_trains_on_from_where_it_was_not_from_where_it_was_moved(capsys: Capture) -> None:
+    longer = [*FORGETFUL, "--epochs", "4"]
+    whole = json.loads(output(adapt("whole", *longer, "--json"), capsys))
+    output(adapt("short", *FORGETFUL), capsys)
+    resumed = json.loads(output(adapt("short", *longer, "--resume", "--json"), capsys))
+    assert resumed["weights_sha256"] == whole["weights_sha256"]
+
+
+def test_a_start_that_was_trained_again_is_no_start_to_move_back_to(capsys: Capture) -> None:
+    assert cli.main(adapt("cut", *FORGETFUL, "--max-time", "0.01s")) == 0
+    again = [*TRAIN, "--head", "tied_linear", "--embedding", "6", "--overwrite", "--seed", "2"]
+    assert cli.main([*again, *COMMON]) == 0
+    capsys.readouterr()
+    assert cli.main(adapt("cut", *FORGETFUL, "--resume", "--json")) == 0
+    out, err = capsys.readouterr()
+    assert "run was trained again since this run began: the model is not moved back towards it" in err
+    assert json.loads(out)["change_kept"] is None
+
+
+def test_without_the_earlier_text_there_is_no_limit(capsys: Capture) -> None:
+    """Also if it is not to be rehearsed: then the model may forget it."""
+    found = output(adapt("forgets", *FORGETFUL, "--rehearsal", "0", "--json"), capsys)
+    assert json.loads(found)["change_kept"] is None
+    shutil.rmtree("first")
+    assert json.loads(output(adapt("more", *FORGETFUL, "--json"), capsys))["change_kept"] is None
+
+
+def test_unit_rows_stay_of_unit_length(capsys: Capture) -> None:
+    assert cli.main([*TRAIN, "--head", "tied", "--unit-rows", "true", "--overwrite", *COMMON]) == 0
+    forgetful = [*FORGETFUL, "--lr", "0.01", "--max-forgetting", "0.1"]
+    result = json.loads(output(adapt("more", *forgetful, "--json"), capsys))
+    assert result["change_kept"] < 1
+    norms = load_file("more/model.safetensors")["embedding.weight"].norm(dim=1)
+    torch.testing.assert_close(norms, torch.ones_like(norms))
+
+
+def test_a_plan_counts_the_time_that_the_choice_takes(capsys: Capture) -> None:
+    output(adapt("more", "--ngram", "none"), capsys)
+    settings: Settings = read_language_model(Path("more")).settings
+    texts, timings = read_texts(settings.data), Timings(0.05, 1e-3, 0.0)
+    lengths = Lengths(1000, 100, 100, 10, (100,))
+    free = settings_from(settings, max_forgetting=None)
+    seconds, without = (seconds_to_mix(texts, each, lengths, 10, timings, Counting()) for each in (settings, free))
+    assert without == 0
+    assert seconds == pytest.approx((2 + HALVINGS) * len(texts.earlier[0].data.valid) * 1e-3)
+
+
+@pytest.mark.parametrize("most", [0.0, -0.1])
+def test_a_limit_is_positive(most: float, capsys: Capture) -> None:
+    assert cli.main(adapt("more", "--max-forgetting", str(most))) == 2
+    assert "training.max_forgetting must be positive or none" in capsys.readouterr().err
