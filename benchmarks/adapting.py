@@ -2,11 +2,11 @@
 
     python -m benchmarks.adapting sotu bbc > results/bench/adapting.tsv
 
-A model of the first text is trained on a million tokens of it, with its 10,000 most frequent words. Each row then
-adapts it to the second text, on 400,000 tokens, with all words that this has twice or more. Perplexities are of the
+A model of the first text is trained on four million tokens of it, with its 10,000 most frequent words. Each row then
+adapts it to the second text, on 800,000 tokens, with all words that this has twice or more. Perplexities are of the
 network and, with `mixed`, of its mixture with 5-grams, on validation texts. Those of the first text are over its own
-tokens and words, before and after. `alone` is a model of the second text alone, on as many tokens and over the same
-words.
+tokens and words, before and after. `kept`: the share of the change of earlier words' vectors that was kept, if the
+forgetting is limited. `alone` is a model of the second text alone, on as many tokens and over the same words.
 """
 
 from __future__ import annotations
@@ -28,19 +28,22 @@ from wordtie.runs.run_folder import read_language_model
 from wordtie.training.recipe import samples_for
 from wordtie.training.rehearsal import of_the_start, read_texts
 
-FIRST_TOKENS, TOKENS, WORDS = 1_000_000, 400_000, 10_000
-SIZE = {"model.hidden": 192, "model.embedding": 96, "model.input_dropout": 0.0, "model.hidden_dropout": 0.0}
+FIRST_TOKENS, TOKENS, WORDS = 4_000_000, 800_000, 10_000
+SIZE = {"model.hidden": 256, "model.embedding": 128, "model.input_dropout": 0.0, "model.hidden_dropout": 0.0}
 PLAN = {"training.schedule": "cosine", "training.patience": 0, "training.validations": 4}
 TRIALS: dict[str, dict[str, Any]] = {
     "default": {},
+    "no limit": {"training.max_forgetting": None},
     "no rehearsal": {"training.rehearsal": 0.0},
     "rehearsal 0.25": {"training.rehearsal": 0.25},
     "rehearsal 0.6": {"training.rehearsal": 0.6},
     "new words from the mean": {"training.new_words": "mean"},
+    "rate 0.002": {"training.lr": 0.002},
     "rate 0.003": {"training.lr": 0.003},
+    "rate 0.003, no limit": {"training.lr": 0.003, "training.max_forgetting": None},
 }
 """What differs from the defaults of `--extend-vocabulary`, by the name of the row."""
-COLUMNS = ("trial", "tokens", "new words", "first before", "first", "loss %", "second", "first mixed before",
+COLUMNS = ("trial", "tokens", "new words", "kept", "first before", "first", "loss %", "second", "first mixed before",
            "first mixed", "loss mixed %", "second mixed")  # fmt: skip
 
 
@@ -59,7 +62,7 @@ def rows(base: Path, second: str, trials: Sequence[str]) -> Iterator[tuple[str, 
     extended = of_the_start({"start_from": str(base)}, True)
     started = {"training.start_from": str(base), "training.lr": ADAPTING_RATE}
     for name in trials:
-        out = base.parent / name.replace(" ", "-")
+        out = base.parent / name.replace(" ", "-").replace(",", "")
         result = train(second, out, **{**extended, **started, **TRIALS[name]}, tokens=TOKENS)
         yield row(name, result, base)
     result = train(second, base.parent / "alone", **extended, rehearsal=0.0, tokens=TOKENS)
@@ -84,7 +87,8 @@ def row(name: str, result: wordtie.TrainingResult, base: Path) -> tuple[str, ...
     assert before.mixture is not None
     words = (result.text or {})["vocabulary_size"] - WORDS
     data = prepare(read_language_model(base).settings.data)
-    found = [name, f"{result.tokens_seen}", f"{words}"]
+    kept = "" if result.change_kept is None else f"{result.change_kept:g}"
+    found = [name, f"{result.tokens_seen}", f"{words}", kept]
     parts: tuple[tuple[Part | None, float, float], ...] = (
         ("network", before.valid_perplexity, result.valid_perplexity),
         (None, before.mixture["valid_perplexity"], result.mixture["valid_perplexity"]),

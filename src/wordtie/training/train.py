@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -81,8 +82,7 @@ def train(
         start = None if resumable else read_start(settings)
         texts = read_texts(settings.data).within(settings.training.measured_tokens)
         data = texts.for_training(settings.training.rehearsal)
-        say([] if resumable else of_a_new_run(settings, texts, folder, mode))
-        say(f"{problem}: the model may unlearn it" for problem in texts.missing)
+        say(notes(settings, texts, folder, mode, resumed=resumable is not None))
         check_size(settings, len(data.vocabulary), device)
         check_ngrams_fit(texts.tokens_to_count, order)
         torch.manual_seed(settings.training.seed)
@@ -120,10 +120,14 @@ def asked_for(
     return settings, NgramSettings(settings.data, ngram).order
 
 
-def of_a_new_run(settings: Settings, texts: Texts, folder: Path, mode: Mode) -> list[str]:
-    """Return notes on a new run, for the user."""
+def notes(settings: Settings, texts: Texts, folder: Path, mode: Mode, *, resumed: bool) -> list[str]:
+    """Return notes on a run, for the user."""
+    missing = [f"{problem}: the model may unlearn it" for problem in texts.missing]
+    if resumed:
+        return missing
     new = [f"{folder}: no run to resume, so a new one starts"] if mode == "resume" else []
-    return [*new, *unused_settings(settings), *of_the_end(settings), *training_text_warnings(texts.own)]
+    found = unused_settings(settings), of_the_end(settings), training_text_warnings(texts.own)
+    return [*new, *chain.from_iterable(found), *missing]
 
 
 def limit_on_forgetting(
