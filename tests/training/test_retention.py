@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +15,12 @@ from safetensors.torch import load_file
 
 import wordtie
 from tests.commands import Capture, output
-from tests.training.test_adapting import COMMON, adapt
+from tests.training.test_adapting import COMMON, adapt, refusal
 from wordtie import cli
 from wordtie.config import ModelSettings, Settings
 from wordtie.config.keywords import settings_from
 from wordtie.data.vocabulary import EOS, UNK, Vocabulary
+from wordtie.errors import RunFolderError
 from wordtie.evaluation import earlier_words
 from wordtie.evaluation.earlier_words import evaluate_earlier_words, evaluate_network_on_earlier_words
 from wordtie.models.language_model import LanguageModel
@@ -65,9 +67,9 @@ def test_a_network_scores_earlier_words_as_any_model_does(
     torch.manual_seed(1)
     vocabulary = Vocabulary([UNK, EOS, *"abcdefg"])
     model = LanguageModel(ModelSettings(hidden=4, embedding=4, init=2.0), len(vocabulary))
-    ids_N = np.random.default_rng(1).integers(0, 5, 3000)
+    ids_N = np.random.default_rng(1).integers(0, 5, 3001)
     score = evaluate_network_on_earlier_words(model, ids_N, 5, vocabulary)
-    assert score.tokens == 3000
+    assert score.tokens == 3001
     literal = evaluate_earlier_words(Network(model, vocabulary), ids_N, 5)
     assert score.nats == pytest.approx(literal.nats, rel=error)
 
@@ -91,7 +93,7 @@ def test_no_more_is_forgotten_than_is_allowed(capsys: Capture) -> None:
     result = json.loads(Path("bound/result.json").read_text())
     share = result["change_kept"]
     assert 0 < share < 1
-    assert f"change kept            {100 * share:.0f} % for the vectors of earlier words" in out
+    assert f"moved back             {100 * share:.0f} % of the change to earlier words' vectors is left" in out
     assert forgotten("bound") <= 0.1
     assert result["test_perplexity"] == pytest.approx(
         json.loads(output(["evaluate", "bound", "--json"], capsys))["perplexity"], rel=1e-5
@@ -117,7 +119,8 @@ def of_run(run: str, most: float) -> Retention:
     texts = read_texts(settings.data)
     model = LanguageModel(settings.model, len(texts.own.vocabulary))
     load_start(saved, settings, model, texts.for_training(settings.training.rehearsal))
-    return Retention.of(most, saved, model.state_dict(), texts.earlier)
+    settings = replace(settings, training=replace(settings.training, max_forgetting=most))
+    return Retention.of(settings, saved, model.state_dict(), texts.earlier)
 
 
 def test_rows_of_new_words_stay_and_the_rest_moves_back_by_the_square(capsys: Capture) -> None:
@@ -172,8 +175,82 @@ def test_a_start_that_was_trained_again_is_no_start_to_move_back_to(capsys: Capt
     capsys.readouterr()
     assert cli.main(adapt("cut", *FORGETFUL, "--resume", "--json")) == 0
     out, err = capsys.readouterr()
-    assert "run was trained again since this run began: the model is not moved back towards it" in err
+    assert "run was trained again since cut started from it: the model is not moved back towards it" in err
     assert json.loads(out)["change_kept"] is None
+
+
+@pytest.mark.parametrize("size", ["12", "10"])
+def test_a_finished_model_stays_if_its_start_was_trained_again(size: str, capsys: Capture) -> None:
+    """It could not be made again."""
+    assert cli.main(adapt("more", *FORGETFUL)) == 0
+    before = Path("more/model.safetensors").read_bytes()
+    again = [*TRAIN, "--head", "tied_linear", "--embedding", "6", "--overwrite", "--seed", "2", "--hidden", size]
+    assert cli.main([*again, *COMMON]) == 0
+    settings = ["train", "--config", "more/settings.yaml", "--out", "more", "--resume"]
+    assert "give --max-forgetting none" in refusal(settings, RunFolderError.exit_code, capsys)
+    assert Path("more/model.safetensors").read_bytes() == before
+    assert cli.main([*settings, "--max-forgetting", "none"]) == 0
+    assert Path("more/model.safetensors").read_bytes() != before
+
+
+def test_the_limit_of_a_finished_run_may_be_changed(capsys: Capture) -> None:
+    whole = json.loads(output(adapt("whole", *FORGETFUL, "--max-forgetting", "0.2", "--json"), capsys))
+    assert cli.main(adapt("more", *FORGETFUL)) == 0
+    resumed = json.loads(output(adapt("more", *FORGETFUL, "--max-forgetting", "0.2", "--resume", "--json"), capsys))
+    assert resumed["weights_sha256"] == whole["weights_sha256"]
+
+
+def test_a_limit_that_no_share_meets_leaves_the_model_as_trained(capsys: Capture) -> None:
+    strong = [*FORGETFUL, "--lr", "0.02"]
+    capsys.readouterr()
+    assert cli.main(adapt("bound", *strong, "--max-forgetting", "1e-6", "--json")) == 0
+    out, err = capsys.readouterr()
+    assert "the model stays as trained: moving it back does not meet max_forgetting" in err
+    assert "its text is predicted more than 0.0001 % worse: raise --rehearsal, or lower --lr\n" in err
+    bound = json.loads(out)
+    assert bound["change_kept"] is None
+    free = json.loads(output(adapt("free", *strong, "--max-forgetting", "none", "--json"), capsys))
+    assert bound["weights_sha256"] == free["weights_sha256"]
+
+
+def test_texts_of_words_that_the_start_has_not_are_left_out(capsys: Capture) -> None:
+    """A run may start from another than it extends, if that has fewer words."""
+    assert cli.main(adapt("more", *FORGETFUL)) == 0
+    text(Path("third"), ["birds sing to the cat"])
+    command = ["train", "third", "--start-from", "run", "--data.extends", "more", "--out", "third-run", *COMMON]
+    sizes = ["--head", "tied_linear", "--hidden", "12", "--embedding", "6", "--epochs", "1", "--ngram", "none"]
+    result = json.loads(output([*command, *sizes, "--json"], capsys))
+    assert [each["run"] for each in result["earlier"]] == ["more", "run"]
+    settings = read_language_model(Path("third-run")).settings
+    saved = read_language_model(Path("run"))
+    [(_, words)] = Retention.of(settings, saved, {}, read_texts(settings.data).earlier).texts
+    assert words == len(saved.tokenizer.vocabulary)
+
+
+def test_a_run_that_is_killed_while_it_is_measured_is_finished_by_resuming(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = json.loads(output(adapt("whole", *FORGETFUL, "--json"), capsys))
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Retention, "__call__", killed)
+        cli.main(adapt("cut", *FORGETFUL))
+    assert not Path("cut/result.json").exists()
+    resumed = json.loads(output(adapt("cut", *FORGETFUL, "--resume", "--json"), capsys))
+    assert resumed["weights_sha256"] == whole["weights_sha256"]
+
+
+def test_means_are_moved_back_without_being_normalised(capsys: Capture) -> None:
+    tied = [*TRAIN, "--head", "tied", "--unit-rows", "true", "--noise.kind", "kneser_ney", "--noise.gamma", "0.2"]
+    assert cli.main([*tied, "--overwrite", *COMMON]) == 0
+    noisy = [*FORGETFUL, "--lr", "0.01", "--noise.kind", "kneser_ney", "--noise.gamma", "0.2"]
+    result = json.loads(output(adapt("more", *noisy, "--max-forgetting", "0.1", "--json"), capsys))
+    assert result["change_kept"] < 1
+    norms = load_file("more/model.safetensors")["embedding.weight"].norm(dim=1)
+    assert float(norms.min()) < 0.99
 
 
 def test_without_the_earlier_text_there_is_no_limit(capsys: Capture) -> None:

@@ -288,8 +288,13 @@ def warnings(result: TrainingResult, settings: Settings) -> list[str]:
     from wordtie.evaluation.format_perplexity import format_perplexity
     from wordtie.ngrams.unigram import Unigram
 
-    lost = [f"{each['run']}: its text is predicted more than {100 * LOSS:.0f} % worse: raise --rehearsal, or lower --lr"
-            for each in result.earlier or [] if is_unlearnt(each)]  # fmt: skip
+    limit = settings.training.max_forgetting or LOSS
+    lower = "--lr" if result.change_kept is None else "--lr or --max-forgetting"
+    lost = [
+        f"{each['run']}: its text is predicted more than {100 * limit:g} % worse: raise --rehearsal, or lower {lower}"
+        for each in result.earlier or []
+        if is_unlearnt(each, limit)
+    ]
     best = min(result.valid_perplexity, (result.mixture or {}).get("valid_perplexity", math.inf))
     if best > (result.text or {})["vocabulary_size"]:
         return [*lost, "the model is worse than guessing: --lr is too high, or the training text is too short"]
@@ -306,12 +311,12 @@ def warnings(result: TrainingResult, settings: Settings) -> list[str]:
     return [*lost, f"the model is worse than word frequencies alone ({what}): train longer, or on a longer text"]
 
 
-def is_unlearnt(earlier: Mapping[str, Any]) -> bool:
-    """Return whether the model used by default, the mixture or else the network, lost more than `LOSS`."""
+def is_unlearnt(earlier: Mapping[str, Any], limit: float = LOSS) -> bool:
+    """Return whether the model used by default, the mixture or else the network, lost more than this share."""
     part = "mixture" if "mixture_before" in earlier else "network"
     before = earlier.get(f"{part}_before")
     now = earlier.get(part, earlier["network"])
-    return before is not None and now > before * (1 + LOSS)
+    return before is not None and now > before * (1 + limit)
 
 
 def summary(result: TrainingResult) -> str:
@@ -347,7 +352,7 @@ def kept_line(share: float | None) -> list[str]:
     """Format how far the model was moved back towards its start; nothing if it was not."""
     if share is None or share == 1:
         return []
-    return [f"{'change kept':22} {100 * share:.0f} % for the vectors of earlier words, to keep to --max-forgetting"]
+    return [f"{'moved back':22} {100 * share:.0f} % of the change to earlier words' vectors is left: --max-forgetting"]
 
 
 def earlier_line(figures: Mapping[str, Any]) -> str:

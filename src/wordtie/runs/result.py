@@ -66,8 +66,8 @@ class TrainingResult(RunResult):
     """For each run that this one extends: tokens of its test text, and perplexity of network and mixture on it, before
     and now; None if there is none. The tokens are those of that run: a word that it did not know is `<unk>`."""
     change_kept: float | None = None
-    """Share of the change of earlier words' vectors that was kept: less than 1 if the model was moved back towards its
-    start to keep to `training.max_forgetting`; None if it extends no run."""
+    """Share of the change of earlier words' vectors that is kept: less than 1 if the model was moved back towards its
+    start, to meet `training.max_forgetting`; None if there is no such limit, or if it cannot be met."""
     text: dict[str, Any] | None = None
     """Vocabulary size, tokenisation, `<unk>` and `<eos>` policy, and out-of-vocabulary tokens of the text."""
 

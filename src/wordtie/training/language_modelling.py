@@ -33,7 +33,7 @@ from wordtie.nn.core import State
 from wordtie.noise.noisy_forward import Noise, build_noise
 from wordtie.training.divergence import why_diverged
 from wordtie.training.retention import Retention
-from wordtie.training.task import Batch, Tensors, Validation
+from wordtie.training.task import Batch, Finished, Tensors, Validation
 
 VALIDATION_STREAMS = 10
 """Streams in which the validation text is read to choose between epochs."""
@@ -153,13 +153,16 @@ class LanguageModelling:
         """Return the parameters, with the mean of the noise folded in if that predicts."""
         return self.noise.for_prediction(parameters)
 
-    def finished(self, exported: Tensors) -> tuple[Tensors, dict[str, Any]]:
+    def finished(self, exported: Tensors) -> Finished:
         """Return the parameters, moved back towards the start if the model forgot too much of earlier texts."""
         if self.retention is None:
-            return exported, {}
-        self.model.use(self.settings.training.fused)
-        tensors, share = self.retention(self.model, exported)
-        return tensors, {"change_kept": share}
+            return Finished(exported)
+        found = self.retention(self.model, exported)
+        if found is None:
+            return Finished(exported, note="the model stays as trained: moving it back does not meet max_forgetting")
+        tensors, share = found
+        moved = f"moved back towards the start: {100 * share:.0f} % of the change to earlier words' vectors is left"
+        return Finished(tensors, {"change_kept": share}, moved if share < 1 else "")
 
     def measure(self, exported: Tensors) -> tuple[dict[str, Any], str]:
         """Measure perplexity, nats and tokens of validation and test text, and report how they were read.
@@ -185,7 +188,7 @@ class LanguageModelling:
         return found, what
 
     def seconds_to_measure(self) -> float:
-        """Estimate the seconds to validate once and to measure both texts."""
+        """Estimate the seconds to validate once, to limit forgetting, and to measure both texts."""
         validation, measuring = self.seconds_per_token()
         choosing = self.retention.tokens if self.retention else 0
         return validation * (len(self.valid) + choosing) + measuring * (len(self.valid) + len(self.test))

@@ -5,10 +5,11 @@ Rehearsal slows forgetting, but does not bound it. After training, a share s of 
     rows of earlier words = start + s (trained - start)
     other parameters      = start + (1 - (1 - s)^2) (trained - start)
 
-s is the largest tried for which each earlier validation text is predicted worse than before by at most the share
-`training.max_forgetting` of its perplexity, over its own words (`wordtie.evaluation.earlier_words`). Rows of new words
-stay as they are. It is the weight interpolation of Wortsman et al. (2022), "Robust fine-tuning of zero-shot models".
-Rows move back further than the rest: those of rare words move far in few steps, and the new text uses few of them.
+s is the largest tried for which the perplexity of each earlier validation text, over its own words
+(`wordtie.evaluation.earlier_words`), rises by at most the share `training.max_forgetting`. Rows of new words stay as
+trained. This is the weight interpolation of Wortsman et al. (2022), "Robust fine-tuning of zero-shot models", with rows
+that move back further than the rest: training moves those of rare words far in few steps, and the new text uses few of
+them.
 
 Shapes: V words, N tokens.
 """
@@ -18,10 +19,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
-
+from wordtie.config import Settings
 from wordtie.data.batches import Ids
-from wordtie.data.vocabulary import Vocabulary
 from wordtie.evaluation.earlier_words import evaluate_network_on_earlier_words
 from wordtie.models.language_model import WORD_MATRICES, LanguageModel
 from wordtie.runs.run_folder import SavedModel
@@ -43,8 +42,7 @@ OF_WORDS = (*WORD_MATRICES, BIAS)
 class Retention:
     """The limit on forgetting of one run."""
 
-    most: float
-    """Largest increase of an earlier text's perplexity, as a share of it."""
+    settings: Settings
     before: SavedModel
     """The model that training started from, over its own words."""
     start: Tensors
@@ -53,35 +51,36 @@ class Retention:
     """Validation text of each earlier run, (N,), and the number of its words."""
 
     @classmethod
-    def of(cls, most: float, before: SavedModel, start: Tensors, earlier: Sequence[EarlierText]) -> Retention:
-        """Read at most `MOST_READ` tokens of each earlier validation text."""
-        texts = [(each.data.measured("valid", MOST_READ), len(each.data.vocabulary)) for each in earlier]
-        return cls(most, before, {name: tensor.clone() for name, tensor in start.items()}, texts)
+    def of(cls, settings: Settings, before: SavedModel, start: Tensors, earlier: Sequence[EarlierText]) -> Retention:
+        """Read at most `MOST_READ` tokens of each earlier validation text that the start has the words of."""
+        known = [each for each in earlier if len(each.data.vocabulary) <= len(before.tokenizer.vocabulary)]
+        texts = [(each.data.measured("valid", MOST_READ), len(each.data.vocabulary)) for each in known]
+        return cls(settings, before, {name: tensor.clone() for name, tensor in start.items()}, texts)
 
     @property
     def tokens(self) -> int:
         """Number of tokens that choosing a share reads, all readings together."""
         return READINGS * sum(len(ids_N) for ids_N, _ in self.texts)
 
-    def __call__(self, model: LanguageModel, trained: Tensors) -> tuple[Tensors, float]:
+    def __call__(self, model: LanguageModel, trained: Tensors) -> tuple[Tensors, float] | None:
         """Return the tensors to export in place of the trained ones, and the share of the change that they keep.
 
-        If no share that is tried keeps to the limit, the trained tensors are returned, with share 1. The `model` has
-        other parameters afterwards.
+        None if no share that is tried meets the limit. The `model` has other parameters afterwards.
         """
+        training = self.settings.training
         old = LanguageModel(self.before.settings.model, len(self.before.tokenizer.vocabulary)).to(model.device)
         old.load_state_dict(self.before.tensors)
-        vocabulary = self.before.tokenizer.vocabulary
-        limits = [(1 + self.most) * each for each in self._perplexities(old, vocabulary)]
+        most = 1 + (training.max_forgetting or 0.0)
+        limits = [most * each for each in self._perplexities(old.use(training.fused))]
 
         def holds(tensors: Tensors) -> bool:
             model.load_state_dict(tensors)
-            now = self._perplexities(model, vocabulary)
+            now = self._perplexities(model.use(training.fused))
             return all(perplexity <= limit for perplexity, limit in zip(now, limits, strict=True))
 
         if holds(trained):
             return trained, 1.0
-        kept, (low, high) = (trained, 1.0), (0.0, 1.0)
+        kept, (low, high) = None, (0.0, 1.0)
         for _ in range(HALVINGS):
             share = (low + high) / 2
             if holds(moved := self.moved_back(model, trained, share)):
@@ -91,7 +90,10 @@ class Retention:
         return kept
 
     def moved_back(self, model: LanguageModel, trained: Tensors, share: float) -> Tensors:
-        """Return the tensors that keep a share of the change, projected onto the model's constraints."""
+        """Return the tensors that keep a share of the change, projected onto the model's constraints.
+
+        Where noise is exported as its mean, they are means, to which no constraint applies.
+        """
         words = len(self.before.tokenizer.vocabulary)
         moved: Tensors = {}
         for name, now in trained.items():
@@ -100,12 +102,13 @@ class Retention:
                 moved[name][:words] = self.start[name][:words].lerp(now[:words], share)
             else:
                 moved[name] = self.start[name].lerp(now, 1 - (1 - share) ** 2)
+        if self.settings.noise.predicts_with == "mean":
+            return moved
         model.load_state_dict(moved)
         model.constrain()
         return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
 
-    def _perplexities(self, model: LanguageModel, vocabulary: Vocabulary) -> list[float]:
-        """Compute the perplexity of each text. Words that it does not know are `<unk>`."""
-        with torch.no_grad():
-            scores = [evaluate_network_on_earlier_words(model, *text, vocabulary) for text in self.texts]
-        return [score.perplexity for score in scores]
+    def _perplexities(self, model: LanguageModel) -> list[float]:
+        """Compute the perplexity of each text, over its own words."""
+        vocabulary = self.before.tokenizer.vocabulary
+        return [evaluate_network_on_earlier_words(model, *text, vocabulary).perplexity for text in self.texts]

@@ -7,7 +7,7 @@ one task; translation is another. The trainer never asks which one it has.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from torch import Tensor
@@ -43,6 +43,17 @@ class Validation:
     """Why the training has diverged; empty if it has not."""
     summary: str
     """Line for the user, such as `validation perplexity 120.31`."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished model."""
+
+    tensors: Tensors
+    figures: dict[str, Any] = field(default_factory=dict)
+    """Fields of `TrainingResult` that say how it was made from what was trained."""
+    note: str = ""
+    """The same for the user; empty if nothing was changed."""
 
 
 class Objective(Protocol):
@@ -95,8 +106,8 @@ class Task(Protocol):
     def for_export(self, parameters: Tensors) -> Tensors:
         """Return the tensors to store in the run folder, from parameters as they are trained."""
 
-    def finished(self, exported: Tensors) -> tuple[Tensors, dict[str, Any]]:
-        """Return the tensors of the finished model, from those that training chose, and fields of `TrainingResult`."""
+    def finished(self, exported: Tensors) -> Finished:
+        """Return the finished model, from the tensors that training chose."""
 
     def measure(self, exported: Tensors) -> tuple[dict[str, Any], str]:
         """Measure the finished model on validation and test text. Returns fields of `TrainingResult`, and why they mean

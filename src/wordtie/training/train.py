@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -16,12 +17,13 @@ from wordtie.config.paths import path_of
 from wordtie.config.unused_settings import unused_settings
 from wordtie.console import say, tell, waiting
 from wordtie.data.input_warnings import training_text_warnings
+from wordtie.errors import RunFolderError
 from wordtie.models.memory import check_size
 from wordtie.models.network import Network
 from wordtie.ngrams.memory import check_ngrams_fit
 from wordtie.runs import run_folder
 from wordtie.runs.provenance import UNMIXED, record_ngram
-from wordtie.runs.result import Position, TrainingResult
+from wordtie.runs.result import Position, TrainingResult, read_result
 from wordtie.runs.run_folder import Mode, SavedModel, folder_for_training
 from wordtie.training.language_modelling import LanguageModelling
 from wordtie.training.mixing import mix_with_ngrams
@@ -136,20 +138,35 @@ def limit_on_forgetting(
     """Return the limit that the settings ask for; None if there is none, or no earlier text to measure it by.
 
     Without rehearsal there is none: far from the start, a model that is moved back knows neither text. `start` is the
-    model whose parameters the task's model has. If the run is resumed, it is read again, and these are replaced.
+    model whose parameters the task's model has. If the run is resumed, it is read again, and these are replaced. Raises
+    `RunFolderError` if a finished model cannot be made again because its start was trained again.
     """
-    settings, data = task.settings, texts.for_training(task.settings.training.rehearsal)
-    most = settings.training.max_forgetting
-    if most is None or not settings.training.rehearsal or not texts.earlier:
+    settings = task.settings
+    if settings.training.max_forgetting is None or not settings.training.rehearsal or not texts.earlier:
         return None
-    if resumable and (start := read_start(settings)):
-        before = resumable.record["position"].get("started_from")
-        if load_start(start, settings, task.model, data) != before:
-            again = f"{settings.training.start_from} was trained again since this run began"
-            say([f"{again}: the model is not moved back towards it, and may forget its text"])
-            return None
+    if resumable and not (start := start_again(task, resumable)):
+        return None
     exported = task.for_export(task.model.state_dict())
-    return Retention.of(most, start, exported, texts.earlier) if start else None
+    return Retention.of(settings, start, exported, texts.earlier) if start else None
+
+
+def start_again(task: LanguageModelling, resumable: Resumable) -> SavedModel | None:
+    """Read the model that a run started from, to resume it; None, with a note, if it was trained again since."""
+    run, folder = task.settings.training.start_from, resumable.path.parent.parent
+    with suppress(RunFolderError):
+        start = read_start(task.settings)
+        before = resumable.record["position"].get("started_from")
+        if start and load_start(start, task.settings, task.model, task.data) == before:
+            return start
+    again = f"{run} was trained again since {folder} started from it"
+    result = read_result(folder)
+    if result and result.stopped != "max_time" and result.change_kept is not None:
+        raise RunFolderError(
+            f"{again}: its model was moved back towards that one, and cannot be made again: give --max-forgetting none"
+        )
+    if run is not None:
+        say([f"{again}: the model is not moved back towards it, and may forget its text"])
+    return None
 
 
 def of_the_end(settings: Settings) -> list[str]:

@@ -87,7 +87,6 @@ class Trainer:
             if stopped == "max_time":
                 self.checkpoint()
                 exported = self.provisional()
-            self.writer.export(exported)
             self.progress.say(f"stopped: {stopped}; measuring the model on the validation and the test text")
             return self.finish(stopped, exported)
 
@@ -226,14 +225,15 @@ class Trainer:
         return self.for_export()
 
     def finish(self, stopped: Stopped, exported: Tensors) -> TrainingResult:
-        """Finish the exported model, measure it, and write result.json."""
+        """Finish and export the model, measure it, and write result.json."""
         position = self.state.position
         started = time.monotonic()
         with self.progress.measuring("test"):
-            finished, fields = self.task.finished(exported)
-            if finished is not exported:
-                self.writer.export(finished)
-            figures, what = self.task.measure(finished)
+            finished = self.task.finished(exported)
+            self.writer.export(finished.tensors)
+            figures, what = self.task.measure(finished.tensors)
+        if finished.note:
+            self.progress.say(finished.note)
         if what:
             self.diverged("measured in the end", what)
         measuring_seconds = position.measuring_seconds + time.monotonic() - started
@@ -244,12 +244,12 @@ class Trainer:
             best_epoch=position.best_epoch if exported is self.state.kept else len(position.history) + 1,
             seconds=round(self.seconds(), 1),
             parameters=self.state.model.parameter_count(),
-            weights_sha256=checkpoint.tensors_sha256(finished),
+            weights_sha256=checkpoint.tensors_sha256(finished.tensors),
             precision=", ".join(position.precisions),
             epochs_trained=round(position.epoch - 1 + position.window / self.task.batches_per_epoch, 4),
             tokens_seen=self.tokens_seen(),
             measuring_seconds=round(measuring_seconds, 1),
-            **fields,
+            **finished.figures,
             **figures,
         )
         result.save()

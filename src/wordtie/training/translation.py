@@ -43,7 +43,7 @@ from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
 from wordtie.training.run_state import RunState
 from wordtie.training.run_writer import RunRecord, RunWriter, read_resumable
-from wordtie.training.task import Batch, Tensors, Validation
+from wordtie.training.task import Batch, Finished, Tensors, Validation
 from wordtie.training.trainer import Trainer
 
 MOST_BLEU = 101.0
@@ -192,9 +192,9 @@ class Translation:
         """Return the parameters unchanged: data noising predicts with the clean model."""
         return parameters
 
-    def finished(self, exported: Tensors) -> tuple[Tensors, dict[str, Any]]:
+    def finished(self, exported: Tensors) -> Finished:
         """Return the parameters as they are."""
-        return exported, {}
+        return Finished(exported)
 
     def measure(self, exported: Tensors) -> tuple[dict[str, Any], str]:
         """Measure perplexity and BLEU of validation and test text. The model has these tensors afterwards."""
