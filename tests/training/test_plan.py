@@ -23,7 +23,7 @@ from wordtie.errors import SettingsError
 from wordtie.models import memory
 from wordtie.models.mixture import Mixture
 from wordtie.training import plan as planning
-from wordtie.training import recipe
+from wordtie.training import recipe, time_budget
 from wordtie.training import timings as timing
 from wordtie.training.plan import fitted_to_length, make_plan, with_fewer_threads
 from wordtie.training.recipe import REFERENCE, streams_for
@@ -182,8 +182,8 @@ def test_a_model_that_takes_too_much_memory_is_not_planned(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(recipe, "SIZES", ((float("inf"), 600),))
     monkeypatch.setattr(recipe, "LARGEST", 600)
-    monkeypatch.setattr(planning, "LARGEST", 600)
-    monkeypatch.setattr(planning, "time_model", lambda *_, mixed: replace(FAST, window=0.001))
+    monkeypatch.setattr(time_budget, "LARGEST", 600)
+    monkeypatch.setattr(time_budget, "time_model", lambda *_, mixed: replace(FAST, window=0.001))
     settings = Settings(data=DataSettings(corpus=str(text)))
     assert make_plan(settings, [], 100).settings.model.hidden == 600
     parameters = memory.parameters_of(recipe.with_recipe(settings, [], recipe.size(500)), 100)
@@ -261,7 +261,7 @@ def test_a_slow_machine_is_timed_once(text: Path, monkeypatch: pytest.MonkeyPatc
         time.sleep(0.5)
         return FAST
 
-    monkeypatch.setattr(planning, "time_model", slow)
+    monkeypatch.setattr(time_budget, "time_model", slow)
     plan = make_plan(Settings(data=wordtie.DataSettings(corpus=str(text))), [], 3)
     assert len(asked) == 1
     assert plan.settings.model.hidden == REFERENCE, "of another size the speed is not known"
@@ -280,10 +280,10 @@ def test_time_to_compile_leaves_none_of_the_other_timings_out(
         time.sleep(0.4 if len(asked) == 1 else 0.05)
         return replace(FAST, compiling=compiling)
 
-    monkeypatch.setattr(planning, "time_model", slow)
+    monkeypatch.setattr(time_budget, "time_model", slow)
     settings = settings_from(text)
     data = read_texts(settings.data).for_training(0.5)
-    stopwatch = planning.Stopwatch(data, 0.3, mixed=True)
+    stopwatch = time_budget.Stopwatch(data, 0.3, mixed=True)
     while len(asked) < 3 and stopwatch.has_time():
         stopwatch.time(settings)
     assert len(asked) == timings
@@ -317,7 +317,7 @@ def test_what_is_timed_last_is_what_is_trained(text: Path, monkeypatch: pytest.M
         window = settings.training.streams * settings.training.steps
         return replace(FAST, window=0.0001 * window * (1 + len(timed)), tokens=window)
 
-    monkeypatch.setattr(planning, "time_model", time_model)
+    monkeypatch.setattr(time_budget, "time_model", time_model)
     monkeypatch.setattr("wordtie.training.recipe.STREAMS", ((30_000, 2), (float("inf"), 4)))
     for seconds in range(5, 40, 3):
         timed.clear()
@@ -350,7 +350,7 @@ def test_time_that_is_left_buys_a_larger_model(
     """Forty epochs take 16 s with the most units of the recipe, and twice as long with more."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(recipe, "SIZES", ((float("inf"), 32),))
-    monkeypatch.setattr(planning, "LARGEST", 48)
+    monkeypatch.setattr(time_budget, "LARGEST", 48)
     monkeypatch.setattr(recipe, "LARGEST", 48)
     monkeypatch.setattr(planning, "time_counting", lambda *_: Counting())
     words = len(read_texts(DataSettings(corpus=str(text))).own.train)
@@ -360,7 +360,7 @@ def test_time_that_is_left_buys_a_larger_model(
         a_word = 16 / recipe.MOST_EPOCHS / words * (2 if settings.model.hidden == 48 else 1)
         return Timings(a_word * tokens, 1e-6, 1e-6, tokens=tokens)
 
-    monkeypatch.setattr(planning, "time_model", time_model)
+    monkeypatch.setattr(time_budget, "time_model", time_model)
     settings = settings_from(text, hidden=32, tokens=words) if "training.tokens" in given else settings_from(text)
     plan = make_plan(replace(settings, model=replace(settings.model, hidden=32)), given, seconds)
     assert plan.settings.model.hidden == units
@@ -372,7 +372,7 @@ def test_tokens_that_are_given_are_planned_like_others(
     text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(planning, "time_model", lambda *_, mixed: FAST)
+    monkeypatch.setattr(time_budget, "time_model", lambda *_, mixed: FAST)
     training = make_plan(settings_from(text, tokens=100_000), ["training.tokens"], 10).settings.training
     assert (training.tokens, training.schedule, training.patience) == (100_000, "cosine", 0)
 
@@ -385,7 +385,7 @@ def test_time_is_kept_to_choose_how_much_recent_words_count(
     monkeypatch.setattr("wordtie.training.recipe.MOST_EPOCHS", 10**6)
     monkeypatch.setattr(planning, "time_counting", lambda *_: Counting())
     monkeypatch.setattr(
-        planning, "time_model", lambda *_, mixed: replace(FAST, window=0.001, remembering=10.0 if mixed else 0.0)
+        time_budget, "time_model", lambda *_, mixed: replace(FAST, window=0.001, remembering=10.0 if mixed else 0.0)
     )
     settings = Settings(data=wordtie.DataSettings(corpus=str(text)))
     mixed, alone = (make_plan(settings, [], 100, ngram=ngram).settings.training.tokens for ngram in (5, None))
@@ -474,7 +474,7 @@ def test_a_plan_for_python_keeps_time_for_the_n_grams_of_train(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("wordtie.training.recipe.MOST_EPOCHS", 10**6)
-    monkeypatch.setattr(planning, "time_model", lambda *_, mixed: FAST)
+    monkeypatch.setattr(time_budget, "time_model", lambda *_, mixed: FAST)
     monkeypatch.setattr(planning, "time_counting", lambda *_: Counting(50.0))
     with_ngrams, alone = (wordtie.plan(text, 100, ngram=each).settings.training.tokens for each in (5, "none"))
     assert with_ngrams
@@ -518,7 +518,7 @@ def test_a_time_is_refused_where_it_would_change_nothing(
 
 def test_a_plan_says_how_long_given_settings_take(text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(planning, "time_model", lambda *_, mixed: replace(FAST, tokens=1000))
+    monkeypatch.setattr(time_budget, "time_model", lambda *_, mixed: replace(FAST, tokens=1000))
     settings = Settings(data=wordtie.DataSettings(corpus=str(text)), training=TrainingSettings(tokens=2_000_000))
     line = make_plan(settings, ["training.tokens"], 10).reasons[0]
     assert "2,000,000 tokens" in line
@@ -528,7 +528,7 @@ def test_a_plan_says_how_long_given_settings_take(text: Path, monkeypatch: pytes
 def test_a_plan_says_how_long_its_n_grams_take(text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Those that were asked for, which take more than the time given."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(planning, "time_model", lambda *_, mixed: FAST)
+    monkeypatch.setattr(time_budget, "time_model", lambda *_, mixed: FAST)
     monkeypatch.setattr(planning, "time_counting", lambda *_: Counting(500.0))
     line = make_plan(settings_from(text), [], 100, keep_ngram=True).reasons[0]
     assert re.search(r"about 1 s, and 5\d\d s for the rest, more than the 100 s given, ", line)
@@ -546,7 +546,7 @@ def test_n_grams_that_are_asked_for_must_fit_into_memory(
     monkeypatch.delattr(planning, "time_counting")
     with pytest.raises(SettingsError, match="counting 5-grams"):
         wordtie.plan(text, 100, ngram=5)
-    monkeypatch.setattr(planning, "time_model", lambda *_, mixed: FAST)
+    monkeypatch.setattr(time_budget, "time_model", lambda *_, mixed: FAST)
     assert wordtie.plan(text, 100).ngram is None
 
 
@@ -575,7 +575,7 @@ def test_word_vectors_are_half_as_long_as_the_units_that_are_given(
         timed.append(settings.model)
         return FAST
 
-    monkeypatch.setattr(planning, "time_model", time_model)
+    monkeypatch.setattr(time_budget, "time_model", time_model)
     plan = make_plan(settings_from(text, hidden=hidden), ["model.hidden"], seconds)
     assert (plan.settings.model.hidden, plan.settings.model.embedding) == (hidden, hidden // 2)
     assert {(each.hidden, each.embedding) for each in timed} == {(hidden, hidden // 2)}
@@ -586,7 +586,7 @@ def test_n_grams_are_left_out_of_a_plan_unless_they_are_asked_for(
     text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lacking: str
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(planning, "time_model", lambda *_, mixed: FAST)
+    monkeypatch.setattr(time_budget, "time_model", lambda *_, mixed: FAST)
     if lacking == "time":
         monkeypatch.setattr(planning, "time_counting", lambda *_: Counting(50.0))
     else:
@@ -607,7 +607,7 @@ def test_validations_that_are_given_are_kept_and_take_their_time(
     monkeypatch.setattr("wordtie.training.recipe.MOST_EPOCHS", 10**6)
     monkeypatch.setattr(planning, "time_counting", lambda *_: Counting())
     words = len(read_texts(DataSettings(corpus=str(text))).own.valid)
-    monkeypatch.setattr(planning, "time_model", lambda *_, mixed: Timings(0.001, 1 / words, 1e-9))
+    monkeypatch.setattr(time_budget, "time_model", lambda *_, mixed: Timings(0.001, 1 / words, 1e-9))
     few, many = (
         make_plan(settings_from(text, validations=number), ["training.validations"], 100).settings.training
         for number in (1, 51)

@@ -26,10 +26,10 @@ from wordtie.evaluation.earlier_words import evaluate_earlier_words, evaluate_ne
 from wordtie.models.language_model import LanguageModel
 from wordtie.models.network import Network
 from wordtie.runs.run_folder import read_language_model
-from wordtie.training.plan import seconds_to_mix
 from wordtie.training.recipe import Lengths
 from wordtie.training.rehearsal import read_texts
 from wordtie.training.retention import HALVINGS, MOST_READ, Retention
+from wordtie.training.time_budget import TimeBudget
 from wordtie.training.timings import Counting, Timings
 from wordtie.training.warm_start import load_start
 
@@ -276,7 +276,8 @@ def test_a_plan_counts_the_time_that_the_choice_takes(capsys: Capture) -> None:
     texts, timings = read_texts(settings.data), Timings(0.05, 1e-3, 0.0)
     lengths = Lengths(1000, 100, 100, 10, (100,))
     free = settings_from(settings, max_forgetting=None)
-    seconds, without = (seconds_to_mix(texts, each, lengths, 10, timings, Counting()) for each in (settings, free))
+    budget = TimeBudget(100, 0.0, texts, lengths, Counting())
+    seconds, without = (budget.to_mix(each, timings) for each in (settings, free))
     assert without == 0
     assert seconds == pytest.approx((2 + HALVINGS) * len(texts.earlier[0].data.valid) * 1e-3)
 

@@ -23,23 +23,15 @@ from wordtie.config.names import Names
 from wordtie.config.ngram import NgramSettings
 from wordtie.config.recommended import ADAPTING_RATE
 from wordtie.data.token_file import PreparedData
-from wordtie.errors import SettingsError, require
-from wordtie.models.memory import check_size
+from wordtie.errors import require
 from wordtie.ngrams.memory import check_ngrams_fit, ngrams_fit
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
 from wordtie.training.recipe import (
-    LARGEST,
     MARGIN,
     MOST_EPOCHS,
-    READ_AGAIN,
     REFERENCE,
     SHORT,
-    Lengths,
-    choose,
-    larger,
-    measured_tokens,
-    measuring_seconds,
     noise_for,
     samples_for,
     size,
@@ -49,22 +41,16 @@ from wordtie.training.recipe import (
     with_recipe,
 )
 from wordtie.training.rehearsal import Texts, of_the_start, read_texts
-from wordtie.training.retention import MOST_READ, READINGS
-from wordtie.training.timings import Counting, Timings, time_counting, time_model
+from wordtie.training.time_budget import SHARE_OF_MEASURING, Stopwatch, TimeBudget, lengths_of
+from wordtie.training.timings import Counting, Timings, time_counting
 from wordtie.training.warm_start import read_start
 
-SHARE_OF_MEASURING = 0.07
-"""Share of the time for validation and the final figures: of long texts, only a part is measured."""
 SHARE_OF_NGRAMS = 0.25
 """Share of the time that counting n-grams may take; they are left out if it would take longer."""
 SHARE_OF_PLANNING = 0.15
 """Share of the time that timing models may take; after it, the plan is made from what is known."""
-SECONDS_OF_TIMING, SHARE_OF_TIMING = 2.0, 1 / 12
-"""Most seconds, and most of the time for planning as a share, in which the steps of one model are timed."""
 NOISE_OF_TIMING = 0.03
 """Share by which a step may be faster by chance."""
-SECONDS_TO_END = 2.0
-"""Seconds to write the model and to exit."""
 Reasons: TypeAlias = tuple[str, str, str]
 
 
@@ -131,8 +117,6 @@ def make_plan(
     """
     started = time.monotonic() - spent
     texts, data = texts_to_plan_for(settings, seconds)
-    earlier = tuple(len(each.test) for each in texts.earlier)
-    lengths = Lengths(len(data.train), len(data.valid), len(data.test), len(data.vocabulary), earlier)
     with exclusive_training(settings.training.threads, resolve_device(settings.training.device)):
         wanted = ngram
         ngram, counting = planned_ngram(texts, ngram, seconds, keep_ngram)
@@ -143,30 +127,10 @@ def make_plan(
         if "training.threads" not in given and stopwatch.has_time():
             threads, timings = with_fewer_threads(timings, lambda: stopwatch.time(reference), stopwatch.has_time)
             settings = settings_from(settings, **{"training.threads": threads})
-
-        def chosen_by(timings: Timings, hidden: int | None = None, streams: int | None = None) -> Settings:
-            fixed = {} if streams is None else {"training.streams": streams}
-            of_streams = settings_from(settings, **fixed)
-            measuring = SHARE_OF_MEASURING * seconds
-            read_again = seconds_to_mix(texts, of_streams, lengths, measuring, timings, counting)
-            left = seconds - read_again - SECONDS_TO_END - (time.monotonic() - started)
-            return choose(of_streams, {*given, *fixed}, lengths, left, measuring, timings, hidden)
-
-        chosen = chosen_by(timings)
-        if step_of(chosen) != step_of(reference):
-            if stopwatch.can_time(chosen):
-                timings = stopwatch.time(chosen)
-                chosen = chosen_by(timings, chosen.model.hidden, chosen.training.streams)
-            else:
-                chosen = chosen_by(timings, reference.model.hidden)
-        if (candidate := larger(chosen, given, lengths.train)) and stopwatch.can_time(candidate):
-            of_larger = stopwatch.time(candidate)
-            candidate = chosen_by(of_larger, LARGEST, chosen.training.streams)
-            if candidate.training.tokens == chosen.training.tokens:
-                chosen, timings = candidate, of_larger
+        budget = TimeBudget(seconds, started, texts, lengths_of(texts, data), counting)
+        chosen, timings = budget.best(settings, given, reference, timings, stopwatch)
     fixed = "training.tokens" in given or "training.epochs" in given
-    spent = time.monotonic() - started
-    rest = spent + seconds_besides(texts, chosen, lengths, SHARE_OF_MEASURING * seconds, timings, counting)
+    rest = time.monotonic() - started + budget.besides_training(chosen, timings)
     return Plan(chosen, ngram, reasons(chosen, data, seconds, rest, timings, mixed_in(ngram, wanted), fixed))
 
 
@@ -176,78 +140,6 @@ def texts_to_plan_for(settings: Settings, seconds: float) -> tuple[Texts, Prepar
     read_start(settings)
     texts = read_texts(settings.data)
     return texts, texts.for_training(settings.training.rehearsal)
-
-
-def step_of(settings: Settings) -> tuple[object, ...]:
-    """Return those settings, of all that a plan chooses, that determine how long a step takes."""
-    model, training = settings.model, settings.training
-    dropped = model.input_dropout > 0, model.hidden_dropout > 0
-    return model.hidden, *dropped, training.streams, settings.noise.kind
-
-
-def seconds_to_mix(
-    texts: Texts, settings: Settings, lengths: Lengths, measuring: float, timings: Timings, counting: Counting
-) -> float:
-    """Return the seconds to count n-grams, to mix them and recent words in, and to read texts of earlier runs again:
-    to measure them, and to bound how much of them is forgotten."""
-    measured = settings.training.measured_tokens or measured_tokens(lengths, measuring, timings)
-    valid, test = (min(length, measured or length) for length in (lengths.valid, lengths.test))
-    weighed = sum(map(len, texts.for_weights(settings.training.rehearsal, valid)))
-    earlier = sum(len(each.test) for each in texts.within(measured).earlier)
-    by_network = (2 * weighed + READ_AGAIN * earlier) * timings.measuring  # for scores and queries; see `READ_AGAIN`
-    if settings.training.max_forgetting is not None and settings.training.rehearsal:
-        choosing = READINGS * sum(min(len(each.data.valid), MOST_READ) for each in texts.earlier)
-        by_network += choosing * timings.validation
-    return counting.fitting + (valid + test + weighed) * counting.reading + timings.remembering + by_network
-
-
-def seconds_besides(
-    texts: Texts, settings: Settings, lengths: Lengths, measuring: float, timings: Timings, counting: Counting
-) -> float:
-    """Return the seconds that a run takes besides its training steps."""
-    once, at_the_end = measuring_seconds(lengths, settings.training.measured_tokens, timings)
-    validations = settings.training.validations or 1
-    validating = (validations - 1) * (once + timings.saving) + at_the_end + timings.saving
-    return validating + seconds_to_mix(texts, settings, lengths, measuring, timings, counting) + SECONDS_TO_END
-
-
-class Stopwatch:
-    """Times models of the recipe on a text, for about `most` seconds in all.
-
-    `mixed`: n-grams and recent words will be mixed in.
-    """
-
-    def __init__(self, data: PreparedData, most: float, *, mixed: bool) -> None:
-        self.data, self.most, self.mixed = data, most, mixed
-        self.started = time.monotonic()
-        self.first = self.compiling = 0.0
-        """Seconds that the first timing took, those for compiling apart: another takes as long. A run in which kernels
-        are already compiled times the same models."""
-
-    def has_time(self) -> bool:
-        """Whether there is time for another timing."""
-        return self._spent() + self.first <= self.most
-
-    def can_time(self, candidate: Settings) -> bool:
-        """Whether there is time for another timing, and memory for a model with these settings."""
-        try:
-            check_size(candidate, len(self.data.vocabulary), resolve_device(candidate.training.device))
-        except SettingsError:
-            return False
-        return self.has_time()
-
-    def time(self, candidate: Settings) -> Timings:
-        """Time a model with these settings. Raises `SettingsError` if there is not enough memory for it."""
-        check_size(candidate, len(self.data.vocabulary), resolve_device(candidate.training.device))
-        seconds = min(SECONDS_OF_TIMING, SHARE_OF_TIMING * self.most)
-        timings = time_model(candidate, self.data, seconds, mixed=self.mixed)
-        if not self.first:
-            self.compiling = timings.compiling
-            self.first = self._spent()
-        return timings
-
-    def _spent(self) -> float:
-        return time.monotonic() - self.started - self.compiling
 
 
 def planned_ngram(texts: Texts, order: int | None, seconds: float, keep: bool) -> tuple[int | None, Counting]:
