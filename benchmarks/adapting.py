@@ -29,14 +29,13 @@ SIZE = {"model.hidden": 256, "model.embedding": 128, "model.input_dropout": 0.0,
 PLAN = {"training.schedule": "cosine", "training.patience": 0, "training.validations": 4}
 TRIALS: dict[str, dict[str, Any]] = {
     "default": {},
+    "limit 0.05": {"training.max_forgetting": 0.05},
     "no limit": {"training.max_forgetting": None},
     "no rehearsal": {"training.rehearsal": 0.0},
     "rehearsal 0.25": {"training.rehearsal": 0.25},
     "rehearsal 0.6": {"training.rehearsal": 0.6},
     "new words from the mean": {"training.new_words": "mean"},
-    "rate 0.002": {"training.lr": 0.002},
     "rate 0.003": {"training.lr": 0.003},
-    "rate 0.003, no limit": {"training.lr": 0.003, "training.max_forgetting": None},
 }
 """What differs from the defaults of `--extend-vocabulary`, by the name of the row."""
 COLUMNS = ("trial", "tokens", "new words", "kept", "first before", "first", "loss %", "second", "first mixed before",

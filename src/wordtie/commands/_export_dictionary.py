@@ -69,12 +69,14 @@ def _export(parser: Parser, argv: list[str]) -> None:
     arguments = parser.parse_args(argv)
     check_stdin_once(arguments.blocked, arguments.frequencies)
 
-    from wordtie.export.dictionaries import check_new, entries, write_keyman, write_latinime
+    from wordtie.config.paths import path_of
+    from wordtie.export.dictionaries import entries, write_keyman, write_latinime
     from wordtie.inference.frequencies import read_frequencies, training_frequencies
     from wordtie.inference.loading import load
     from wordtie.inference.predict import blocklist, spelt
+    from wordtie.storage.atomic import check_new
 
-    check_new(arguments.out, arguments.overwrite)  # before the work
+    check_new(path_of(arguments.out), arguments.overwrite)  # before the work
     model = load(arguments.run, part=arguments.part, without_torch=True)
     words = blocklist(read_lines(arguments.blocked)) if arguments.blocked else ()
     blocked = [spelt(model.tokenizer, word) for word in words]

@@ -57,7 +57,7 @@ class TrainingSettings:
     `mean`: the mean of all rows. `data.extends` adds words."""
     rehearsal: float = 0.5
     """Share of the training tokens that are of the earlier text, with `data.extends`."""
-    max_forgetting: float | None = 0.05
+    max_forgetting: float | None = 0.03
     """Largest increase of an earlier validation text's perplexity, as a share of it. If the text is rehearsed and gets
     worse than that, the weights are moved back towards those that the run started from. None: no limit."""
     epochs: int = 50

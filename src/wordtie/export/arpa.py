@@ -16,7 +16,7 @@ from wordtie.console import say
 from wordtie.data.batches import Ids
 from wordtie.data.token_file import PreparedData
 from wordtie.data.tokenizer import Tokenizer
-from wordtie.errors import SaveError, WordtieError, require
+from wordtie.errors import WordtieError, require
 from wordtie.evaluation.perplexity import evaluate_blocks
 from wordtie.export.ngram_approximation import (
     Approximation,
@@ -32,7 +32,7 @@ from wordtie.ngrams.backoff import BackoffModel, of_trie, pruned, to_trie
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
 from wordtie.ngrams.model import NgramModel
 from wordtie.ngrams.trie import Doubles, NgramTrie
-from wordtie.storage.atomic import atomic_write
+from wordtie.storage.atomic import atomic_write, check_new
 
 LONGEST_COUNTED = 10
 """Most words in an n-gram of an approximation."""
@@ -83,8 +83,7 @@ def export_arpa(
     require(is_arpa(path), f"{out}: an ARPA file is named .arpa or .arpa.gz, so that wordtie knows it")
     require(settings.sampled >= 0, f"sampled must not be negative, got {settings.sampled}")
     require(1 <= settings.order <= LONGEST_COUNTED, f"order must be from 1 to {LONGEST_COUNTED}, got {settings.order}")
-    if path.exists() and not overwrite:
-        raise SaveError(f"{path}: is there already: take another name, or --overwrite")
+    check_new(path, overwrite)
     with atomic_write(path) as new:  # before the work, which takes minutes
         loaded, found, compared = _model_of(run, part, settings, progress)
         with new.open("wb") as raw:

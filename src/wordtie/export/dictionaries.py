@@ -27,12 +27,12 @@ from numpy.typing import NDArray
 
 from wordtie.config.paths import path_of
 from wordtie.data.vocabulary import EOS, UNK, Vocabulary
-from wordtie.errors import DataError, SaveError, require
+from wordtie.errors import DataError, require
 from wordtie.inference.frequencies import Frequencies, by_frequency
 from wordtie.inference.loading import LoadedModel
 from wordtie.models.next_word import Nats
 from wordtie.models.recent_words import without_recent_words
-from wordtie.storage.atomic import write_text
+from wordtie.storage.atomic import check_new, write_text
 
 STEP = 1.15
 """Between two values of f."""
@@ -163,16 +163,9 @@ def write_keyman(model_entries: Sequence[Entry], out: str | Path, overwrite: boo
     return _write(out, [f"{entry.word}\t{max(1, round(entry.p * PER))}" for entry in shown], overwrite)
 
 
-def check_new(out: str | Path, overwrite: bool) -> Path:
-    """Return the path of a file to write. Raises `SaveError` if it is there and is not to be overwritten."""
-    path = path_of(out)
-    if path.exists() and not overwrite:
-        raise SaveError(f"{path}: is there already: --overwrite replaces it")
-    return path
-
-
 def _write(out: str | Path, lines: Sequence[str], overwrite: bool) -> Path:
-    path = check_new(out, overwrite)
+    path = path_of(out)
+    check_new(path, overwrite)
     write_text(path, "".join(f"{line}\n" for line in lines))
     return path
 

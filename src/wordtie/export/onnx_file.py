@@ -29,7 +29,7 @@ from wordtie.models.recent_words import AdaptiveMixture
 from wordtie.ngrams.model import NgramModel
 from wordtie.ngrams.trie_file import write_trie
 from wordtie.runs.layout import MANIFEST
-from wordtie.storage.atomic import replace_files, saving
+from wordtie.storage.atomic import check_new, replace_files, saving
 
 Form: TypeAlias = Literal["step", "nll"]
 NGRAMS = ".ngrams.safetensors"
@@ -142,5 +142,4 @@ def _check_free(file: Path, overwrite: bool) -> None:
     if file.is_dir():
         what = "is a run folder" if (file / MANIFEST).exists() else "is a folder"
         raise SaveError(f"{file}: {what}: give the name of a file, say {file / 'model.onnx'}")
-    if file.exists() and not overwrite:
-        raise SaveError(f"{file}: is there already: --overwrite replaces it")
+    check_new(file, overwrite)

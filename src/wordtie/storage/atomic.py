@@ -37,6 +37,12 @@ def saving(target: Path) -> Iterator[None]:
         raise SaveError(f"{target}: cannot be written ({reason}); {hint}") from error
 
 
+def check_new(path: Path, overwrite: bool) -> None:
+    """Raise `SaveError` if a file to write is there and is not to be overwritten."""
+    if path.exists() and not overwrite:
+        raise SaveError(f"{path}: is there already: --overwrite replaces it")
+
+
 def apply_umask(path: Path) -> None:
     """Give a file the permissions that a new file has here: some libraries create files for their owner alone."""
     new = path.with_name(f".{path.name}-mode")

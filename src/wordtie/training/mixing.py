@@ -7,7 +7,6 @@ that is older than the network is not mistaken for its own.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -20,6 +19,7 @@ from torch import Tensor
 
 from wordtie.config.ngram import NgramSettings
 from wordtie.data.batches import Ids
+from wordtie.evaluation.perplexity import Score
 from wordtie.models.mixture import Classes, Mixture, log_p_of_tokens, log_probabilities
 from wordtie.models.network import Network
 from wordtie.models.next_word import Nats
@@ -156,10 +156,10 @@ def _figures(
         if log_p_N is None:
             log_p_N = log_p_of_tokens(read.log_p_NP, read.class_N, weights_RP)
             log_p_N = with_recent_words(mixture, read.ids_N, log_p_N, read.query_NE) if mixture else log_p_N
-        nats, tokens = -float(log_p_N.sum()), len(read.class_N)
+        score = Score(-float(log_p_N.sum()), len(read.class_N))
         found |= {
-            f"{split}_perplexity": math.exp(min(nats / tokens, 700.0)),
-            f"{split}_nats": nats,
-            f"{split}_tokens": tokens,
+            f"{split}_perplexity": score.perplexity,
+            f"{split}_nats": score.nats,
+            f"{split}_tokens": score.tokens,
         }
     return found
