@@ -4,7 +4,8 @@
 
 A model of the first text is trained on four million tokens of it, with its 10,000 most frequent words. Each row then
 adapts it to the second text, on 800,000 tokens, with all words that this has twice or more. Perplexities are of the
-network and, with `mixed`, of its mixture with 5-grams, on test texts: the share `kept` was chosen on validation texts.
+network and, with `mixed`, of its mixture with 5-grams, on 30,000 tokens of test texts: the share `kept` was chosen
+on validation texts.
 Those of the first text are over its own tokens and words, before and after. `kept`: the share of the change of earlier
 words' vectors that is kept, if forgetting is limited. `alone` is a model of the second text alone, on as many tokens
 and over the same words.
@@ -26,7 +27,10 @@ from wordtie.training.rehearsal import of_the_start, read_texts
 
 FIRST_TOKENS, TOKENS, WORDS = 4_000_000, 800_000, 10_000
 SIZE = {"model.hidden": 256, "model.embedding": 128, "model.input_dropout": 0.0, "model.hidden_dropout": 0.0}
-PLAN = {"training.schedule": "cosine", "training.patience": 0, "training.validations": 4}
+PLAN = {
+    "training.schedule": "cosine", "training.patience": 0, "training.validations": 4,
+    "training.measured_tokens": 30_000,
+}  # fmt: skip
 TRIALS: dict[str, dict[str, Any]] = {
     "default": {},
     "limit 0.05": {"training.max_forgetting": 0.05},

@@ -288,7 +288,7 @@ def warnings(result: TrainingResult, settings: Settings) -> list[str]:
     from wordtie.evaluation.format_perplexity import format_perplexity
     from wordtie.ngrams.unigram import Unigram
 
-    limit = settings.training.max_forgetting or LOSS
+    limit = max(LOSS, settings.training.max_forgetting or 0.0)
     lower = "--lr" if result.change_kept is None else "--lr or --max-forgetting"
     lost = [
         f"{each['run']}: its text is predicted more than {100 * limit:g} % worse: raise --rehearsal, or lower {lower}"
