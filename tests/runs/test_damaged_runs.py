@@ -251,8 +251,9 @@ def test_what_a_killed_process_was_writing_goes(run: Path) -> None:
     assert [folder for folder in left if folder.exists()] == []
 
 
-def test_a_finished_run_that_is_gone_on_with_is_not_computed_anew(run: Path) -> None:
+def test_a_finished_run_that_is_gone_on_with_is_not_computed_anew(run: Path, capsys: Capture) -> None:
     """What trained it stays what did, whatever the command is given on again."""
+    other = "the run so far in of old: its result differs"
 
     def trained_by() -> tuple[str, bytes, bytes]:
         precision = json.loads((run / "result.json").read_text())["precision"]
@@ -263,8 +264,10 @@ def test_a_finished_run_that_is_gone_on_with_is_not_computed_anew(run: Path) -> 
     _, *before = trained_by()
     assert cli.main(train("--resume", "--training.epochs", "1")) == 0
     assert trained_by() == ("of old", *before)
+    assert other not in capsys.readouterr().err
     assert cli.main(train("--resume", "--training.epochs", "2")) == 0
     assert trained_by()[0].startswith("of old, ")
+    assert other in capsys.readouterr().err
     assert len(trained_by()[1].splitlines()) == 2
 
 

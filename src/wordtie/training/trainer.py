@@ -15,6 +15,7 @@ from itertools import islice
 from typing import NoReturn
 
 from wordtie.config import TrainingSettings, parse_time
+from wordtie.console import say
 from wordtie.evaluation.format_perplexity import format_perplexity
 from wordtie.evaluation.perplexity import Score
 from wordtie.runs import checkpoint
@@ -72,6 +73,9 @@ class Trainer:
         self.seconds_before = state.position.seconds
         if not why_finished(self.training, self.budget, state.position):
             self.writer.forget_result()
+            if (before := state.position.precisions) and self.precision != before[-1]:
+                say([f"this machine computes in {self.precision}, the run so far in {before[-1]}: its result differs "
+                     "from that of an uninterrupted run"])  # fmt: skip
             state.position.add_precision(self.precision)
             self.writer.begin_invocation(state)
         if self.training.max_time:
