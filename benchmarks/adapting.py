@@ -4,11 +4,10 @@
 
 A model of the first text is trained on four million tokens of it, with its 10,000 most frequent words. Each row then
 adapts it to the second text, on 800,000 tokens, with all words that this has twice or more. Perplexities are of the
-network and, with `mixed`, of its mixture with 5-grams, on 30,000 tokens of test texts: the share `kept` was chosen
-on validation texts.
-Those of the first text are over its own tokens and words, before and after. `kept`: the share of the change of earlier
-words' vectors that is kept, if forgetting is limited. `alone` is a model of the second text alone, on as many tokens
-and over the same words.
+network and, with `mixed`, of its mixture with 5-grams, on 30,000 tokens of test texts: the share `kept` was chosen on
+validation texts. Those of the first text are over its own tokens and words, before and after. `kept`: the share of the
+change of earlier words' vectors that is kept, if forgetting is limited. `alone` is a model of the second text alone, on
+as many tokens and over the same words.
 """
 
 from __future__ import annotations

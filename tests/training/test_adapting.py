@@ -18,7 +18,7 @@ import wordtie
 from tests.commands import Capture, output
 from tests.export.test_ngram_approximation import as_text
 from wordtie import cli
-from wordtie.commands.train import earlier_line, is_unlearnt
+from wordtie.commands.train import earlier_line, is_forgotten
 from wordtie.config import ModelSettings
 from wordtie.config.keywords import settings_from
 from wordtie.config.recommended import ADAPTING_RATE
@@ -156,11 +156,11 @@ def test_both_texts_are_printed_and_a_loss_is_said(first: Path, capsys: Capture)
 def test_a_mixture_that_became_a_network_lost_what_the_mixture_had() -> None:
     """Time or memory may be short for n-grams. The network alone has hardly lost anything."""
     figures = {"corpus": "first", "tokens": 140, "network_before": 74.75, "network": 78.18, "mixture_before": 57.31}
-    assert is_unlearnt(figures)
+    assert is_forgotten(figures)
     assert "network 78.18 (+4.6 %)   no mixture, before 57.31" in earlier_line(figures)
-    assert not is_unlearnt({**figures, "mixture": 58.0})
+    assert not is_forgotten({**figures, "mixture": 58.0})
     del figures["mixture_before"]
-    assert not is_unlearnt({**figures, "mixture": 58.0})
+    assert not is_forgotten({**figures, "mixture": 58.0})
 
 
 def test_an_earlier_text_too_long_for_the_time_is_measured_in_part(first: Path, capsys: Capture) -> None:

@@ -450,7 +450,7 @@ def test_a_resumed_run_keeps_its_plan_of_n_grams(
     assert json.loads((tmp_path / "run" / "result.json").read_text())["ngram"]["order"] == 2
     capsys.readouterr()
     assert cli.main([*command[:2], "--out", "run", "--resume", "--time", "10h"]) == 0
-    assert "run goes on as planned, for " in capsys.readouterr().err
+    assert "run continues as planned, for " in capsys.readouterr().err
     assert cli.main([*command[:2], "--out", "run", "--resume", "--time", "soon"]) == 2
     assert "--time" in capsys.readouterr().err
 

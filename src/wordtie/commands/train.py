@@ -250,7 +250,7 @@ def refuse_another_length(parser: SettingsParser, parsed: Namespace, settings: S
             "--time"
         )
     if parsed.time is not None:
-        say([f"{folder} goes on as planned, for {tokens:,} tokens; another --time needs a new run"])
+        say([f"{folder} continues as planned, for {tokens:,} tokens; another --time needs a new run"])
 
 
 def row_settings(name: str) -> dict[str, Any]:
@@ -282,18 +282,19 @@ def order_of(parser: SettingsParser, parsed: Namespace) -> int | None:
 
 
 def warnings(result: TrainingResult, settings: Settings) -> list[str]:
-    """Return notes if word frequencies alone, or guessing, would do better, or if an earlier text was unlearnt."""
+    """Return notes if word frequencies alone, or guessing, would do better, or if an earlier text was forgotten."""
     from wordtie.data.prepare import prepare
     from wordtie.errors import WordtieError
     from wordtie.evaluation.format_perplexity import format_perplexity
     from wordtie.ngrams.unigram import Unigram
 
-    limit = max(LOSS, settings.training.max_forgetting or 0.0)
-    lower = "--lr" if result.change_kept is None else "--lr or --max-forgetting"
+    limited = result.change_kept is not None
+    limit = max(LOSS, settings.training.max_forgetting or 0.0) if limited else LOSS
+    lower = "--lr or --max-forgetting" if limited else "--lr"
     lost = [
         f"{each['run']}: its text is predicted more than {100 * limit:g} % worse: raise --rehearsal, or lower {lower}"
         for each in result.earlier or []
-        if is_unlearnt(each, limit)
+        if is_forgotten(each, limit)
     ]
     best = min(result.valid_perplexity, (result.mixture or {}).get("valid_perplexity", math.inf))
     if best > (result.text or {})["vocabulary_size"]:
@@ -311,7 +312,7 @@ def warnings(result: TrainingResult, settings: Settings) -> list[str]:
     return [*lost, f"the model is worse than word frequencies alone ({what}): train longer, or on a longer text"]
 
 
-def is_unlearnt(earlier: Mapping[str, Any], limit: float = LOSS) -> bool:
+def is_forgotten(earlier: Mapping[str, Any], limit: float = LOSS) -> bool:
     """Return whether the model used by default, the mixture or else the network, lost more than this share."""
     part = "mixture" if "mixture_before" in earlier else "network"
     before = earlier.get(f"{part}_before")
@@ -349,10 +350,12 @@ def summary(result: TrainingResult) -> str:
 
 
 def kept_line(share: float | None) -> list[str]:
-    """Format how far the model was moved back towards its start; nothing if it was not."""
+    """Format how much of the change a model kept that was moved back towards its start; nothing if it was not."""
     if share is None or share == 1:
         return []
-    return [f"{'moved back':22} {100 * share:.0f} % of the change to earlier words' vectors is left: --max-forgetting"]
+    return [
+        f"{'earlier words':22} keep {100 * share:.0f} % of the change to their vectors, because of --max-forgetting"
+    ]
 
 
 def earlier_line(figures: Mapping[str, Any]) -> str:

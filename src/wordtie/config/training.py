@@ -58,8 +58,8 @@ class TrainingSettings:
     rehearsal: float = 0.5
     """Share of the training tokens that are of the earlier text, with `data.extends`."""
     max_forgetting: float | None = 0.03
-    """Largest increase of an earlier validation text's perplexity, as a share of it. If the text is rehearsed and gets
-    worse than that, the weights are moved back towards those that the run started from. None: no limit."""
+    """Largest increase of the network's perplexity on an earlier validation text, as a share of it. If the text is
+    rehearsed and gets worse than that, the weights are moved back towards those of `start_from`. None: no limit."""
     epochs: int = 50
     """Maximum number of passes over the training text."""
     tokens: int | None = None
@@ -143,9 +143,8 @@ RUNTIME_ONLY = ("max_time", "threads", "checkpoint_every")
 """Training settings that decide when and where a run computes, not its result."""
 LARGEST_OF_ADAPTIVE = 0.1
 """The largest rate of adam or rmsprop: a model does not learn with a rate for sgd."""
-MAY_CHANGE_ON_RESUME = ("epochs", "patience", "max_forgetting", *RUNTIME_ONLY)
-"""Training settings that may change when a run resumes: those of runtime, how long it trains, and what is made of the
-trained model in the end."""
+MAY_CHANGE_ON_RESUME = ("epochs", "patience", *RUNTIME_ONLY)
+"""Training settings that may change when a run resumes: those of runtime, and how long it trains."""
 
 
 def parse_time(time: str | float, name: str = "training.max_time") -> float:

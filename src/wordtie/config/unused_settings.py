@@ -29,10 +29,6 @@ def _some_place_is_left_to_it(settings: Settings) -> bool:
     return model.dropout == "inan" or None in own
 
 
-def _extends(settings: Settings) -> bool:
-    return settings.data.extends is not None and settings.training.start_from is not None
-
-
 USED: dict[str, tuple[Condition, str]] = {
     **dict.fromkeys(("noise.scheme", "noise.gamma"), (lambda s: s.noise.kind != "none", "noise.kind none")),
     "noise.samples": (lambda s: s.noise.predicts_with == "sampling", "a noise.prediction that is not sampling"),
@@ -55,12 +51,12 @@ USED: dict[str, tuple[Condition, str]] = {
     "training.decay_after": (lambda s: s.training.schedule == "epoch", "training.schedule {training.schedule}"),
     "training.decay": (lambda s: s.training.schedule != "cosine", "training.schedule cosine"),
     **dict.fromkeys(
-        ("training.new_words", "training.rehearsal"),
-        (_extends, "no --extend-vocabulary"),
+        ("training.rehearsal", "training.max_forgetting"),
+        (lambda s: s.data.extends is not None, "no --extend-vocabulary"),
     ),
-    "training.max_forgetting": (
-        lambda s: _extends(s) and s.training.rehearsal > 0,
-        "no --extend-vocabulary, or no rehearsal",
+    "training.new_words": (
+        lambda s: s.data.extends is not None and s.training.start_from is not None,
+        "no --extend-vocabulary",
     ),
     "training.epochs": (lambda s: s.training.tokens is None, "training.tokens"),
     "model.bias_init": (lambda s: s.model.has_output_bias, "no output bias"),

@@ -159,10 +159,11 @@ class LanguageModelling:
             return Finished(exported)
         found = self.retention(self.model, exported)
         if found is None:
-            return Finished(exported, note="the model stays as trained: moving it back does not meet max_forgetting")
+            limit = f"--max-forgetting {self.settings.training.max_forgetting}"
+            return Finished(exported, note=f"note: no share of the change meets {limit}, so the model stays as trained: "
+                            "raise --rehearsal or --max-forgetting, or lower --lr")  # fmt: skip
         tensors, share = found
-        moved = f"moved back towards the start: {100 * share:.0f} % of the change to earlier words' vectors is left"
-        return Finished(tensors, {"change_kept": share}, moved if share < 1 else "")
+        return Finished(tensors, {"change_kept": share})
 
     def measure(self, exported: Tensors) -> tuple[dict[str, Any], str]:
         """Measure perplexity, nats and tokens of validation and test text, and report how they were read.

@@ -38,6 +38,20 @@ OF_WORDS = (*WORD_MATRICES, BIAS)
 """Parameters with one row, or one number, per word."""
 
 
+def is_limited(settings: Settings) -> bool:
+    """Whether forgetting is limited.
+
+    Without rehearsal it is not: far from the start, a model that is moved back knows neither text.
+    """
+    training = settings.training
+    return training.max_forgetting is not None and training.rehearsal > 0 and training.start_from is not None
+
+
+def most_read(settings: Settings) -> int:
+    """Return how many tokens of each earlier validation text are read to choose the share, at most."""
+    return min(MOST_READ, settings.training.measured_tokens or MOST_READ)
+
+
 @dataclass(frozen=True)
 class Retention:
     """The limit on forgetting of one run."""
@@ -52,9 +66,10 @@ class Retention:
 
     @classmethod
     def of(cls, settings: Settings, before: SavedModel, start: Tensors, earlier: Sequence[EarlierText]) -> Retention:
-        """Read at most `MOST_READ` tokens of each earlier validation text that the start has the words of."""
+        """Read some of each earlier validation text that the start has the words of."""
         known = [each for each in earlier if len(each.data.vocabulary) <= len(before.tokenizer.vocabulary)]
-        texts = [(each.data.measured("valid", MOST_READ), len(each.data.vocabulary)) for each in known]
+        most = most_read(settings)
+        texts = [(each.data.measured("valid", most), len(each.data.vocabulary)) for each in known]
         return cls(settings, before, {name: tensor.clone() for name, tensor in start.items()}, texts)
 
     @property

@@ -53,7 +53,7 @@ class Finished:
     figures: dict[str, Any] = field(default_factory=dict)
     """Fields of `TrainingResult` that say how it was made from what was trained."""
     note: str = ""
-    """The same for the user; empty if nothing was changed."""
+    """What the user should know of it; usually nothing."""
 
 
 class Objective(Protocol):

@@ -1,4 +1,7 @@
-"""The time for a planned run: what it is spent on besides training steps, and the settings that fit into the rest."""
+"""The time for a planned run: what it is spent on besides training steps, and the settings that fit into the rest.
+
+A `Stopwatch` times models; a `TimeBudget` chooses settings by these timings.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from wordtie.training.recipe import (
     measuring_seconds,
 )
 from wordtie.training.rehearsal import Texts
-from wordtie.training.retention import MOST_READ, READINGS
+from wordtie.training.retention import READINGS, is_limited, most_read
 from wordtie.training.timings import Counting, Timings, time_model
 
 SHARE_OF_MEASURING = 0.07
@@ -136,10 +139,10 @@ class TimeBudget:
         fixed = {} if streams is None else {"training.streams": streams}
         settings = settings_from(settings, **fixed)
         spent = time.monotonic() - self.started
-        left = self.seconds - self.to_mix(settings, timings) - SECONDS_TO_END - spent
+        left = self.seconds - self.besides_network(settings, timings) - SECONDS_TO_END - spent
         return choose(settings, {*given, *fixed}, self.lengths, left, self.measuring, timings, hidden)
 
-    def to_mix(self, settings: Settings, timings: Timings) -> float:
+    def besides_network(self, settings: Settings, timings: Timings) -> float:
         """Return the seconds to count n-grams, to mix them and recent words in, and to read texts of earlier runs
         again: to measure them, and to limit how much of them is forgotten."""
         training, texts = settings.training, self.texts
@@ -148,8 +151,8 @@ class TimeBudget:
         weighed = sum(map(len, texts.for_weights(training.rehearsal, valid)))
         earlier = sum(len(each.test) for each in texts.within(measured).earlier)
         by_network = (2 * weighed + READ_AGAIN * earlier) * timings.measuring  # scores and queries; see `READ_AGAIN`
-        if training.max_forgetting is not None and training.rehearsal:
-            choosing = READINGS * sum(min(len(each.data.valid), MOST_READ) for each in texts.earlier)
+        if is_limited(settings):
+            choosing = READINGS * sum(min(len(each.data.valid), most_read(settings)) for each in texts.earlier)
             by_network += choosing * timings.validation
         counting = self.counting
         return counting.fitting + (valid + test + weighed) * counting.reading + timings.remembering + by_network
@@ -159,4 +162,4 @@ class TimeBudget:
         once, at_the_end = measuring_seconds(self.lengths, settings.training.measured_tokens, timings)
         validations = settings.training.validations or 1
         validating = (validations - 1) * (once + timings.saving) + at_the_end + timings.saving
-        return validating + self.to_mix(settings, timings) + SECONDS_TO_END
+        return validating + self.besides_network(settings, timings) + SECONDS_TO_END

@@ -39,7 +39,7 @@ from wordtie.training.rehearsal import (
     with_earlier_texts,
 )
 from wordtie.training.resuming import order_before, planned_before
-from wordtie.training.retention import Retention
+from wordtie.training.retention import Retention, is_limited
 from wordtie.training.run_state import RunState
 from wordtie.training.run_writer import Resumable, RunWriter, language_model_record, read_resumable
 from wordtie.training.trainer import Trainer
@@ -124,7 +124,7 @@ def asked_for(
 
 def notes(settings: Settings, texts: Texts, folder: Path, mode: Mode, *, resumed: bool) -> list[str]:
     """Return notes on a run, for the user."""
-    missing = [f"{problem}: the model may unlearn it" for problem in texts.missing]
+    missing = [f"{problem}: it is not rehearsed, and the model may forget it" for problem in texts.missing]
     if resumed:
         return missing
     new = [f"{folder}: no run to resume, so a new one starts"] if mode == "resume" else []
@@ -137,17 +137,17 @@ def limit_on_forgetting(
 ) -> Retention | None:
     """Return the limit that the settings ask for; None if there is none, or no earlier text to measure it by.
 
-    Without rehearsal there is none: far from the start, a model that is moved back knows neither text. `start` is the
-    model whose parameters the task's model has. If the run is resumed, it is read again, and these are replaced. Raises
-    `RunFolderError` if a finished model cannot be made again because its start was trained again.
+    `start` is the model whose parameters the task's model has. If the run is resumed, it is read again, and these are
+    replaced. Raises `RunFolderError` if a finished model cannot be made again because its start was trained again.
     """
-    settings = task.settings
-    if settings.training.max_forgetting is None or not settings.training.rehearsal or not texts.earlier:
+    if not is_limited(task.settings) or not texts.earlier:
         return None
-    if resumable and not (start := start_again(task, resumable)):
+    if resumable:
+        start = start_again(task, resumable)
+    if start is None:
         return None
-    exported = task.for_export(task.model.state_dict())
-    return Retention.of(settings, start, exported, texts.earlier) if start else None
+    retention = Retention.of(task.settings, start, task.for_export(task.model.state_dict()), texts.earlier)
+    return retention if retention.texts else None
 
 
 def start_again(task: LanguageModelling, resumable: Resumable) -> SavedModel | None:
@@ -161,9 +161,7 @@ def start_again(task: LanguageModelling, resumable: Resumable) -> SavedModel | N
     again = f"{run} was trained again since {folder} started from it"
     result = read_result(folder)
     if result and result.stopped != "max_time" and result.change_kept is not None:
-        raise RunFolderError(
-            f"{again}: its model was moved back towards that one, and cannot be made again: give --max-forgetting none"
-        )
+        raise RunFolderError(f"{again}, so its model cannot be made again: it stays; train another with --out")
     if run is not None:
         say([f"{again}: the model is not moved back towards it, and may forget its text"])
     return None

@@ -2,9 +2,9 @@
 
 Training is truncated back-propagation through time. Gradients are clipped by their global norm, and the recurrent state
 is carried from window to window. After each epoch, or as the settings say, the model is validated; the best one so far,
-or the last, becomes the run folder's model. One checkpoint file holds everything that decides what comes next: weights,
-optimiser, recurrent state, random numbers, position. A run that was killed therefore resumes with bit-identical
-results.
+or the last, becomes the run folder's model, once the task has finished it. One checkpoint file holds everything that
+decides what comes next: weights, optimiser, recurrent state, random numbers, position. A run that was killed therefore
+resumes with bit-identical results.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ class Trainer:
         self.seconds_before = state.position.seconds
         if not why_finished(self.training, self.budget, state.position):
             self.writer.forget_result()
-            if (before := state.position.precisions) and self.precision != before[-1]:
-                say([f"this machine computes in {self.precision}, the run so far in {before[-1]}: its result differs "
-                     "from that of an uninterrupted run"])  # fmt: skip
+            if (before := state.position.precisions) and before != [self.precision]:
+                say([f"this machine computes in {self.precision}, the run so far in {', '.join(before)}: its result "
+                     "differs from that of an uninterrupted run"])  # fmt: skip
             state.position.add_precision(self.precision)
             self.writer.begin_invocation(state)
         if self.training.max_time:
