@@ -202,7 +202,7 @@ def test_a_limit_that_no_share_meets_leaves_the_model_as_trained(capsys: Capture
     capsys.readouterr()
     assert cli.main(adapt("bound", *strong, "--max-forgetting", "1e-6", "--json")) == 0
     out, err = capsys.readouterr()
-    assert "note: no share of the change meets --max-forgetting 1e-06, so the model stays as trained: " in err
+    assert "note: no share of the change meets --max-forgetting 1e-06, so the model stays as it is: " in err
     assert "its text is predicted more than 5 % worse: raise --rehearsal, or lower --lr\n" in err
     bound = json.loads(out)
     assert bound["change_kept"] is None

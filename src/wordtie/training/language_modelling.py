@@ -160,8 +160,8 @@ class LanguageModelling:
         found = self.retention(self.model, exported)
         if found is None:
             limit = f"--max-forgetting {self.settings.training.max_forgetting}"
-            return Finished(exported, note=f"note: no share of the change meets {limit}, so the model stays as trained: "
-                            "raise --rehearsal or --max-forgetting, or lower --lr")  # fmt: skip
+            return Finished(exported, note=f"note: no share of the change meets {limit}, so the model stays as it is: "
+                            "raise --rehearsal or that limit, or lower --lr")  # fmt: skip
         tensors, share = found
         return Finished(tensors, {"change_kept": share})
 
