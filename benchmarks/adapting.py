@@ -60,7 +60,7 @@ def rows(base: Path, second: str, trials: Sequence[str]) -> Iterator[tuple[str, 
     extended = of_the_start({"start_from": str(base)}, True)
     started = {"training.start_from": str(base), "training.lr": ADAPTING_RATE}
     for name in trials:
-        out = base.parent / name.replace(" ", "-").replace(",", "")
+        out = base.parent / name.replace(" ", "-")
         result = train(second, out, **{**extended, **started, **TRIALS[name]}, tokens=TOKENS)
         yield row(name, result)
     result = train(second, base.parent / "alone", **extended, rehearsal=0.0, tokens=TOKENS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,20 +43,29 @@ SECOND = ["the", "cats", "sat", "in", "house", "dogs", "walked"]
 COMMON = ["--streams", "4", "--steps", "7", "--threads", "1", "--hidden-dropout", "0", "--input-dropout", "0"]
 
 
-def text(folder: Path, words: list[str], lines: int = 120) -> Path:
-    """Random sentences."""
+def write_text(folder: Path, draw: Callable[[random.Random], str], lines: int, others: int) -> Path:
+    """A text of drawn sentences: `lines` to train on, and `others` each to validate and to test."""
     folder.mkdir()
     generator = random.Random(1)
-    for split, count in (("train", lines), ("valid", 20), ("test", 20)):
-        content = "".join(" ".join(generator.choices(words, k=6)) + "\n" for _ in range(count))
-        (folder / f"{split}.txt").write_text(content)
+    for split, count in (("train", lines), ("valid", others), ("test", others)):
+        (folder / f"{split}.txt").write_text("".join(draw(generator) + "\n" for _ in range(count)))
     return folder
+
+
+def text(folder: Path, words: list[str], lines: int = 120) -> Path:
+    """Random sentences."""
+    return write_text(folder, lambda generator: " ".join(generator.choices(words, k=6)), lines, 20)
+
+
+def enter(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in a folder, with a cache of its own."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
 
 
 @pytest.fixture
 def first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    enter(tmp_path, monkeypatch)
     text(tmp_path / "first", FIRST)
     text(tmp_path / "second", SECOND)
     arguments = ["--head", "tied_linear", "--hidden", "12", "--embedding", "6", "--epochs", "2"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from safetensors.torch import load_file
 
 import wordtie
 from tests.commands import Capture, output
-from tests.training.test_adapting import COMMON, adapt, refusal
+from tests.training.test_adapting import COMMON, adapt, enter, refusal, write_text
 from wordtie import cli
 from wordtie.config import ModelSettings, Settings
 from wordtie.config.keywords import settings_from
@@ -42,17 +41,13 @@ TRAIN = ["train", "first", "--out", "run", "--hidden", "12", "--epochs", "8", "-
 
 def text(folder: Path, lines: list[str]) -> None:
     """Sentences, drawn from a few."""
-    folder.mkdir()
-    generator = random.Random(1)
-    for split, count in (("train", 200), ("valid", 30), ("test", 30)):
-        (folder / f"{split}.txt").write_text("".join(generator.choice(lines) + "\n" for _ in range(count)))
+    write_text(folder, lambda generator: generator.choice(lines), 200, 30)
 
 
 @pytest.fixture
 def first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run that has learnt a few sentences; the second text has their words in another order."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    enter(tmp_path, monkeypatch)
     text(tmp_path / "first", FIRST)
     text(tmp_path / "second", SECOND)
     assert cli.main([*TRAIN, "--head", "tied_linear", "--embedding", "6", *COMMON]) == 0

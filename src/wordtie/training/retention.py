@@ -34,7 +34,7 @@ HALVINGS = 4
 """Times that the range of the share is halved: it is found to within 1/16."""
 READINGS = 2 + HALVINGS
 """Times that each of these texts is read: with the start, with the trained model, and for each halving."""
-OF_WORDS = (*WORD_MATRICES, BIAS)
+PER_WORD = (*WORD_MATRICES, BIAS)
 """Parameters with one row, or one number, per word."""
 
 
@@ -50,6 +50,12 @@ def is_limited(settings: Settings) -> bool:
 def most_read(settings: Settings) -> int:
     """Return how many tokens of each earlier validation text are read to choose the share, at most."""
     return min(MOST_READ, settings.training.measured_tokens or MOST_READ)
+
+
+def tokens_to_read(settings: Settings, earlier: Sequence[EarlierText]) -> int:
+    """Return how many tokens choosing a share reads, all readings together; 0 if forgetting is not limited."""
+    most = most_read(settings) if is_limited(settings) else 0
+    return READINGS * sum(min(len(each.data.valid), most) for each in earlier)
 
 
 @dataclass(frozen=True)
@@ -112,7 +118,7 @@ class Retention:
         words = len(self.before.tokenizer.vocabulary)
         moved: Tensors = {}
         for name, now in trained.items():
-            if name in OF_WORDS:
+            if name in PER_WORD:
                 moved[name] = now.clone()
                 moved[name][:words] = self.start[name][:words].lerp(now[:words], share)
             else:

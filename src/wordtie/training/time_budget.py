@@ -25,7 +25,7 @@ from wordtie.training.recipe import (
     measuring_seconds,
 )
 from wordtie.training.rehearsal import Texts
-from wordtie.training.retention import READINGS, is_limited, most_read
+from wordtie.training.retention import tokens_to_read
 from wordtie.training.timings import Counting, Timings, time_model
 
 SHARE_OF_MEASURING = 0.07
@@ -151,9 +151,7 @@ class TimeBudget:
         weighed = sum(map(len, texts.for_weights(training.rehearsal, valid)))
         earlier = sum(len(each.test) for each in texts.within(measured).earlier)
         by_network = (2 * weighed + READ_AGAIN * earlier) * timings.measuring  # scores and queries; see `READ_AGAIN`
-        if is_limited(settings):
-            choosing = READINGS * sum(min(len(each.data.valid), most_read(settings)) for each in texts.earlier)
-            by_network += choosing * timings.validation
+        by_network += tokens_to_read(settings, texts.earlier) * timings.validation
         counting = self.counting
         return counting.fitting + (valid + test + weighed) * counting.reading + timings.remembering + by_network
 
