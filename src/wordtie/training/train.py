@@ -162,8 +162,7 @@ def start_again(task: LanguageModelling, resumable: Resumable) -> SavedModel | N
     result = read_result(folder)
     if result and result.stopped != "max_time" and result.change_kept is not None:
         raise RunFolderError(f"{again}, so its model cannot be made again: it stays; train another with --out")
-    if run is not None:
-        say([f"{again}: the model is not moved back towards it, and may forget its text"])
+    say([f"{again}: the model is not moved back towards it, and may forget its text"])
     return None
 
 
