@@ -104,7 +104,11 @@ def test_a_text_that_starts_knows_nothing_of_the_one_before(model: LanguageModel
     assert bits_of(reader, ids) == first
 
 
-def test_short_texts_side_by_side_have_what_each_has_alone(model: LanguageModel) -> None:
+@pytest.mark.parametrize("at_once", [1, 2, 99])
+def test_short_texts_side_by_side_have_what_each_has_alone(
+    model: LanguageModel, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(perplexity, "VALUES_OF_A_STEP", at_once * len(VOCABULARY))
     reader, texts = reader_of(model), [text(length) for length in (3, 1, 5, 2, 4)]
     for measured, ids in zip(reader.apart(texts), texts, strict=True):
         alone = [np.concatenate(part) for part in zip(*reader_of(model)(ids), strict=True)]

@@ -20,10 +20,11 @@ from wordtie.config.ngram import NgramSettings
 from wordtie.errors import DataError, DivergedError, RunFolderError, SaveError, SettingsError
 from wordtie.export.arpa import export_arpa
 from wordtie.inference import mix as mix_module
-from wordtie.inference.mix import mix
+from wordtie.inference.mix import MixtureResult, _content_of, mix
 from wordtie.models.mixture import Mixture
 from wordtie.models.recent_words import FittedMixture, best_adaptive_mixture
 from wordtie.runs import provenance
+from wordtie.runs.contents import check_config
 from wordtie.runs.layout import MODEL
 from wordtie.runs.run_folder import read_language_model
 from wordtie.training.ngrams import train_ngrams
@@ -92,6 +93,59 @@ def test_every_command_opens_it(folder: Path, capsys: Capture) -> None:
     assert cli.main(["generate", "mixed", "--words", "9", "--seed", "1"]) == 0
     assert cli.main(["mix", *runs, "--text", valid, "--out", "mixed", "--overwrite"]) == 0
     assert "over 2" in capsys.readouterr().out
+
+
+def test_a_text_that_a_model_was_trained_on_gives_no_weights(folder: Path) -> None:
+    with pytest.raises(DataError, match=r"network: was trained on the text that weights are fitted on.*give a --text"):
+        mix([folder / "network", folder / "ngram"], "mixed", folder / "mine" / "train.txt")
+    assert not Path("mixed").exists()
+
+
+def test_other_cuts_of_a_text_are_told(folder: Path, capsys: Capture) -> None:
+    """The validation text of one may be training text of the other."""
+    lines = (folder / "mine" / "train.txt").read_text()
+    Path("text.txt").write_text(lines)
+    for name, split in (("a", (0.8, 0.1, 0.1)), ("b", (0.9, 0.05, 0.05))):
+        train_ngrams(NgramSettings(DataSettings("text.txt", split=split, vocabulary_from="all"), order=2), name)
+    capsys.readouterr()
+    found = mix(["a", "b"], "mixed")
+    told = "note: b: has another validation text than a, and may have been trained on what it is measured on: give a "
+    assert told in capsys.readouterr().err
+    assert found.text_sha256 == json.loads(Path("a", "config.json").read_text())["texts"]["valid"]
+    assert cli.main(["evaluate", "a", "b"]) == 0
+    assert "note: b: has another test text than a, and may have" in capsys.readouterr().err
+    shutil.copytree("a", "again")
+    assert cli.main(["evaluate", "a", "again"]) == 0
+    assert "note: " not in capsys.readouterr().err
+
+
+def test_ngrams_that_differ_in_their_counts_alone_are_two_parts(folder: Path) -> None:
+    """A run that extends another also counts its text, of which its settings do not tell."""
+    shutil.copytree(folder / "ngram", "counted")
+    config = json.loads(Path("counted", "config.json").read_text())
+    assert _content_of(Path("counted")) == _content_of(folder / "ngram")
+    config["settings"]["data"]["corpus"] = "another/path"
+    Path("counted", "config.json").write_text(json.dumps(config))
+    assert _content_of(Path("counted")) == _content_of(folder / "ngram"), "the same counts, by another path"
+    shutil.copy(folder / "unigram" / "model.safetensors", "counted")
+    assert _content_of(Path("counted")) != _content_of(folder / "ngram")
+
+
+def test_a_mixture_that_is_replaced_while_it_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader knows the old parts' names when they are removed."""
+    mix([folder / "network", folder / "ngram"], "mixed")
+    replaced: list[MixtureResult] = []
+
+    def slow(*arguments: Any) -> Any:
+        if not replaced:
+            replaced.append(mix([folder / "network", folder / "unigram"], "mixed", mode="overwrite"))
+        return check_config(*arguments)
+
+    monkeypatch.setattr("wordtie.runs.mixture_run.check_config", slow)
+    model = wordtie.load("mixed")
+    assert replaced
+    expected = pytest.approx(replaced[0].valid_perplexity)
+    assert model.evaluate(folder / "mine" / "valid.txt").perplexity == expected
 
 
 def test_holds_its_parts(folder: Path) -> None:

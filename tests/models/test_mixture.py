@@ -13,7 +13,14 @@ from wordtie.data.batches import PADDING
 from wordtie.data.vocabulary import Vocabulary
 from wordtie.errors import SettingsError
 from wordtie.models import mixture
-from wordtie.models.mixture import Mixture, best_mixture, expectation_maximisation, fit_weights, log_probabilities
+from wordtie.models.mixture import (
+    Judge,
+    Mixture,
+    best_mixture,
+    expectation_maximisation,
+    fit_weights,
+    log_probabilities,
+)
 from wordtie.models.next_word import NextWordModel
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
 from wordtie.ngrams.model import NgramModel
@@ -228,6 +235,21 @@ def test_classes_are_used_where_they_predict_better() -> None:
     same_everywhere = fitted([WithoutClasses(first), second], [valid])
     assert same_everywhere.weights_RP.shape == (1, 2)
     assert nats(mixed, valid) < nats(same_everywhere, valid)
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
+def test_the_part_that_tells_most_contexts_apart_classifies_them(order: list[int]) -> None:
+    """Unigrams have one class, bigrams two: wherever they stand, they do not keep 4-grams from classifying."""
+    parts = [[ngrams(1, 1), ngrams(2, 1), ngrams(4, 1)][each] for each in order]
+    ids = text(60, 5)
+    _, class_N = log_probabilities(parts, [ids])
+    four = parts[order.index(2)]
+    assert isinstance(four, NgramModel)
+    state = [part.initial_state(1) for part in parts][order.index(2)]
+    np.testing.assert_array_equal(class_N, four.context_class(ids[:, None], state)[:, 0])
+    weights = np.full((four.context_classes, 3), 1 / 3)
+    assert Judge.of(parts, len(weights)).part is four
+    assert Mixture(parts, weights).score(ids[:, None], Mixture(parts, weights).initial_state(1))[0].all()
 
 
 def test_refuses_what_is_no_mixture() -> None:

@@ -61,7 +61,7 @@ def written(order: int, eos_id: int | None, path: Path) -> tuple[Path, np.ndarra
 
 
 @pytest.mark.parametrize("name", ["model.arpa", "model.arpa.gz"])
-@pytest.mark.parametrize("order", [1, 2, 4])
+@pytest.mark.parametrize("order", [1, 2, 4, 25])
 @pytest.mark.parametrize("eos_id", [0, None], ids=["sentences", "running text"])
 def test_read_again_it_is_the_same_model(eos_id: int | None, order: int, name: str, tmp_path: Path) -> None:
     path, log_p_N = written(order, eos_id, tmp_path / name)

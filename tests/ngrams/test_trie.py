@@ -112,6 +112,13 @@ def test_file_gives_the_same_numbers(tmp_path: Path) -> None:
         assert not again.unigram.flags.owndata
 
 
+def test_equal_models_are_equal_files(tmp_path: Path) -> None:
+    trie = fit_kneser_ney(zipf(500, 3), 151, eos_id=None)
+    for number in range(8):
+        write_trie(trie, tmp_path / str(number))
+    assert len({(tmp_path / str(number)).read_bytes() for number in range(8)}) == 1
+
+
 def test_a_text_that_is_shorter_than_the_order(tmp_path: Path) -> None:
     trie = fit_kneser_ney(np.array([1, 0]), 3, 5, eos_id=0)
     write_trie(trie, tmp_path / "ngrams")

@@ -26,6 +26,8 @@ from wordtie.runs import checkpoint
 from wordtie.runs.layout import CHECKPOINT
 
 Capture = pytest.CaptureFixture[str]
+NOT_THERE = "grams with codes of groups or counts that are not there"
+NOT_AS_MANY = "grams that are not as many as their contexts say"
 WEIGHTS = "has weights below zero, or contexts without a count"
 ADAM = ["--training.optimiser", "adam", "--training.lr", "0.01", "--training.checkpoint_every", "999"]
 
@@ -104,8 +106,23 @@ def counted(trained: Path) -> Path:
         ("3.backoff", lambda array: np.full_like(array, np.inf), "has numbers that are not finite"),
         ("2.backoff", lambda array: -array, WEIGHTS),
         ("2.total", np.zeros_like, WEIGHTS),
+        ("unigram", lambda array: 7 * array, "has words whose probabilities sum to 7, not to 1"),
+        (
+            "2.group_C",
+            lambda array: np.full_like(array, 255),
+            f"has 2-{NOT_THERE}",
+        ),
+        (
+            "3.count_G",
+            lambda array: np.full_like(array, 255),
+            f"has 3-{NOT_THERE}",
+        ),
+        ("2.group_C", np.zeros_like, f"has 2-{NOT_AS_MANY}"),
+        ("3.first_child", lambda array: array + 1, f"has 3-{NOT_AS_MANY}"),
+        ("3.word_G", lambda array: array[1:].copy(), f"has 3-{NOT_AS_MANY}"),
+        ("2.word_G", lambda array: array + 200, "has 2-grams of words that are not in the vocabulary"),
         ("unigram", lambda array: np.append(array, 0.0), "is of another vocabulary"),
-        ("unigram", lambda array: array[:-1].copy(), "is of another vocabulary"),
+        ("unigram", lambda array: array[:-1].copy(), "has words whose probabilities sum to 0.9"),
         ("unigram", lambda array: array, ""),
     ],
 )

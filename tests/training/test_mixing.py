@@ -172,6 +172,19 @@ def test_a_run_that_was_stopped_while_n_grams_are_mixed_in_says_so(
     assert "mixed in" not in capsys.readouterr().err
 
 
+def test_a_part_is_that_of_the_mixture_if_another_is_not_finished(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others are counted, and the weights are being fitted when the run is stopped."""
+    train(settings, "run", ngram=3)
+    with monkeypatch.context() as patch:
+        patch.setattr("wordtie.training.mixing.best_adaptive_mixture", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            train(settings, "run", mode="resume", ngram=2)
+    assert "3-gram" in repr(wordtie.load("run"))
+    assert "3-gram" in repr(wordtie.load("run", part="ngram"))
+
+
 def test_n_grams_that_do_not_fit_into_memory_are_refused_before_training(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:  # a `NextWordModel` is measured without torch
 
 TOKENS_AT_ONCE = 1024
 """Tokens of a window; the softmax takes them in smaller pieces."""
+VALUES_OF_A_STEP = 4_000_000
+"""Numbers of the distributions of texts that are read side by side, at one step."""
 Bits: TypeAlias = NDArray[np.float64]
 
 
@@ -125,11 +127,14 @@ class Reader:
 
         The stream itself stays where it is. At least one text is required, and none may be empty.
         """
-        ids_TB = side_by_side(texts)
-        log_p_TB, entropy_TB, _ = self.model.score(ids_TB, self.model.initial_state(ids_TB.shape[1]), entropy=True)
-        assert entropy_TB is not None
-        for number, ids in enumerate(texts):
-            yield log_p_TB[: len(ids), number] / -math.log(2), entropy_TB[: len(ids), number] / math.log(2)
+        most = max(1, VALUES_OF_A_STEP // len(self.model.vocabulary))
+        for first in range(0, len(texts), most):
+            together = texts[first : first + most]
+            ids_TB = side_by_side(together)
+            log_p_TB, entropy_TB, _ = self.model.score(ids_TB, self.model.initial_state(ids_TB.shape[1]), entropy=True)
+            assert entropy_TB is not None
+            for number, ids in enumerate(together):
+                yield log_p_TB[: len(ids), number] / -math.log(2), entropy_TB[: len(ids), number] / math.log(2)
 
 
 def _windows(blocks: Iterable[Ids], size: int) -> Iterator[Ids]:

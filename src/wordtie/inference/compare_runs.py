@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
+from wordtie.console import say
 from wordtie.data.batches import Ids
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import RunFolderError
@@ -20,7 +21,7 @@ from wordtie.inference.evaluate import (
     split_blocks,
     with_progress,
 )
-from wordtie.inference.training_corpus import training_corpus
+from wordtie.inference.training_corpus import of_other_texts, training_corpus
 
 if TYPE_CHECKING:
     from wordtie.inference.loading import LoadedModel
@@ -91,6 +92,7 @@ def compare_on_split(
     tokenizer = _one_tokenizer(models)
     first, *_ = models
     data = training_corpus(models[first], first, [split], hint="name a FILE to measure", download=True)
+    say(of_other_texts(models, split, data.texts[split], "name a FILE that no run was trained on"))
     found = _scored(models, tokenizer, split_blocks(data, split, progress), hits)
     results = {
         name: result_of_split(found.score(number), data, split, found.shares(number, hits))

@@ -9,17 +9,18 @@ from pathlib import Path
 import numpy as np
 
 from wordtie.config.paths import is_arpa, is_same_file
-from wordtie.console import waiting
-from wordtie.data.encoding import EncodedText
-from wordtie.errors import RunFolderError, require
+from wordtie.console import say, waiting
+from wordtie.data.batches import Ids
+from wordtie.data.encoding import encode_file
+from wordtie.errors import DataError, RunFolderError, require
 from wordtie.evaluation.perplexity import Score
 from wordtie.inference.loading import LoadedModel, load
-from wordtie.inference.training_corpus import training_corpus
+from wordtie.inference.training_corpus import of_other_texts, training_corpus
 from wordtie.models.mixture import log_probabilities
 from wordtie.models.next_word import Nats
 from wordtie.models.recent_words import best_adaptive_mixture, recent_words_of
 from wordtie.runs import layout, run_folder
-from wordtie.runs.layout import CONFIG, MIXTURE_FOLDER, NGRAMS, PARTS, TOKENIZER
+from wordtie.runs.layout import MIXTURE_FOLDER, MODEL, NGRAMS, PARTS, TOKENIZER
 from wordtie.runs.mixture_run import MIXED, name_of, write_mixture
 from wordtie.runs.ready import run_path
 from wordtie.runs.result import RunResult
@@ -40,6 +41,8 @@ class MixtureResult(RunResult):
     part_perplexities: Sequence[float]
     without_recent_perplexity: float | None = None
     """Perplexity of the mixture without recent words; None if it has none."""
+    text_sha256: str | None = None
+    """SHA-256 of the text that the weights were fitted on; None in mixtures of earlier versions."""
 
 
 def mix(
@@ -56,7 +59,7 @@ def mix(
     run are a part of their own; those that several runs have in common, as seeds do, are one part. Raises
     `RunFolderError` for models with different tokenizers, for a mixture or an ARPA file among them, for a run that is
     trained further meanwhile, and if a run is there already and `mode` is not `overwrite`; `DataError` for a text that
-    cannot be used.
+    cannot be used, or that one of the models was trained on.
     """
     require(len(runs) >= 2, "a mixture needs at least two run folders")
     require(mode != "resume", "a mixture is fitted in one go: use mode overwrite")
@@ -64,11 +67,7 @@ def mix(
     opened = [name_of(each) for each in folders]
     models = _of_one_vocabulary(folders)
     tokenizer = models[0].tokenizer
-    if text is None:
-        hint = "name a text to fit the weights on"
-        ids_N = np.asarray(training_corpus(models[0], folders[0], ["valid"], hint=hint, download=True).valid)
-    else:
-        ids_N = np.concatenate(list(EncodedText(text, tokenizer)))
+    ids_N, sha256 = _text_for_weights(folders, models, text)
     with run_folder.folder_for_training(out, mode, can_resume=False) as folder:
         parts = [model.model for model in models]
         with waiting("fitting the weights"):
@@ -82,6 +81,7 @@ def mix(
             folder=folder,
             parts=[str(each) for each in folders],
             weights=fitted.mixture.weights_RP.tolist(),
+            text_sha256=sha256,
             valid_tokens=len(ids_N),
             valid_perplexity=_perplexity(fitted.log_p_N),
             part_perplexities=[_perplexity(of_part_N) for of_part_N in log_p_NP.T],
@@ -103,6 +103,31 @@ def _of_one_vocabulary(folders: Sequence[Path]) -> list[LoadedModel]:
         if model.tokenizer != models[0].tokenizer:
             raise RunFolderError(f"{each}: has other words than {folders[0]}: mix models of one vocabulary")
     return models
+
+
+def _text_for_weights(
+    folders: Sequence[Path], models: Sequence[LoadedModel], text: str | Path | None
+) -> tuple[Ids, str]:
+    """Return the text that weights are fitted on, (N,), and its SHA-256.
+
+    Raises `DataError` if a model was trained on it, or it cannot be read.
+    """
+    if text is None:
+        hint = "give a --text to fit the weights on"
+        data = training_corpus(models[0], folders[0], ["valid"], hint=hint, download=True)
+        ids_N, sha256 = np.asarray(data.valid), data.texts["valid"]
+        advice = "give a --text that no run was trained on"
+        say(of_other_texts(dict(zip(map(str, folders), models, strict=True)), "valid", sha256, advice))
+    else:
+        ids_N, stats = encode_file(text, models[0].tokenizer)
+        sha256 = stats.sha256
+    for each, model in zip(folders, models, strict=True):
+        if model.texts.get("train") == sha256:
+            raise DataError(
+                f"{each}: was trained on the text that weights are fitted on, so that its weight would be too large: "
+                "give a --text that no run was trained on"
+            )
+    return ids_N, sha256
 
 
 def _folders(runs: Sequence[str | Path], out: str | Path) -> list[Path]:
@@ -127,12 +152,12 @@ def _with_ngrams(folders: Sequence[Path]) -> list[Path]:
 
 
 def _content_of(folder: Path) -> tuple[str, ...]:
-    """Return what the n-grams in a run folder follow from: the SHA-256 of their settings and texts, and of their words.
+    """Return the SHA-256 of a model and of its words: not of its settings, which name texts by their paths.
 
     It is empty if there is nothing, which is noticed when the folder is opened.
     """
     try:
-        return tuple(file_sha256(folder / name) for name in (CONFIG, TOKENIZER))
+        return tuple(file_sha256(folder / name) for name in (MODEL, TOKENIZER))
     except OSError:
         return ()
 

@@ -6,7 +6,7 @@ vocabulary, or counts of another text, would give wrong numbers that look plausi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,6 +59,20 @@ def with_extended(model: LoadedModel, data: PreparedData, hint: str) -> Prepared
     if texts.missing:
         raise DataError(f"{texts.missing[0]}; {model.folder} extends it: {hint}")
     return texts.for_counting()
+
+
+def of_other_texts(models: Mapping[str, LoadedModel], split: str, sha256: str, advice: str) -> list[str]:
+    """Return a note for each model, by the name of its folder, whose text of this split is not the one of this SHA-256.
+
+    Another cut of the same text may have trained it on what is measured.
+    """
+    first = next(iter(models))
+    text = {"valid": "validation", "test": "test"}[split]
+    return [
+        f"{name}: has another {text} text than {first}, and may have been trained on what it is measured on: {advice}"
+        for name, model in models.items()
+        if model.texts.get(split, sha256) != sha256
+    ]
 
 
 def is_of(model: LoadedModel, data: PreparedData, splits: Sequence[str] = SPLITS) -> bool:

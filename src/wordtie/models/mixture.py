@@ -59,7 +59,7 @@ class Mixture:
     """Parts and weights, as a `NextWordModel`. The state is a tuple of the parts' states."""
 
     def __init__(self, parts: Sequence[NextWordModel[Any]], weights_RP: Nats) -> None:
-        """Mix the parts; with R rows of weights, R > 1, by the classes of the first part that has any.
+        """Mix the parts; with R rows of weights, R > 1, by the first part that knows R classes of contexts.
 
         Raises `SettingsError` for vocabularies that differ and for weights that are not one or R rows of P shares.
         """
@@ -68,7 +68,7 @@ class Mixture:
         self.parts = tuple(parts)
         self.weights_RP = np.asarray(weights_RP, np.float64)
         require(self.weights_RP.ndim == 2, f"expected rows of weights, got {self.weights_RP.shape}")
-        self._judge = Judge.of(parts) if len(self.weights_RP) > 1 else Judge()
+        self._judge = Judge.of(parts, len(self.weights_RP)) if len(self.weights_RP) > 1 else Judge()
         expected = (self._judge.classes, len(parts))
         require(self.weights_RP.shape == expected, f"expected weights {expected}, got {self.weights_RP.shape}")
         sums_to_one = np.allclose(self.weights_RP.sum(1), 1.0, atol=1e-6) and self.weights_RP.min() >= 0
@@ -152,9 +152,11 @@ class Judge:
     """Index of the part."""
 
     @classmethod
-    def of(cls, parts: Sequence[NextWordModel[Any]]) -> Judge:
-        """Return a judge by the first part that knows contexts."""
-        return next((cls(part, n) for n, part in enumerate(parts) if isinstance(part, KnowsContexts)), cls())
+    def of(cls, parts: Sequence[NextWordModel[Any]], classes: int | None = None) -> Judge:
+        """Return a judge by the first part that knows `classes` classes of contexts, or else by that with the most."""
+        judges = [cls(part, n) for n, part in enumerate(parts) if isinstance(part, KnowsContexts)]
+        exact = [judge for judge in judges if judge.classes == classes]
+        return max(exact or judges, key=lambda judge: judge.classes, default=cls())
 
     @property
     def classes(self) -> int:

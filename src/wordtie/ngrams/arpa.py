@@ -27,6 +27,7 @@ from typing import Any, BinaryIO, NoReturn, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from wordtie.config.ngram import LONGEST
 from wordtie.data.reading import Source, byte_blocks, decoded, opened
 from wordtie.data.tokenisation import SPACE_PATTERN, Tokenisation, is_one_character, is_written_here
 from wordtie.data.tokenizer import Tokenizer
@@ -43,7 +44,7 @@ COMMENT = "# wordtie "
 NEVER = -99.0
 """Log p, to base 10, of what is never predicted, by convention."""
 LINES_AT_ONCE = 10_000
-LONGEST_ORDER, MOST_DIGITS = 20, 18
+MOST_DIGITS = 18
 
 
 def write_arpa(file: TextIO, model: BackoffModel, tokenizer: Tokenizer) -> None:
@@ -177,8 +178,8 @@ def _counts(lines: _NumberedLines) -> list[int]:
                 lines.fail("promises no words at all: restore the file from a copy")
         else:
             lines.fail(f"is not `ngram {len(counts) + 1}=COUNT`: fix the line")
-        if len(counts) > LONGEST_ORDER:
-            lines.fail(f"n-grams of more than {LONGEST_ORDER} words are not read")
+        if len(counts) > LONGEST:
+            lines.fail(f"n-grams of more than {LONGEST} words are not read: write those up to an order of {LONGEST}")
     raise DataError(f"{lines.name}: ends after the counts: restore it from a copy")
 
 

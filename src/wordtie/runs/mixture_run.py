@@ -37,7 +37,7 @@ from wordtie.runs.run_folder import (
     sound,
     write_sealed,
 )
-from wordtie.runs.sealed import same_file
+from wordtie.runs.sealed import same_file, state_of
 from wordtie.storage.atomic import file_sha256, remove_leftovers, saving, sync
 
 MIXED = (LANGUAGE_MODEL, NGRAM)
@@ -91,7 +91,21 @@ def write_mixture(
 
 
 def understand_mixture(stored: StoredModel) -> SavedMixture:
-    """Read the parts and weights of an opened mixture. Raises `RunFolderError`."""
+    """Read the parts and weights of an opened mixture; if another replaces it meanwhile, of that one.
+
+    Raises `RunFolderError`.
+    """
+    state = None
+    while True:
+        try:
+            return _understood(stored)
+        except RunFolderError:
+            if state == (state := state_of(stored.folder)):
+                raise
+            stored = open_stored(stored.folder, MIXTURE)
+
+
+def _understood(stored: StoredModel) -> SavedMixture:
     with sound(stored.folder / CONFIG):
         config = check_config(stored.config, MixtureConfig)
     names, given = config["parts"], config.get("recent")

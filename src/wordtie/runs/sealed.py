@@ -78,17 +78,17 @@ def read_model_files(folder: Path) -> dict[str, mmap.mmap | bytes]:
     """Read the files of a complete model, by name; the model file is mapped. Raises `RunFolderError` without one."""
     until = time.monotonic() + LONGEST_WAIT
     while True:
-        before = _state(folder)
+        before = state_of(folder)
         try:
             return _read(folder, folder)
         except RunFolderError:
             with suppress(RunFolderError):
                 return _read(folder / NEXT, folder)
-            if _state(folder) == before or time.monotonic() > until:
+            if state_of(folder) == before or time.monotonic() > until:
                 raise
 
 
-def _state(folder: Path) -> Sequence[tuple[int, int, int] | None]:
+def state_of(folder: Path) -> Sequence[tuple[int, int, int] | None]:
     """Return inode, time and size of each file, which change when it is replaced."""
     found: list[tuple[int, int, int] | None] = []
     for name in (*MODEL_FILES, NEXT, *(f"{NEXT}/{name}" for name in MODEL_FILES)):

@@ -61,7 +61,6 @@ def mix_with_ngrams(
         if (folder / name).is_symlink():
             (folder / name).unlink()
     trie = fit_kneser_ney(data.train, len(data.vocabulary), settings.order, eos_id=tokenizer.sentence_end)
-    write_ngrams(folder / NGRAMS, SavedNgrams(settings, trie, tokenizer, data.texts))
     parts = (Network(task.model, data.vocabulary), NgramModel(data.vocabulary, trie))
     read = {
         split: _Read.of(parts, ids, task.log_p.get(split, ()), task.queries.get(split, ()))
@@ -71,6 +70,8 @@ def mix_with_ngrams(
     pieces = texts.for_weights(task.settings.training.rehearsal, len(valid.ids_N))
     fitted = _Read.joined([valid, *(_Read.unread(parts, ids_N, valid.query_NE is not None) for ids_N in pieces)])
     mixture, log_p_N, _ = best_adaptive_mixture(parts, fitted.ids_N, fitted.log_p_NP, fitted.class_N, fitted.query_NE)
+    write_ngrams(folder / NGRAMS, SavedNgrams(settings, trie, tokenizer, data.texts))  # now: a run that is
+    # interrupted before has the n-grams that its mixture is of
     write_mixture(folder / MIXTURE_FOLDER, [folder, folder / NGRAMS], mixture, tokenizer, link=True)
     alone_RP = np.array([[0.0, 1.0]])
     of_ngrams = _figures(read, alone_RP)
