@@ -35,7 +35,7 @@ from wordtie.ngrams import NgramModel
 from wordtie.ngrams.backoff import of_trie, pruned
 from wordtie.runs.result import read_result
 from wordtie.runs.run_folder import read_language_model
-from wordtie.training.rehearsal import of_the_start, read_texts
+from wordtie.training.rehearsal import Texts, of_the_start, read_texts
 from wordtie.training.warm_start import load_start, read_start
 
 FIRST = ["the", "cat", "sat", "on", "mat", "dog", "walks"]
@@ -111,6 +111,56 @@ def test_the_earlier_text_is_rehearsed_and_counted(first: Path, capsys: Capture)
     assert whole.tolist() == [*texts.own.train, *texts.earlier[0].data.train]
     model = wordtie.load("more", part="ngram").model
     assert model.trie.unigram[texts.own.vocabulary.id("dog")] > 0.03  # type: ignore[attr-defined]
+
+
+def test_an_earlier_text_that_is_too_short_to_be_rehearsed_so_much_is_told(first: Path, capsys: Capture) -> None:
+    assert cli.main(adapt("more", "--rehearsal", "0.9")) == 0
+    told = "note: the text of run is only 50 % of the training tokens, not 90 %: there is no more of it, and it is not"
+    assert told in capsys.readouterr().err
+    assert cli.main(adapt("half")) == 0
+    assert "there is no more of it" not in capsys.readouterr().err
+
+
+def test_a_limit_on_forgetting_without_rehearsal_has_no_effect(first: Path, capsys: Capture) -> None:
+    assert cli.main(adapt("more", "--rehearsal", "0", "--max-forgetting", "0.01")) == 0
+    assert "training.max_forgetting 0.01 has no effect with no --extend-vocabulary, or with" in capsys.readouterr().err
+
+
+def test_every_epoch_rehearses_other_stretches(first: Path) -> None:
+    """Until all of the earlier text has been read: its words are numbered by their place here."""
+    assert cli.main(adapt("more")) == 0
+    texts = read_texts(read_language_model(Path("more")).settings.data)
+    text = texts.earlier[0]
+    texts = replace(
+        texts, earlier=[replace(text, data=replace(text.data, train=np.arange(10_000, 20_000, dtype=np.int32)))]
+    )
+    own = len(texts.own.train)
+    rehearsal = 1000 / (own + 1000)
+    of_epochs = [texts.of_epoch(epoch, rehearsal) for epoch in range(1, 13)]
+    assert {len(each) for each in of_epochs} == {own + 1000}
+    assert all(each[:own].tolist() == texts.own.train.tolist() for each in of_epochs)
+    np.testing.assert_array_equal(of_epochs[0], texts.for_training(rehearsal).train)
+    first_two = np.concatenate([each[own:] for each in of_epochs[:2]])
+    assert len(set(first_two.tolist())) == 2000
+    assert len({word for each in of_epochs for word in each[own:].tolist()}) > 9_700, "all but one between stretches"
+    whole = texts.of_epoch(2, 0.999)[own:]
+    assert whole.tolist() == list(range(10_000, 20_000)), "a text that is read as a whole keeps its order"
+
+
+def test_a_run_reads_the_stretches_of_its_epoch_also_when_resumed(first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    real = Texts.of_epoch
+
+    def noted(self: Texts, epoch: int, rehearsal: float) -> Any:
+        asked.append(epoch)
+        return real(self, epoch, rehearsal)
+
+    monkeypatch.setattr(Texts, "of_epoch", noted)
+    more = [*adapt("more", "--rehearsal", "0.1"), "--patience", "0"]
+    assert cli.main([*more, "--epochs", "2"]) == 0
+    assert asked[-2:] == [1, 2]
+    assert cli.main([*more, "--epochs", "4", "--resume"]) == 0
+    assert asked[-2:] == [3, 4]
 
 
 def test_the_weights_of_the_mixture_are_fitted_on_both_texts(first: Path, capsys: Capture) -> None:

@@ -50,9 +50,10 @@ USED: dict[str, tuple[Condition, str]] = {
     "data.split": (lambda s: path_of(s.data.corpus).is_file(), "a text whose parts are given"),
     "training.decay_after": (lambda s: s.training.schedule == "epoch", "training.schedule {training.schedule}"),
     "training.decay": (lambda s: s.training.schedule != "cosine", "training.schedule cosine"),
-    **dict.fromkeys(
-        ("training.rehearsal", "training.max_forgetting"),
-        (lambda s: s.data.extends is not None, "no --extend-vocabulary"),
+    "training.rehearsal": (lambda s: s.data.extends is not None, "no --extend-vocabulary"),
+    "training.max_forgetting": (
+        lambda s: s.data.extends is not None and s.training.start_from is not None and s.training.rehearsal > 0,
+        "no --extend-vocabulary, or with --rehearsal 0",
     ),
     "training.new_words": (
         lambda s: s.data.extends is not None and s.training.start_from is not None,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,6 +93,8 @@ class LanguageModelling:
         self.queries: dict[str, list[Tensor]] = {}
         """Split to log p, and to queries, of each token that `measure` read, in pieces; none if the noise was sampled,
         and no queries if a text is so long that they would take too much memory."""
+        self.text_of_epoch: Callable[[int], Ids] | None = None
+        """Training text of an epoch, all of one length, if not every epoch reads `data.train`."""
         self.retention: Retention | None = None
         """Limit on what the finished model may forget of earlier texts."""
         self.noise = build_noise(settings.noise, data, device)
@@ -114,12 +116,11 @@ class LanguageModelling:
         return self.model.initial_state(self.settings.training.streams)
 
     def batches(self, start: int, epoch: int = 1) -> Iterator[Batch]:
-        """Yield the windows of the training text from number `start` on, the same in each epoch."""
+        """Yield the windows of the epoch's training text from number `start` on."""
         training, device = self.settings.training, self.model.device
         eos_id = self.data.vocabulary.eos_id
-        for inputs_TB, targets_TB in batches(
-            self.data.train, training.streams, training.steps, eos_id=eos_id, start=start
-        ):
+        ids_N = self.data.train if self.text_of_epoch is None else self.text_of_epoch(epoch)
+        for inputs_TB, targets_TB in batches(ids_N, training.streams, training.steps, eos_id=eos_id, start=start):
             yield window(torch.from_numpy(inputs_TB).to(device), torch.from_numpy(targets_TB).to(device))
 
     def tokens_before(self, batch: int, epoch: int = 1) -> int:

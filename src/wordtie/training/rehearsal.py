@@ -2,13 +2,15 @@
 
 A run that extends the vocabulary of another keeps the ids of all old words, so the earlier texts need not be encoded
 again. Of the streams that a window reads, a share reads the earlier texts and the rest the new one: the earlier ids lie
-behind those of the new text, and streams are contiguous parts of the whole (`wordtie.data.batches`).
+behind those of the new text, and streams are contiguous parts of the whole (`wordtie.data.batches`). Every epoch reads
+other stretches of an earlier text that is longer than its share.
 
 Shapes: N words of a text.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -108,13 +110,32 @@ class Texts:
         if not share:
             return self.own
         info = self.own.info
-        pieces: list[Ids] = [self.own.train]
         stats = dict(info.splits)
         for number, each in enumerate(self.earlier, 1):
-            ids_N = each.data.train
-            pieces.append(spread(ids_N, round(share * len(ids_N)), PIECES))
             stats[f"earlier {number}"] = each.data.info.splits["train"]
-        return replace(self.own, train=np.concatenate(pieces), info=replace(info, splits=stats))
+        return replace(
+            self.own, train=self.of_epoch(1, rehearsal).astype(np.int32, copy=False), info=replace(info, splits=stats)
+        )
+
+    def too_short(self, rehearsal: float) -> list[str]:
+        """Return a note if the earlier texts are too short for a share of `rehearsal`: they are not repeated."""
+        earlier = sum(len(each.data.train) for each in self.earlier)
+        share = earlier / (earlier + len(self.own.train))
+        if not earlier or share > rehearsal - LEAST_LACKING:
+            return []
+        runs = " and ".join(each.run for each in self.earlier)
+        of_all = f"only {100 * share:.0f} % of the training tokens, not {100 * rehearsal:.0f} %"
+        return [f"the text of {runs} is {of_all}: there is no more of it, and it is not repeated"]
+
+    def of_epoch(self, epoch: int, rehearsal: float) -> Ids:
+        """Return the training text of an epoch, which is as long as that of any other.
+
+        Of an earlier text that is not read as a whole, each epoch reads the stretches that follow those of the epoch
+        before: a model that reads the same ones again and again learns them by heart and forgets the rest.
+        """
+        share = _share(rehearsal, len(self.own.train), [each.data.train for each in self.earlier])
+        earlier = [_stretches(each.data.train, round(share * len(each.data.train)), epoch) for each in self.earlier]
+        return np.concatenate([self.own.train, *earlier])
 
     def for_weights(self, rehearsal: float, own: int) -> list[Ids]:
         """Return as much of the earlier validation texts as makes a share of `rehearsal` beside `own` tokens of the new
@@ -143,6 +164,15 @@ def _share(rehearsal: float, own: int, earlier: Sequence[Ids]) -> float:
     return min(1.0, rehearsal / (1 - rehearsal) * own / max(1, sum(map(len, earlier)))) if earlier else 0.0
 
 
+def _stretches(ids_N: Ids, tokens: int, epoch: int) -> Ids:
+    """Return `tokens` tokens of a text, those of the next epoch behind those of the one before, round and round."""
+    if tokens >= len(ids_N):
+        return ids_N
+    return spread(np.roll(ids_N, -(epoch - 1) * math.ceil(tokens / PIECES)), tokens, PIECES)
+
+
+LEAST_LACKING = 0.05
+"""Share of the training tokens of which earlier texts lack less without a note."""
 PIECES = 32
 """Stretches that are read of an earlier text if not all of it is: usually as many as there are streams."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -90,6 +91,8 @@ def train(
         torch.manual_seed(settings.training.seed)
         task = LanguageModelling(settings, data, device, precision)
         started_from = load_start(start, settings, task.model, data) if start else ""
+        if texts.earlier:
+            task.text_of_epoch = partial(texts.of_epoch, rehearsal=settings.training.rehearsal)
         task.retention = limit_on_forgetting(task, start, texts, resumable)
         optimiser = build_optimiser(settings.training, parameter_groups(task.model, settings.training.word_rate))
         state = RunState(task.model, optimiser, task.initial_state(), Position(started_from=started_from))
@@ -129,7 +132,7 @@ def notes(settings: Settings, texts: Texts, folder: Path, mode: Mode, *, resumed
         return missing
     new = [f"{folder}: no run to resume, so a new one starts"] if mode == "resume" else []
     found = unused_settings(settings), of_the_end(settings), training_text_warnings(texts.own)
-    return [*new, *chain.from_iterable(found), *missing]
+    return [*new, *chain.from_iterable(found), *missing, *texts.too_short(settings.training.rehearsal)]
 
 
 def limit_on_forgetting(
