@@ -8,10 +8,12 @@ See `benchmarks.compared` for how a row is measured. The rule that follows is `w
 
 from __future__ import annotations
 
-from benchmarks import names_given
-from benchmarks.compared import Comparison, each
+from collections.abc import Sequence
 
-OF_TOKENS = {
+from benchmarks import names_given
+from benchmarks.compared import Comparison, Values, each
+
+OF_TOKENS: dict[int | None, Sequence[Values]] = {
     130_000: each(0.003, 0.006, 0.012),
     300_000: each(0.003, 0.006, 0.012),
     600_000: each(0.003, 0.006),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 
 from wordtie.config import LossSettings, NoiseSettings, Settings, TrainingSettings
 from wordtie.config.keywords import settings_from
+from wordtie.config.recommended import RECOMMENDED
 from wordtie.training.recipe import FEWEST_WINDOWS, MOST_EPOCHS, SHORT, Lengths, choose, measuring_seconds
 from wordtie.training.schedule import budget_of
 from wordtie.training.timings import Timings
@@ -51,6 +55,21 @@ def test_the_longer_the_training_the_slower_the_words() -> None:
 
     assert word_rate(2_000_000) > word_rate(6_000_000) > word_rate(11_000_000) > 1
     assert word_rate(2_000_000, **{"training.optimiser": "sgd"}) == TrainingSettings.word_rate, "chosen with the rate"
+
+
+def test_few_steps_need_a_high_rate() -> None:
+    def rate(tokens: int, words: int, given: Mapping[str, Any] = MappingProxyType({})) -> float:
+        values = {"training.tokens": tokens, **given}
+        settings = settings_from(Settings(), **values)
+        return choose(settings, values.keys(), replace(LENGTHS, train=words), 100, 10, FAST).training.lr
+
+    usual = RECOMMENDED["training.lr"]
+    long = 1_000_000
+    assert rate(100_000, long) > rate(500_000, long) > rate(1_000_000, long) == usual
+    assert rate(100_000, 20_000) == usual, "a text that is read often"
+    assert rate(100_000, long, {"training.start_from": "run"}) == usual, "a model that is trained already"
+    assert rate(100_000, long, {"training.lr": 0.004}) == 0.004
+    assert rate(100_000, long, {"training.optimiser": "sgd"}) == TrainingSettings.lr
 
 
 def test_a_large_vocabulary_needs_a_large_sample() -> None:

@@ -11,8 +11,9 @@ Mix trained models into one.
 Their probabilities are added with weights that are fitted on validation text. The models share one vocabulary: a
 network and n-grams of one corpus, or runs of several seeds. N-grams that training has mixed into a run
 are a part of their own, once for all runs that share them. On the validation text the mixture is never worse than
-its parts. It includes a cache of recent words, if words recur in that text. Every command that opens a
-language model opens the run folder, which holds copies of the models.
+its parts. It includes a cache of recent words, if words recur in that text, with the states of the first
+network: name the best one first. Every command that opens a language model opens the run folder, which
+holds copies of the models.
 
 examples:
   wordtie mix runs/ptb runs/ptb-ngram                               the result is runs/ptb-mixed

@@ -37,6 +37,11 @@ NOISES_IF_SHORT = ((6.0, 0.0), (16.0, 0.1), (math.inf, 0.3))
 """The same for a text of fewer than `SHORT` words: `benchmarks/short_texts.py`, on 100,000 and 300,000 words."""
 STREAMS = ((6e6, 32), (math.inf, 64))
 """Best number of streams by tokens, as (upper limit, streams): with more time, steps may be fewer and less noisy."""
+RATES = ((0.2e6, 0.012), (0.8e6, 0.006))
+"""Best learning rate by tokens, as (upper limit, rate), if a text is read less than `OFTEN` times: few steps need a
+higher one (`benchmarks/learning_rate.py`)."""
+OFTEN = 3.0
+"""Epochs from which on the learning rate is the recipe's, however few tokens they are."""
 WORD_RATES = ((2.5e6, 10.0), (9e6, 5.0), (math.inf, 3.0))
 """Best multiple of the learning rate for the word matrix by tokens, as (upper limit, multiple): few steps at a low rate
 leave rare words where they began, many at a high rate are noisy (`benchmarks/word_rate.py`)."""
@@ -112,7 +117,7 @@ def choose(
             **samples_for(lengths.vocabulary),
             **dropout_for(tokens / words, parameters / words),
             **noise_for(words, tokens / words, settings, given),
-            **rates_for(tokens, window),
+            **rates_for(tokens, window, tokens / words if training.start_from is None else OFTEN),
             "training.tokens": tokens,
             "training.measured_tokens": training.measured_tokens,
             "training.validations": min(validations, max(1, tokens // window)),
@@ -196,13 +201,17 @@ def streams_for(words: int, tokens: float = 0) -> dict[str, Any]:
     return {"training.streams": max(1, min(_first(STREAMS, tokens), most))}
 
 
-def rates_for(tokens: int, window: int) -> dict[str, Any]:
-    """Choose the schedule of the rate over `tokens`, `window` of them a step, and its multiple for the word matrix.
+def rates_for(tokens: int, window: int, epochs: float) -> dict[str, Any]:
+    """Choose the rate, its schedule over `tokens`, `window` of them a step, and its multiple for the word matrix.
 
-    >>> rates_for(2_000_000, 1024)
+    >>> rates_for(2_000_000, 1024, 1.0)
     {'training.schedule': 'cosine', 'training.warmup': 50, 'training.word_rate': 10.0}
+    >>> [rates_for(tokens, 1024, 0.1)["training.lr"] for tokens in (100_000, 500_000)]
+    [0.012, 0.006]
     """
+    rate = next((rate for limit, rate in RATES if tokens < limit and epochs < OFTEN), None)
     return {
+        **({} if rate is None else {"training.lr": rate}),
         "training.schedule": "cosine",
         "training.warmup": min(50, max(1, tokens // window // 10)),
         "training.word_rate": _first(WORD_RATES, tokens),
