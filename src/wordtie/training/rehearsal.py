@@ -131,7 +131,7 @@ class Texts:
         """Return the training text of an epoch, which is as long as that of any other.
 
         Of an earlier text that is not read as a whole, each epoch reads the stretches that follow those of the epoch
-        before: a model that reads the same ones again and again learns them by heart and forgets the rest.
+        before: a model that reads the same ones again and again memorises them and forgets the rest.
         """
         share = _share(rehearsal, len(self.own.train), [each.data.train for each in self.earlier])
         earlier = [_stretches(each.data.train, round(share * len(each.data.train)), epoch) for each in self.earlier]

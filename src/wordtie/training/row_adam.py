@@ -6,8 +6,10 @@ used, updates these rows alone:
     v_r = beta2 v_r + (1 - beta2) g_r^2,        p_r -= lr g_r / (sqrt(v_r / (1 - beta2^t)) + eps)
 
 t counts the steps of the matrix. There is no mean gradient (beta1 = 0): where dense Adam spreads what a gradient moves
-over the steps after it, through its decaying mean, here the row moves at once and as far. With beta1 > 0 a rare row
-would move a tenth as far, since its mean is not applied again until the row is next used.
+over the steps after it, through its decaying mean, here the row moves at once. With beta1 > 0 a rare row would move a
+tenth as far, since its mean is not applied again until the row is next used. v_r does not decay between uses, as it
+does in dense Adam: a row that is used every n-th step moves about sqrt(n) times less far at each use. The higher rate
+of the word matrix, `training.word_rate`, makes up for some of that.
 
 Where dense and sparse steps of a matrix alternate, the mean gradient of the dense ones stands still during the sparse
 ones: the next dense step continues from it.

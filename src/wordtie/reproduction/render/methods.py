@@ -6,7 +6,7 @@ The same numbers are in `results/` as tab-separated values, for sorting and draw
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
 from wordtie.config.arguments import option
@@ -43,14 +43,20 @@ def own(state: RowState) -> Changes:
 
 
 def over(
-    state: RowState | None, reference: RowState | None, what: Literal["seconds", "valid_perplexity", "test_perplexity"]
+    state: RowState | None,
+    reference: RowState | None,
+    what: Literal["seconds", "valid_perplexity", "test_perplexity"],
+    seeds: Collection[int] | None = None,
 ) -> float | None:
     """Return the ratio of a row's mean to the reference's, over the seeds that both have; None if there are none.
+
+    `seeds`: only of these.
 
     Seconds are compared between runs of one version only: others ran at other times, on machines of other speed.
     """
     of_seed = [{entry["seed"]: entry for entry in each.entries} if each else {} for each in (state, reference)]
     both = of_seed[0].keys() & of_seed[1].keys()
+    both &= both if seeds is None else {*seeds}
     if what == "seconds":
         both = {seed for seed in both if len({found[seed]["code_version"] for found in of_seed}) == 1}
     if not both:
