@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 from pathlib import Path
@@ -146,6 +147,27 @@ def test_sentences_per_row_keep_their_columns(runs: Path, tmp_path: Path, capsys
     assert read(out.read_text(), ",")[0]["word"] == "The"
 
 
+def test_a_table_is_not_scored_as_text(
+    runs: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "items.tsv").write_text("\ufeffitem\tsentence\r\n1\tThe cat sat.\r\n")
+    Path("items.tsv.gz").write_bytes(gzip.compress(Path("items.tsv").read_bytes()))
+    network, columns = str(runs / "network"), "looks like a table with the columns item, sentence: "
+    for name in ("items.tsv", "items.tsv.gz"):
+        assert cli.main(["surprisal", network, name, "--out", "out.tsv"]) == 3
+        assert capsys.readouterr().err.startswith(f"wordtie: error: {name}: {columns}name the one to score with ")
+        assert not Path("out.tsv").exists()
+        assert cli.main(["evaluate", network, name]) == 0
+        assert capsys.readouterr().err.startswith(f"note: {name} {columns}")
+        assert cli.main(["surprisal", network, name, "--column", "sentence"]) == 0
+        assert cli.main(["surprisal", network, name, "--per", "region", "--mark", "\t"]) == 0
+        assert "table" not in capsys.readouterr().err
+    Path("items").write_bytes(Path("items.tsv").read_bytes())
+    assert cli.main(["surprisal", network, "items"]) == 0
+    assert "note: items: each of the first 2 lines has 1 tab, as in a table" in capsys.readouterr().err
+
+
 def test_json_has_no_room_for_columns_of_one_name(runs: Path, tmp_path: Path, capsys: Capture) -> None:
     items = tmp_path / "items.csv"
     items.write_text("item,word,note,note\n1,the,first,second\n")
@@ -230,7 +252,10 @@ def test_ties_are_averaged_as_accuracies_are() -> None:
         (["--words", "word", "--by", "item", "--reset", "never"], "--reset blank keeps context within a passage"),
         (["--words", "word", "--by", "item", "--per", "token"], "leave --per and --mark out"),
         (["--spillover", "2"], "--spillover is for regions: add --per region"),
-        (["--out", "table.tsv.gz"], "tables are not compressed: leave the ending out, or pipe them into gzip"),
+        (
+            ["--words", "word", "--by", "item", "--out", "table.tsv.gz"],
+            "tables are not compressed: leave the ending out, or pipe them into gzip",
+        ),
         (["--column", "rt", "--mark", "|"], "--mark is for regions"),
         (["--column", "rt", "--per", "region", "--mark", ""], "--mark is empty: give the character that parts regions"),
     ],

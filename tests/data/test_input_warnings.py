@@ -7,8 +7,11 @@ import pytest
 from wordtie.data.input_warnings import (
     blank_lines,
     misread,
+    of_columns,
     of_phrases,
+    of_table,
     refuse_single_words,
+    refuse_table,
     several_sentences,
     unknown_forms,
     written_ends,
@@ -130,3 +133,32 @@ def test_a_column_of_single_words_is_refused(cells: list[str]) -> None:
 def test_a_column_of_sentences_is_not(cells: list[str]) -> None:
     """Not the last ones either, which have no blanks and several words."""
     refuse_single_words(tokenizer("words"), cells, "items", "word")
+
+
+def test_a_table_is_not_text() -> None:
+    """Its header is the first line that is not blank."""
+    with pytest.raises(DataError, match=r"t.tsv: looks like a table with the columns item, word: name the one"):
+        refuse_table("t.tsv", ["", "item\tword", "1\tthe"])
+    assert of_table("t.tsv", ["item\tword"])[0].startswith("t.tsv looks like a table with the columns item, word: ")
+    for lines in ([], [""], ["the cat", "1\tthe"]):
+        refuse_table("t.tsv", lines)
+        assert of_table("t.tsv", lines) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "said"),
+    [
+        ("stdin", ["item\tword", "", "1\tthe", ""], "stdin: each of the first 2 lines has 1 tab, as in a table"),
+        ("a", ["a\tb\tc", "\t\t."], "a: each of the first 2 lines has 2 tabs, as in a table"),
+        ("a.csv.gz", ["item, word", "1, the"], "a.csv.gz: each of the first 2 lines has 1 comma, as in a table"),
+        ("a", ["item, word", "1, the"], None),
+        ("a", ["item\tword", "1 the"], None),
+        ("a", ["item\tword"], None),
+        ("a", ["the cat", "sat"], None),
+        ("a", [], None),
+    ],
+)
+def test_lines_that_have_the_same_number_of_tabs(name: str, lines: list[str], said: str | None) -> None:
+    found = of_columns(name, lines)
+    assert [note.partition(",")[0] + ", as in a table" for note in found] == ([said] if said else [])
+    assert of_table(name, lines) == found

@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from wordtie.data.table import read_table, text_of
+from wordtie.data.table import columns_of, read_table, text_of
 from wordtie.errors import DataError
 
 
@@ -116,3 +116,30 @@ def test_a_header_with_a_brace_is_a_header() -> None:
 def test_bad_json_lines_are_said_by_line(line: str, says: str) -> None:
     with pytest.raises(DataError, match=says):
         column(['{"text": "a cat"}', line], "text")
+
+
+@pytest.mark.parametrize(
+    ("name", "header", "columns"),
+    [
+        ("t.tsv", "item\tword", ["item", "word"]),
+        ("T.TSV.gz", "item\tword", ["item", "word"]),
+        ("t.csv", 'item,"the sentence, whole",cond', ["item", "the sentence, whole", "cond"]),
+        ("t.csv.zip", "item;sentence", ["item", "sentence"]),
+        ("t.csv", "item\t1", ["item", "1"]),
+        ("t.jsonl", '{"good": "The cat.", "bad": ""}', ["good", "bad"]),
+        ("t.txt", "item\tword", []),
+        ("stdin", '{"good": "The cat."}', []),
+        ("t.tsv", "item,word", []),
+        ("t.csv", "The cat", []),
+        ("t.csv", "The cat, the dog", []),
+        ("t.csv", "The cat,the dog.", []),
+        ("t.csv", "He had 1,000 cats", []),
+        ("t.csv", "word," + "long" * 50_000, ["word", "long" * 50_000]),
+        ("t.csv", "item\rword,rt", []),
+        ("t.jsonl", "{laughs} No.", []),
+        ("t.jsonl", '"a"', []),
+        ("t.jsonl", "[" * 100_000, []),
+    ],
+)
+def test_what_is_a_table_and_what_is_text(name: str, header: str, columns: list[str]) -> None:
+    assert columns_of(name, header) == columns

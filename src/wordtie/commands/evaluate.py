@@ -105,10 +105,13 @@ def numbers(text: str) -> tuple[int, ...]:
 
 def notes_on(model: LoadedModel, file: str) -> list[str]:
     """Return notes on what may be wrong with a text; none for stdin and other pipes, which can be read only once."""
-    from wordtie.data.input_warnings import beginning, of_text
+    from wordtie.data.input_warnings import beginning, of_table, of_text
 
     path = path_of(file)
-    return of_text(model.tokenizer, beginning(path)) if path.is_file() else []
+    if not path.is_file():
+        return []
+    lines = beginning(path)
+    return of_table(file, lines) + of_text(model.tokenizer, lines)
 
 
 def show_one(

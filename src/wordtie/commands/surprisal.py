@@ -160,11 +160,15 @@ def check(arguments: argparse.Namespace) -> None:
 
 def of_text(models: Sequence[LoadedModel], given: Iterator[str], arguments: argparse.Namespace) -> Printed:
     """Return the columns and rows for a plain text."""
-    from wordtie.data.input_warnings import SAMPLE
+    from wordtie.data.input_warnings import SAMPLE, of_columns, refuse_table
 
-    lines = counted(lines_with_words(given, text_name(arguments.file)))
+    name = text_name(arguments.file)
+    lines = counted(lines_with_words(given, name))
     first = list(islice(lines, SAMPLE))
-    warn(models[0], [without_marks(line, arguments.mark) for line in first])
+    unmarked = [without_marks(line, arguments.mark) for line in first]
+    refuse_table(name, unmarked)
+    say(of_columns(name, unmarked))
+    warn(models[0], unmarked)
     names, found = values_of(models, chain(first, lines), arguments)
     return [arguments.prefix + name for name in names], ([*map(values.get, names)] for values in found)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from wordtie.data.reading import BLOCK, Source, opened
 from wordtie.data.sentences import go_on
+from wordtie.data.table import columns_of, listed
 from wordtie.data.tokenizer import Tokenizer
 from wordtie.data.vocabulary import EOS, UNK
 from wordtie.errors import DataError
@@ -30,7 +31,7 @@ MARKS = ".,;:?!\"'“”‘’«»()[]…"
 def beginning(path: Path) -> list[str]:
     """Return the first lines of a file, at most one block of it."""
     with opened(Source(path)) as handle:
-        return handle.read(BLOCK).decode("utf-8", "ignore").split("\n")[:SAMPLE]
+        return handle.read(BLOCK).decode("utf-8-sig", "ignore").split("\n")[:SAMPLE]
 
 
 def misread(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
@@ -127,6 +128,40 @@ def refuse_single_words(tokenizer: Tokenizer, cells: Sequence[str], where: str, 
             f"{where}: column {column} has one word a row, and each would be scored as a sentence: give it with "
             "--words, and the columns that tell sentences apart with --by"
         )
+
+
+def refuse_table(name: str, lines: Sequence[str]) -> None:
+    """Raise `DataError` if a file that is to be scored as text is a table: its header would be a sentence."""
+    if columns := _columns(name, lines):
+        raise DataError(
+            f"{name}: looks like a table with the columns {columns}: name the one to score with --column, or with "
+            "--words and --by if it holds one word per row; if it is text, give its name another ending, such as .txt"
+        )
+
+
+def of_table(name: str, lines: Sequence[str]) -> list[str]:
+    """Return a note if a file that is read as text looks like a table."""
+    if columns := _columns(name, lines):
+        return [f"{name} looks like a table with the columns {columns}: all of it is read as text; give the text alone"]
+    return of_columns(name, lines)
+
+
+def of_columns(name: str, lines: Sequence[str]) -> list[str]:
+    """Return a note if lines have the same number of tabs, or of commas in a .csv file: they may be rows of a table."""
+    rows = [line for line in lines if line.strip()]
+    for mark, plural in (("\t", "tabs"), (",", "commas"))[: 1 + (".csv" in name.lower())]:
+        counts = {line.count(mark) for line in rows}
+        if len(rows) > 1 and len(counts) == 1 and (count := counts.pop()):
+            each = f"1 {plural[:-1]}" if count == 1 else f"{count:,} {plural}"
+            return [
+                f"{name}: each of the first {len(rows):,} lines has {each}, as in a table, and all of it is read as "
+                "text: if it is a table, `wordtie surprisal --help` says how one of its columns is scored"
+            ]
+    return []
+
+
+def _columns(name: str, lines: Sequence[str]) -> str:
+    return listed(columns_of(name, next(filter(str.strip, lines), "")))
 
 
 def blank_lines(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 
 from wordtie.data.reading import LONGEST_LINE
 from wordtie.errors import DataError
@@ -47,8 +49,7 @@ class Table:
         columns = [unicodedata.normalize("NFC", column) for column in self.columns]
         composed = unicodedata.normalize("NFC", name)
         if composed not in columns:
-            only = ", ".join(each if each == each.strip() != "" else repr(each) for each in self.columns)
-            only = only if len(only) <= 300 else f"{only[:300]}..."
+            only = listed(self.columns)
             raise DataError(f"{self.where}, line 1: has no column {name}, only {only}: name one of these")
         if columns.count(composed) > 1:
             raise DataError(f"{self.where}, line 1: has {columns.count(composed)} columns {name}: rename all but one")
@@ -68,6 +69,33 @@ def read_table(lines: Iterable[str], where: str) -> Table:
     if isinstance(first, dict):
         return Table(where, list(first), _of_json(list(first), chain([header], rest), where))
     return _delimited(header, rest, where)
+
+
+def listed(columns: Sequence[str]) -> str:
+    """Return the names of columns for a message, at most about 300 characters."""
+    names = ", ".join(each if each == each.strip() != "" else repr(each) for each in columns)
+    return names if len(names) <= 300 else f"{names[:300]}..."
+
+
+def columns_of(name: str, header: str) -> list[str]:
+    """Return the columns of a file that is a table by the ending of its name and by its first line; none for text.
+
+    Prose may be in a file of any name. Unlike a header, it has blanks or digits after its commas, or a full stop.
+    """
+    ending = Path(name.lower().removesuffix(".gz").removesuffix(".zip")).suffix
+    try:
+        if ending == ".jsonl":
+            found = json.loads(header)
+            return list(found) if isinstance(found, dict) else []
+        delimiter = {".tsv": "\t", ".csv": max(DELIMITERS, key=header.count)}.get(ending)
+        if delimiter is None or delimiter not in header:
+            return []
+        csv.field_size_limit(LONGEST_LINE)
+        cells = next(csv.reader([header], delimiter=delimiter))
+    except (ValueError, RecursionError, csv.Error):
+        return []
+    is_prose = header.rstrip().endswith((".", "!", "?")) or any(re.match(r"[\s\d]", cell) for cell in cells[1:])
+    return [] if is_prose and delimiter != "\t" else cells
 
 
 def text_of(cell: str) -> str:
