@@ -6,6 +6,7 @@ import pytest
 
 from wordtie.data.input_warnings import (
     blank_lines,
+    equal_texts,
     misread,
     of_columns,
     of_phrases,
@@ -162,3 +163,18 @@ def test_lines_that_have_the_same_number_of_tabs(name: str, lines: list[str], sa
     found = of_columns(name, lines)
     assert [note.partition(",")[0] + ", as in a table" for note in found] == ([said] if said else [])
     assert of_table(name, lines) == found
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        ("abc", []),
+        ("aab", ["the validation text is the training text"]),
+        ("aba", ["the test text is the training text"]),
+        ("abb", ["the test text is the validation text"]),
+        ("aaa", ["the validation text is the training text", "the test text is the training text"]),
+    ],
+)
+def test_splits_with_the_same_text(texts: str, said: list[str]) -> None:
+    found = equal_texts("same", dict(zip(("train", "valid", "test"), texts, strict=True)))
+    assert [note.partition(",")[0] for note in found] == [f"same: {each}" for each in said]

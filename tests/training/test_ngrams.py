@@ -80,6 +80,20 @@ def test_every_command_opens_it(text: Path, capsys: Capture) -> None:
     assert baseline["perplexity"]["Kneser-Ney 3-gram"] == pytest.approx(result["test_perplexity"])
 
 
+def test_what_a_text_has_that_may_not_be_meant(text: Path, capsys: Capture) -> None:
+    (text / "valid.txt").write_bytes((text / "train.txt").read_bytes())
+    assert cli.main(["ngram", str(text), "--order", "2", "--min-count", "1", "--out", "run"]) == 0
+    notes = capsys.readouterr().err.splitlines()
+    assert [note.partition(",")[0] for note in notes] == [
+        "note: <unk> does not occur in the training text",
+        f"note: {text}: the validation text is the training text",
+    ]
+    (text / "valid.txt").write_text("the cat sat\nthe unicorn sat\n")
+    (text / "train.txt").write_text("the cat sat\nthe dog sat\n" * 9 + "the bird sat\n")
+    assert cli.main(["ngram", str(text), "--order", "2", "--min-count", "2", "--out", "run", "--overwrite"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_the_model_is_mapped_and_not_read(text: Path) -> None:
     train_ngrams(NgramSettings(DataSettings(corpus=str(text))), "run")
     trie = wordtie.load("run").model.trie  # type: ignore[attr-defined]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -196,11 +196,33 @@ def training_text_warnings(data: PreparedData) -> list[str]:
         )
     if data.info.corpus in CATALOGUE:
         return found
+    found += equal_texts(data.info.corpus, data.texts)
     paths = map(Path, data.info.made_from.files)
     if written := [f"{path}: {note}" for path in paths for note in written_ends(data.tokenizer, beginning(path))]:
         return found + written
     splits = {"training": ids, "validation": data.valid, "test": data.test}
     return found + [note for name, split in splits.items() for note in _blank_in(name, split == vocabulary.eos_id)]
+
+
+def equal_texts(corpus: str, texts: Mapping[str, str]) -> list[str]:
+    """Return notes on splits with the same text; `texts` are the SHA-256 of each."""
+    notes = []
+    if texts["valid"] == texts["train"]:
+        notes.append(
+            f"{corpus}: the validation text is the training text, so its perplexity says nothing about other texts, "
+            "training does not stop in time, and n-grams get too much weight: give another validation text"
+        )
+    if texts["test"] == texts["train"]:
+        notes.append(
+            f"{corpus}: the test text is the training text, so its perplexity says nothing about other texts: give "
+            "another test text"
+        )
+    elif texts["test"] == texts["valid"]:
+        notes.append(
+            f"{corpus}: the test text is the validation text, on which training chooses, so its perplexity is lower "
+            "than that of other texts: give another test text"
+        )
+    return notes
 
 
 def _blank_in(text: str, ends: NDArray[np.bool_]) -> list[str]:

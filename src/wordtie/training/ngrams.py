@@ -10,7 +10,8 @@ from pathlib import Path
 import yaml
 
 from wordtie.config.ngram import NgramSettings
-from wordtie.console import waiting
+from wordtie.console import say, waiting
+from wordtie.data.input_warnings import training_text_warnings
 from wordtie.data.prepare import prepare
 from wordtie.errors import require
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
@@ -47,6 +48,7 @@ def train_ngrams(settings: NgramSettings, out: str | Path, mode: run_folder.Mode
     require(mode != "resume", "an n-gram model is counted in one go: use mode overwrite")
     with run_folder.folder_for_training(out, mode, can_resume=False) as folder:
         data = prepare(settings.data)
+        say(training_text_warnings(data))
         check_ngrams_fit(len(data.train), settings.order, "take a smaller --order")
         started = time.monotonic()
         with waiting("counting n-grams"):
