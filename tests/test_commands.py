@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 import yaml
@@ -268,7 +269,7 @@ def test_blank_lines_of_a_text_that_is_measured_are_named(run: Path, tmp_path: P
     text.write_text("the cat sat\n\na dog\n")
     for arguments in (["evaluate", str(run), str(text)], ["compare", str(run), "--text", str(text)]):
         assert cli.main(arguments) == 0
-        assert "1 of the first 4 lines are blank" in capsys.readouterr().err
+        assert "1 of the first 4 lines is blank" in capsys.readouterr().err
 
 
 def test_ones_own_text_by_the_name_of_a_known_one(
@@ -317,7 +318,7 @@ def test_what_a_text_has_that_may_not_be_meant(
     assert "note: the model is worse than guessing: --lr is too high" in capsys.readouterr().err
     Path("ended.txt").write_text("the cat sat . <eos>\n" * 60)
     assert cli.main(["train", "ended.txt", *SMALL]) == 0
-    assert "ended.txt: 60 of the first 61 lines have <eos> in them" in capsys.readouterr().err
+    assert "ended.txt: 60 of the first 61 lines have <eos>, beside" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -334,6 +335,17 @@ def test_what_a_text_has_that_may_not_be_meant(
 def test_what_makes_no_sense_is_refused_before_anything_is_read(arguments: list[str], capsys: Capture) -> None:
     assert cli.main(arguments) == 2
     assert f"see `wordtie {arguments[0]} --help`" in capsys.readouterr().err
+
+
+def test_how_much_of_a_text_word2vec_reads(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object, **__: object) -> NoReturn:
+        raise DataError("enough")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("wordtie.word2vec.run.train_word2vec", stop)
+    Path("novel.txt").write_text("the cat sat\n" * 20)
+    assert cli.main(["word2vec", "novel.txt"]) == DataError.exit_code
+    assert "note: 90 % of the text is trained on, as by `wordtie train`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["evaluate", "surprisal", "generate"])

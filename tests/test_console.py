@@ -10,7 +10,7 @@ import pytest
 
 import wordtie
 from tests.commands import Capture
-from wordtie.console import say
+from wordtie.console import amount, say
 
 
 def test_the_level_of_the_logger_silences_notes_and_progress(
@@ -29,3 +29,7 @@ def test_the_level_of_the_logger_silences_notes_and_progress(
         assert capsys.readouterr() == ("", "")
     say(["of a user"])
     assert capsys.readouterr().err == "note: of a user\n"
+
+
+def test_one_is_no_plural() -> None:
+    assert [amount(count, "layer") for count in (0, 1, 2, 1000)] == ["0 layers", "1 layer", "2 layers", "1,000 layers"]

@@ -42,6 +42,11 @@ def clock(seconds: float) -> str:
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
+def amount(count: int, noun: str) -> str:
+    """`1 layer`, `1,000 layers`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def say(notes: Iterable[str]) -> None:
     """Print notes on stderr: what someone may not have meant."""
     for note in notes:

@@ -86,6 +86,7 @@ def test_words_of_a_phrase_that_are_unknown() -> None:
 def test_blank_lines_of_a_text() -> None:
     found = blank_lines(tokenizer("space"), ["the cat", "", " ", "sat", ""])
     assert [note.partition(",")[0] for note in found] == ["2 of the first 5 lines are blank"]
+    assert blank_lines(tokenizer("space"), ["", "the cat"])[0].startswith("1 of the first 2 lines is blank, and")
     assert blank_lines(tokenizer("space"), ["the cat", ""]) == []
     assert blank_lines(tokenizer("space", sentences=False), ["", "the cat"]) == []
 
@@ -112,14 +113,16 @@ def test_several_sentences_in_any_script(line: str, several: bool) -> None:
 
 def test_several_sentences_on_a_line() -> None:
     lines = ["The cat sat. The cat sat.", "Mr. Smith sat.", "The cat sat ."]
-    assert several_sentences(tokenizer("words"), lines)[0].startswith("1 of the first 3 lines hold several sentences")
+    assert several_sentences(tokenizer("words"), lines)[0].startswith("1 of the first 3 lines holds several sentences")
     assert several_sentences(tokenizer("words"), lines[1:]) == []
     assert several_sentences(tokenizer("words", sentences=False), lines) == []
 
 
 def test_ends_that_a_text_writes_itself() -> None:
     lines = ["the cat sat . <eos>", "the cat", "<eos>"]
-    assert written_ends(tokenizer("space"), lines)[0].startswith("2 of the first 3 lines have <eos> in them")
+    assert written_ends(tokenizer("space"), lines)[0].startswith("2 of the first 3 lines have <eos>, beside")
+    assert written_ends(tokenizer("space"), lines[1:])[0].startswith("1 of the first 2 lines has <eos>, beside")
+    assert written_ends(tokenizer("space"), lines[:1])[0].startswith("the first line has <eos>, beside")
     assert written_ends(tokenizer("space"), lines[1:2]) == []
     assert written_ends(tokenizer("space", sentences=False), lines) == []
 

@@ -523,6 +523,10 @@ def test_a_plan_says_how_long_given_settings_take(text: Path, monkeypatch: pytes
     line = make_plan(settings, ["training.tokens"], 10).reasons[0]
     assert "2,000,000 tokens" in line
     assert re.search(r"epochs as given: about 100 s, and \d s for the rest, more than the 10 s given, ", line)
+    settings = settings_from(settings, tokens=None, epochs=1000, streams=1)
+    first, _, third = make_plan(settings, ["training.epochs", "training.streams"], 36_000).reasons
+    assert re.search(r" tokens, 1,000 epochs as given: about \d+ of 36,000 s, ", first)
+    assert re.search(r" and 1 stream of \d+ steps for so many tokens, ", third)
 
 
 def test_a_plan_says_how_long_its_n_grams_take(text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wordtie.commands._shared import Parser, print_json
-from wordtie.console import say
+from wordtie.console import amount, say
 
 HELP = """\
 Make a run folder of a model that another program trained.
@@ -63,6 +63,8 @@ def main(argv: list[str]) -> None:
         return
     print(f"run folder  {result.folder}")
     print(f"from        {result.checkpoint} (SHA-256 {result.sha256[:12]}…), {result.kind or 'program not known'}")
-    print(f"model       {result.head} {result.core}, {result.layers} layers of {result.hidden} units")
+    print(
+        f"model       {result.head} {result.core}, {amount(result.layers, 'layer')} of {amount(result.hidden, 'unit')}"
+    )
     print(f"parameters  {result.parameters:,}")
     print(f"vocabulary  {result.words:,} words")

@@ -24,6 +24,7 @@ from wordtie.config.options import SettingsParser
 from wordtie.config.recommended import ADAPTING_RATE, RECOMMENDED, recommended
 from wordtie.console import say, tell, waiting
 from wordtie.errors import DataError, RunFolderError, did_you_mean
+from wordtie.evaluation.format_perplexity import format_epochs, format_perplexity
 
 if TYPE_CHECKING:
     from wordtie.runs.result import TrainingResult
@@ -285,7 +286,6 @@ def warnings(result: TrainingResult, settings: Settings) -> list[str]:
     """Return notes if word frequencies alone, or guessing, would do better, or if an earlier text was forgotten."""
     from wordtie.data.prepare import prepare
     from wordtie.errors import WordtieError
-    from wordtie.evaluation.format_perplexity import format_perplexity
     from wordtie.ngrams.unigram import Unigram
 
     limited = result.change_kept is not None
@@ -325,14 +325,14 @@ def summary(result: TrainingResult) -> str:
 
     text = result.text or {}
     measuring = result.measuring_seconds or 0.0
-    counting = f", {result.ngram['seconds']:.0f} s of counting and mixing" if result.ngram else ""
+    counting = f", {result.ngram['seconds']:,.0f} s of counting and mixing" if result.ngram else ""
     return "\n".join(
         [
             f"run folder             {result.folder}",
             f"parameters             {result.parameters:,}, over {text['vocabulary_size']:,} words",
             f"text                   {TAKEN_AS[text['tokenisation']]}",
-            f"trained                {result.epochs_trained:.3g} epochs, {result.tokens_seen:,} tokens, in "
-            f"{result.seconds - measuring:.0f} s{counting}, and {measuring:.0f} s of measuring ({result.stopped})",
+            f"trained                {format_epochs(result.epochs_trained or 0.0, 3)}, {result.tokens_seen:,} tokens, "
+            f"in {result.seconds - measuring:,.0f} s{counting}, and {measuring:,.0f} s of measuring ({result.stopped})",
             *(
                 f"{name:22} {'   '.join(perplexities(result, split))}   over "
                 f"{measured(tokens, text.get(f'{split}_length', tokens), text[f'{split}_oov'])} out of the vocabulary"
@@ -365,9 +365,9 @@ def earlier_line(figures: Mapping[str, Any]) -> str:
         if part in figures:
             before = figures.get(f"{part}_before")
             change = "" if before is None else f" ({100 * (figures[part] / before - 1):+.1f} %)"
-            parts.append(f"{part} {figures[part]:.2f}{change}")
+            parts.append(f"{part} {format_perplexity(figures[part])}{change}")
         elif f"{part}_before" in figures:
-            parts.append(f"no {part}, before {figures[f'{part}_before']:.2f}")
+            parts.append(f"no {part}, before {format_perplexity(figures[f'{part}_before'])}")
     return f"{'earlier test text':22} {'   '.join(parts)}   over {figures['tokens']:,} tokens of {figures['corpus']}"
 
 
@@ -380,8 +380,6 @@ def measured(tokens: int, length: int, oov: int) -> str:
 
 def perplexities(result: TrainingResult, split: str) -> list[str]:
     """Return the network's perplexity; for a mixture, those of its parts and its own, each by name."""
-    from wordtie.evaluation.format_perplexity import format_perplexity
-
     of = {"network": result.as_json(), "n-gram": result.ngram, "mixture": result.mixture}
     found = {name: format_perplexity(each[f"{split}_perplexity"]) for name, each in of.items() if each}
     if result.mixture and "without_recent" in result.mixture:

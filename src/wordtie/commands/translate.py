@@ -162,14 +162,14 @@ def train(argv: list[str]) -> None:
 
 def summary(result: TrainingResult) -> str:
     """Format the result for a person."""
-    from wordtie.evaluation.format_perplexity import format_perplexity
+    from wordtie.evaluation.format_perplexity import format_epochs, format_perplexity
 
     scores, measuring = result.translation or {}, result.measuring_seconds or 0.0
     lines = [
         f"run folder   {result.folder}",
         f"parameters   {result.parameters:,}",
-        f"trained      {result.epochs_trained:.3g} epochs, {result.tokens_seen:,} target tokens, in "
-        f"{result.seconds - measuring:.0f} s, and {measuring:.0f} s of measuring ({result.stopped})",
+        f"trained      {format_epochs(result.epochs_trained or 0.0, 3)}, {result.tokens_seen:,} target tokens, in "
+        f"{result.seconds - measuring:,.0f} s, and {measuring:,.0f} s of measuring ({result.stopped})",
     ]
     for split, perplexity in (("test", result.test_perplexity), ("valid", result.valid_perplexity)):
         low, high = scores[f"{split}_low"], scores[f"{split}_high"]

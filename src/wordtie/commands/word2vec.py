@@ -64,7 +64,7 @@ def main(argv: list[str]) -> None:
 
     say([*another_of_its_name(data.corpus), *settings.unused_settings()])
     if data.corpus not in CATALOGUE and path_of(data.corpus).is_file():
-        say([f"{data.split[0]:.0%} of the text are trained on, as by `wordtie train`: --split says how much"])
+        say([f"{100 * data.split[0]:.0f} % of the text is trained on, as by `wordtie train`: --split says how much"])
     result = train_word2vec(data, settings, out, mode="overwrite" if parsed.overwrite else "new")
     if parsed.json:
         print_json(result.as_json())
@@ -73,4 +73,4 @@ def main(argv: list[str]) -> None:
     print(f"loss         {result.losses[-1]:.4f} nats over {result.predictions:,} predictions of the last epoch")
     print(f"vocabulary   {result.vocabulary:,} words, {result.parameters:,} parameters")
     rate = result.words_read / max(result.seconds, 0.1)
-    print(f"time         {result.seconds:.0f} s for {result.words_read:,} words, {rate:,.0f} words/s")
+    print(f"time         {result.seconds:,.0f} s for {result.words_read:,} words, {rate:,.0f} words/s")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wordtie.console import amount
 from wordtie.data.reading import BLOCK, Source, opened
 from wordtie.data.sentences import go_on
 from wordtie.data.table import columns_of, listed
@@ -108,10 +109,10 @@ def _named(words: Sequence[str]) -> str:
 def several_sentences(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
     """Return a note if lines hold several sentences: a model of one per line expects `<eos>` after each of them."""
     several = [line for line in lines if go_on(line)] if tokenizer.sentences else []
+    holds = "holds" if len(several) == 1 else "hold"
     return [
-        f"{len(several):,} of the first {len(lines):,} lines hold several sentences; if the model was trained on one "
-        "a line, it expects <eos> where they go on: put each on a line of its own (`wordtie surprisal --help` says how "
-        "context is kept)"
+        f"{_first(len(several), lines)} {holds} several sentences; if the model was trained on one a line, it expects "
+        "<eos> where they go on: put each on a line of its own (`wordtie surprisal --help` says how context is kept)"
     ] if several else []  # fmt: skip
 
 
@@ -149,13 +150,12 @@ def of_table(name: str, lines: Sequence[str]) -> list[str]:
 def of_columns(name: str, lines: Sequence[str]) -> list[str]:
     """Return a note if lines have the same number of tabs, or of commas in a .csv file: they may be rows of a table."""
     rows = [line for line in lines if line.strip()]
-    for mark, plural in (("\t", "tabs"), (",", "commas"))[: 1 + (".csv" in name.lower())]:
+    for mark, noun in (("\t", "tab"), (",", "comma"))[: 1 + (".csv" in name.lower())]:
         counts = {line.count(mark) for line in rows}
         if len(rows) > 1 and len(counts) == 1 and (count := counts.pop()):
-            each = f"1 {plural[:-1]}" if count == 1 else f"{count:,} {plural}"
             return [
-                f"{name}: each of the first {len(rows):,} lines has {each}, as in a table, and all of it is read as "
-                "text: if it is a table, `wordtie surprisal --help` says how one of its columns is scored"
+                f"{name}: each of the first {len(rows):,} lines has {amount(count, noun)}, as in a table, and all of "
+                "it is read as text: if it is a table, `wordtie surprisal --help` says how one of its columns is scored"
             ]
     return []
 
@@ -168,8 +168,8 @@ def blank_lines(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
     """Return a note if a text that is scored as a whole has blank lines, each of which is an `<eos>`."""
     blank = sum(not line.strip() for line in lines[:-1]) if tokenizer.sentences and any(map(str.strip, lines)) else 0
     return [
-        f"{blank:,} of the first {len(lines):,} lines are blank, each a sentence without words: take them out where "
-        "they only part paragraphs"
+        f"{_first(blank, lines)} {'is' if blank == 1 else 'are'} blank, and a blank line is a sentence without words: "
+        "take out those that only part paragraphs"
     ] if blank else []  # fmt: skip
 
 
@@ -177,9 +177,14 @@ def written_ends(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
     """Return a note if a text contains `<eos>`: its line end is a second one, which is easy to predict."""
     ends = sum(EOS in tokenizer.words(line) for line in lines) if tokenizer.sentences else 0
     return [
-        f"{ends:,} of the first {len(lines):,} lines have {EOS} in them, beside the one that each line end is: take it "
+        f"{_first(ends, lines)} {'has' if ends == 1 else 'have'} {EOS}, beside the one that each line end is: take it "
         "out, or the perplexity is lower than that of the text"
     ] if ends else []  # fmt: skip
+
+
+def _first(found: int, lines: Sequence[str]) -> str:
+    """`2 of the first 200 lines`, of those that were examined."""
+    return f"{found:,} of the first {len(lines):,} lines" if len(lines) > 1 else "the first line"
 
 
 def training_text_warnings(data: PreparedData) -> list[str]:
@@ -229,6 +234,6 @@ def _blank_in(text: str, ends: NDArray[np.bool_]) -> list[str]:
     """Return a note if lines have no words; `ends` marks the places of their `<eos>`."""
     blank = int((ends[1:] & ends[:-1]).sum())
     return [
-        f"{blank:,} of {int(ends.sum()):,} lines of the {text} text are blank, each a sentence without words: remove "
-        "them if they only separate paragraphs"
+        f"{blank:,} of {int(ends.sum()):,} lines of the {text} text {'is' if blank == 1 else 'are'} blank, and a blank "
+        "line is a sentence without words: take out those that only part paragraphs"
     ] if blank else []  # fmt: skip

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 MEANS_NOTHING = 1e5
 """Perplexity from which on a run has blown up."""
+LONGEST = 1e9
+"""Perplexity from which on all its digits would only take room."""
 SMALL = 1e-5
 """Below it, six decimals say little."""
 
 
 def format_perplexity(perplexity: float) -> str:
-    """Format a perplexity with two decimals; one from `MEANS_NOTHING` on, as 3.1e+05."""
-    return f"{perplexity:.2f}" if perplexity < MEANS_NOTHING else f"{perplexity:.2g}"
+    """Format a perplexity with two decimals, 1,234.56; whole from `MEANS_NOTHING`, 3.1e+12 from `LONGEST` on."""
+    if perplexity < MEANS_NOTHING:
+        return f"{perplexity:,.2f}"
+    return f"{perplexity:,.0f}" if perplexity < LONGEST else f"{perplexity:.2g}"
+
+
+def format_epochs(epochs: float, digits: int) -> str:
+    """Format a number of epochs with so many significant digits, and all before the point: `1,234 epochs`."""
+    number = f"{epochs:.{digits}g}" if epochs < 10 ** (digits - 1) else f"{epochs:,.0f}"
+    return f"{number} epoch{'' if number == '1' else 's'}"
 
 
 def format_number(number: float) -> str:

@@ -22,8 +22,10 @@ from wordtie.config.keywords import settings_from
 from wordtie.config.names import Names
 from wordtie.config.ngram import NgramSettings
 from wordtie.config.recommended import ADAPTING_RATE
+from wordtie.console import amount
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import require
+from wordtie.evaluation.format_perplexity import format_epochs
 from wordtie.ngrams.memory import check_ngrams_fit, ngrams_fit
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
@@ -216,24 +218,23 @@ def reasons(
     needed = timings.seconds_of(tokens, settings.loss.full_at_end)
     most = tokens_of(MOST_EPOCHS, len(data.train), settings)
     enough = " as given" if fixed else f": {MOST_EPOCHS} are enough" if tokens >= most else ""
-    limit = f"of {seconds:.0f} s"
+    limit = f"of {seconds:,.0f} s"
     if needed + rest > (1 + MARGIN) * seconds:
-        limit = f"s, and {rest:.0f} s for the rest, more than the {seconds:.0f} s given"
+        limit = f"s, and {rest:,.0f} s for the rest, more than the {seconds:,.0f} s given"
     at_end = settings.loss.full_at_end
     sampled = settings.loss.softmax == "sampled" and settings.loss.samples < len(data.vocabulary)
     words = f"{len(data.vocabulary):,} words"
     softmax = f"over a sample of {settings.loss.samples:,} of {words}" if sampled else f"over {words}"
     softmax += f", over all in the last {100 * at_end:.0f} %" if sampled and at_end else ""
-    validations = "1 validation" if training.validations == 1 else f"{training.validations or 'some'} validations"
+    validations = amount(training.validations, "validation") if training.validations else "some validations"
     for_words = "" if training.word_rate == 1 else f" ({training.word_rate:g} times as high for the word matrix)"
-    layers = "layer" if model.layers == 1 else "layers"
     noise = f" and noise {settings.noise.gamma:g}" if settings.noise.kind != "none" else ""
     return (
-        f"plan: {tokens:,} tokens, {epochs:.2g} epochs{enough}: about {needed:.0f} {limit}, "
+        f"plan: {tokens:,} tokens, {format_epochs(epochs, 2)}{enough}: about {needed:,.0f} {limit}, "
         f"at {rate:,.0f} words/s on this machine",
-        f"plan: {model.layers} {layers} of {model.hidden} units for so many tokens, dropout "
+        f"plan: {amount(model.layers, 'layer')} of {amount(model.hidden, 'unit')} for so many tokens, dropout "
         f"{model.hidden_dropout:g}{noise} for so many epochs",
         f"plan: {training.optimiser}, rate {training.lr:g}{for_words} and "
-        f"{training.streams} streams of {training.steps} steps for so many tokens, softmax {softmax}; {validations}; "
-        f"{mixed}",
+        f"{amount(training.streams, 'stream')} of {amount(training.steps, 'step')} for so many tokens, "
+        f"softmax {softmax}; {validations}; {mixed}",
     )

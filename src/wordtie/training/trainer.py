@@ -183,7 +183,7 @@ class Trainer:
         epoch = f"{position.epoch - 1 + position.window / self.task.batches_per_epoch:.2f}".removesuffix(".00")
         self.progress.say(
             f"epoch {epoch}  lr {self.rate():.4g}  training perplexity {format_perplexity(train_perplexity)}  "
-            f"{validation.summary}  {position.seconds:.0f} s"
+            f"{validation.summary}  {position.seconds:,.0f} s"
         )
         if better:
             position.best_perplexity, position.best_epoch = validation.objective, len(position.history) + 1
