@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import multiprocessing
@@ -109,6 +110,18 @@ def test_a_damaged_model(run: Path, name: str, damage: Callable[[bytes], bytes],
 def test_a_missing_file(run: Path, name: str, capsys: Capture) -> None:
     (run / name).unlink()
     assert f"run/{name}: " in refused(["evaluate", "run"], capsys)
+
+
+@pytest.mark.parametrize("name", MODEL_FILES)
+def test_a_file_that_may_not_be_read(run: Path, name: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(path: str, flags: int) -> int:
+        if Path(path) == Path("run", name):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return os.open(path, flags)
+
+    monkeypatch.setattr(sealed, "regular_file", forbidden)
+    err = refused(["predict", "run", "w1"], capsys)
+    assert err.endswith(f"run/{name}: cannot be read (Permission denied): give yourself permission to read it\n")
 
 
 def test_a_file_is_no_run_folder(run: Path, capsys: Capture) -> None:

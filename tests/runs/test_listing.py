@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from tests.tiny_run import TINY, write_text
 from wordtie import cli
 from wordtie.errors import RunFolderError
 from wordtie.runs.curves import State
-from wordtie.runs.layout import CHECKPOINT, MANIFEST, MODEL, RESULT, SETTINGS
+from wordtie.runs.layout import CHECKPOINT, CONFIG, MANIFEST, MODEL, RESULT, SETTINGS, TOKENIZER
 from wordtie.runs.listing import RunSummary, list_runs
 from wordtie.runs.run_folder import locked
 
@@ -116,6 +118,63 @@ def test_damage(runs: Path, file: str) -> None:
     assert found == "damaged"
     assert str(path) in why
     assert state(runs, "untied") == ("finished", "")
+
+
+def test_a_result_without_a_manifest_is_damage(runs: Path) -> None:
+    (runs / "tying" / "tied" / MANIFEST).unlink()
+    found, why = state(runs)
+    assert found == "damaged"
+    assert why.endswith(f"{MANIFEST}: missing: restore it from a copy, or write it again with --resume")
+
+
+NETWORK, NGRAM = 0, 1
+"""Number of each part in the config of the mixture."""
+
+
+def part(run: Path, number: int) -> Path:
+    names: list[str] = json.loads((run / "mixture" / CONFIG).read_text())["parts"]
+    return run / "mixture" / "parts" / names[number]
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "no manifest of the mixture": lambda run: (run / "mixture" / MANIFEST).unlink(),
+    "no words of the mixture": lambda run: (run / "mixture" / TOKENIZER).unlink(),
+    "no config of the mixture": lambda run: (run / "mixture" / CONFIG).write_text("{"),
+    "no mixture": lambda run: shutil.rmtree(run / "mixture"),
+    "no network": lambda run: shutil.rmtree(part(run, NETWORK)),
+    "half of a network": lambda run: os.truncate(part(run, NETWORK) / MODEL, 1000),
+    "half of n-grams": lambda run: os.truncate(part(run, NGRAM) / MODEL, 1000),
+    "another manifest": lambda run: (part(run, NGRAM) / MANIFEST).write_text("{}"),
+    "no n-grams by themselves": lambda run: (run / "ngram" / MANIFEST).unlink(),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_damage_to_a_mixture_is_told_and_resuming_repairs_it(
+    runs: Path, damage: Callable[[Path], object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = runs / "tying" / "untied"
+    assert state(runs, "untied")[0] == "finished"
+    damage(run)
+    found, why = state(runs, "untied")
+    assert found == "damaged"
+    assert why.endswith("write it again with --resume")
+    assert cli.main(["train", "--config", str(run / SETTINGS), "--out", str(run), "--resume"]) == 0
+    assert state(runs, "untied") == ("finished", "")
+    assert [cli.main(["predict", str(run), "w1", *more]) for more in ([], ["--part", "ngram"])] == [0, 0]
+    shutil.rmtree(run / "checkpoints")
+    damage(run)
+    assert "--resume" not in state(runs, "untied")[1]
+
+
+def test_damage_to_the_parts_of_mixed_runs_is_told(runs: Path) -> None:
+    out = runs / "mixed"
+    assert cli.main(["mix", str(runs / "tying" / "tied"), str(runs / "ngram"), "--out", str(out)]) == 0
+    assert state(runs, "mixed") == ("finished", "")
+    shutil.rmtree(next((out / "parts").iterdir()))
+    found, why = state(runs, "mixed")
+    assert found == "damaged"
+    assert why.endswith("a part is missing (No such file or directory): restore it from a copy")
 
 
 def test_a_model_is_read_only_if_its_seal_is_asked_for(runs: Path) -> None:

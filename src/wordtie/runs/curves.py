@@ -17,13 +17,15 @@ import yaml
 
 from wordtie.errors import RunFolderError
 from wordtie.runs import live_progress
-from wordtie.runs.layout import CHECKPOINT, CONFIG, INVOCATIONS, MANIFEST, METRICS, RESULT, SETTINGS
+from wordtie.runs.layout import CHECKPOINT, CONFIG, INVOCATIONS, MANIFEST, METRICS, MIXTURE_FOLDER, RESULT, SETTINGS
 from wordtie.runs.metrics import read_metrics
+from wordtie.runs.mixture_run import check_models
 from wordtie.runs.provenance import UNMIXED, invocations
 from wordtie.runs.ready import run_path
 from wordtie.runs.result import read_result
+from wordtie.runs.run_folder import is_mixture_of
 from wordtie.runs.run_progress import share_now
-from wordtie.runs.sealed import read_model_files
+from wordtie.runs.sealed import how_to_restore
 from wordtie.storage.lock import is_locked
 from wordtie.storage.opening import read_regular
 from wordtie.storage.strict_json import conform, parse
@@ -116,7 +118,7 @@ def is_run_folder(folder: Path) -> bool:
 def read_state(folder: Path, seal: bool = True) -> tuple[State, str]:
     """Return the state of a run folder, and what happened to a run that is damaged, has diverged or is unmixed.
 
-    `seal`: compare the model with its SHA-256 sums, which reads it whole.
+    `seal`: compare the model, and all that is mixed from it, with their SHA-256 sums, which reads them whole.
     """
     running = is_locked(folder)
     try:
@@ -124,7 +126,7 @@ def read_state(folder: Path, seal: bool = True) -> tuple[State, str]:
         calls = invocations(folder)
         result = read_result_values(folder)
         if seal and (folder / MANIFEST).exists():
-            read_model_files(folder)
+            check_models(folder)
     except (RunFolderError, OSError) as error:
         return "damaged", str(error)
     if running:
@@ -132,6 +134,11 @@ def read_state(folder: Path, seal: bool = True) -> tuple[State, str]:
     sealed, resumable = (folder / MANIFEST).exists(), (folder / CHECKPOINT).exists()
     if not sealed and not resumable:
         return "damaged", f"{folder}: has neither a {MANIFEST} nor a {CHECKPOINT}: restore it from a copy"
+    if result is not None and not sealed:
+        return "damaged", f"{folder / MANIFEST}: missing: {how_to_restore(folder)}"
+    if result and result.get("mixture") and not is_mixture_of(folder / MIXTURE_FOLDER, folder):
+        path = folder / MIXTURE_FOLDER
+        return "damaged", f"{path}: damaged or missing, it is not a mixture of this model: {how_to_restore(path)}"
     if result is None and resumable:
         return "stopped", str(calls[-1].get("ended", "")) if calls else ""
     if result and calls and calls[-1].get("ngram") and result.get("mixture") is None:

@@ -25,19 +25,20 @@ from wordtie.data.tokenizer import Tokenizer
 from wordtie.errors import RunFolderError, SettingsError
 from wordtie.models.mixture import Mixture
 from wordtie.models.recent_words import RecentWords, recent_words_of
-from wordtie.runs.contents import MixtureConfig, check_config
-from wordtie.runs.layout import CONFIG, MANIFEST, MODEL, MODEL_FILES, PARTS
+from wordtie.runs.contents import MixtureConfig, check_config, parse_kind
+from wordtie.runs.layout import CONFIG, MANIFEST, MIXTURE_FOLDER, MODEL, MODEL_FILES, NGRAMS, PARTS
 from wordtie.runs.run_folder import (
     LANGUAGE_MODEL,
     MIXTURE,
     NGRAM,
     StoredModel,
+    is_mixture_of,
     open_stored,
     remove_parts,
     sound,
     write_sealed,
 )
-from wordtie.runs.sealed import same_file, state_of
+from wordtie.runs.sealed import how_to_restore, read_model_files, same_file, state_of
 from wordtie.storage.atomic import file_sha256, remove_leftovers, saving, sync
 
 MIXED = (LANGUAGE_MODEL, NGRAM)
@@ -115,18 +116,37 @@ def _understood(stored: StoredModel) -> SavedMixture:
         for name in names:
             part = stored.folder / PARTS / name
             if file_sha256(part / MANIFEST) != name:
-                raise RunFolderError(f"{part / MANIFEST}: is of another model: take the mixture from a copy")
+                hint = how_to_restore(part)
+                raise RunFolderError(f"{part / MANIFEST}: is of another model: {hint}")
             parts.append(open_stored(part, *MIXED))
         weights = load_arrays(bytes(stored.content))["weights"]
     except SafetensorError as error:
-        raise RunFolderError(f"{stored.folder / MODEL}: damaged ({error}): restore it from a copy") from error
+        hint = how_to_restore(stored.folder)
+        raise RunFolderError(f"{stored.folder / MODEL}: damaged ({error}): {hint}") from error
     except OSError as error:
-        raise RunFolderError(f"{part}: a part is missing ({error.strerror}): restore it from a copy") from error
+        hint = how_to_restore(part, error)
+        raise RunFolderError(f"{part}: a part is missing ({error.strerror}): {hint}") from error
     except SettingsError as error:
-        raise RunFolderError(f"{stored.folder / CONFIG}: {error}: restore it from a copy") from error
+        raise RunFolderError(f"{stored.folder / CONFIG}: {error}: {how_to_restore(stored.folder)}") from error
     except (KeyError, TypeError) as error:
         raise RunFolderError(f"{stored.folder / CONFIG}: does not say what is mixed: update wordtie") from error
     return SavedMixture(parts, weights, recent)
+
+
+def check_models(folder: Path) -> None:
+    """Read a run folder's model whole, and all that is mixed: its parts, or what is mixed from the run's own model.
+
+    Raises `RunFolderError`.
+    """
+    contents = read_model_files(folder)
+    with sound(folder / CONFIG):
+        kind = parse_kind(bytes(contents[CONFIG]))["kind"]
+    mixture = folder / MIXTURE_FOLDER
+    if kind == MIXTURE:
+        understand_mixture(open_stored(folder, MIXTURE))
+    elif is_mixture_of(mixture, folder):
+        understand_mixture(open_stored(mixture, MIXTURE))
+        read_model_files(folder / NGRAMS)
 
 
 def name_of(part: Path) -> str | None:
@@ -138,11 +158,11 @@ def name_of(part: Path) -> str | None:
 
 
 def _copied(part: Path, folder: Path, copy: Callable[[Path, Path], object]) -> str:
-    """Copy a part into the folder, completely or not at all; return the name of the copy."""
+    """Copy a part into the folder, completely or not at all, unless a sound copy is there; return the copy's name."""
     name = file_sha256(part / MANIFEST)
     folder.mkdir(parents=True, exist_ok=True)
     remove_leftovers(folder, ".part-")
-    if not (folder / name).exists():
+    if not _is_sound(folder / name):
         stage = Path(tempfile.mkdtemp(prefix=".part-", dir=folder))
         try:
             for file in MODEL_FILES:
@@ -151,6 +171,7 @@ def _copied(part: Path, folder: Path, copy: Callable[[Path, Path], object]) -> s
             open_stored(stage, *MIXED)
             stage.chmod(folder.stat().st_mode)
             sync(stage)
+            shutil.rmtree(folder / name, ignore_errors=True)  # what is damaged
             stage.rename(folder / name)
         except RunFolderError as error:
             raise RunFolderError(f"{part}: {CHANGED}") from error
@@ -158,3 +179,11 @@ def _copied(part: Path, folder: Path, copy: Callable[[Path, Path], object]) -> s
             shutil.rmtree(stage, ignore_errors=True)  # if it is still there
         sync(folder)
     return name
+
+
+def _is_sound(part: Path) -> bool:
+    try:
+        open_stored(part, *MIXED)
+    except RunFolderError:
+        return False
+    return True

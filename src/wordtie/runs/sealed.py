@@ -29,7 +29,17 @@ from typing import IO
 
 from wordtie.errors import RunFolderError
 from wordtie.runs.contents import NewerFormatError, parse_manifest
-from wordtie.runs.layout import CHECKPOINT, MANIFEST, MODEL, MODEL_FILES, NEXT, SEALED
+from wordtie.runs.layout import (
+    CHECKPOINT,
+    MANIFEST,
+    MIXTURE_FOLDER,
+    MODEL,
+    MODEL_FILES,
+    NEXT,
+    NGRAMS,
+    PARTS,
+    SEALED,
+)
 from wordtie.storage.atomic import mapped, sync
 from wordtie.storage.lock import is_locked
 from wordtie.storage.opening import regular_file
@@ -100,6 +110,22 @@ def state_of(folder: Path) -> Sequence[tuple[int, int, int] | None]:
     return found
 
 
+def how_to_restore(folder: Path, error: OSError | None = None) -> str:
+    """Return the end of an error message: what to do about a damaged model, or one that cannot be read."""
+    if isinstance(error, PermissionError):
+        return "give yourself permission to read it"
+    again = ", or write it again with --resume" if _resumable(folder) else ""
+    return f"restore it from a copy{again}"
+
+
+def _resumable(folder: Path) -> Path | None:
+    """Return the run folder whose checkpoint can write the model in the folder again: itself, or the one around it."""
+    around = folder.parent.parent if folder.parent.name == PARTS else folder
+    inside = around.name in (NGRAMS, MIXTURE_FOLDER)
+    runs = (folder, around.parent) if inside else (folder,)
+    return next((run for run in runs if (run / CHECKPOINT).exists()), None)
+
+
 def _read(place: Path, folder: Path) -> dict[str, mmap.mmap | bytes]:
     """Read the files in `place`, and check them against the manifest there.
 
@@ -109,25 +135,22 @@ def _read(place: Path, folder: Path) -> dict[str, mmap.mmap | bytes]:
         raise RunFolderError(f"{folder}: is a file, where the run folder of a model should stand")
     if not folder.is_dir():
         raise RunFolderError(f"{folder}: no such run folder; `wordtie train` makes one")
-    has_checkpoint = (folder / CHECKPOINT).exists()
-    hint = f"restore it from a copy{', or write it again with --resume' if has_checkpoint else ''}"
+    hint = how_to_restore(folder)
     with ExitStack() as stack:
         try:
             seal = stack.enter_context(_opened(place / MANIFEST))
         except FileNotFoundError as error:
-            missing = "train it further with --resume" if has_checkpoint else "is this a run folder?"
-            missing = "it is being trained: wait for its first epoch" if is_locked(folder) else missing
             raise RunFolderError(
-                f"{place / MANIFEST}: missing, so there is no finished model here; {missing}"
+                f"{place / MANIFEST}: missing, so there is no finished model here; {_how_to_finish(folder)}"
             ) from error
         except OSError as error:
-            raise RunFolderError(f"{place / MANIFEST}: cannot be read ({error.strerror})") from error
+            raise _unreadable(place / MANIFEST, folder, error) from error
         files = {}
         for name in SEALED:
             try:
                 files[name] = stack.enter_context(_opened(place / name))
             except OSError as error:
-                raise RunFolderError(f"{place / name}: cannot be read ({error.strerror}): {hint}") from error
+                raise _unreadable(place / name, folder, error) from error
         try:
             digests = parse_manifest(seal.read())["sha256"]
         except NewerFormatError as error:
@@ -140,6 +163,19 @@ def _read(place: Path, folder: Path) -> dict[str, mmap.mmap | bytes]:
             if hashlib.sha256(contents[name]).hexdigest() != digests.get(name):
                 raise RunFolderError(f"{place / name}: damaged, it is not what {MANIFEST} says: {hint}")
     return contents
+
+
+def _how_to_finish(folder: Path) -> str:
+    if is_locked(folder):
+        return "it is being trained: wait for its first epoch"
+    run = _resumable(folder)
+    if run is None:
+        return "is this a run folder?"
+    return "train it further with --resume" if run == folder else "write it again with --resume"
+
+
+def _unreadable(path: Path, folder: Path, error: OSError) -> RunFolderError:
+    return RunFolderError(f"{path}: cannot be read ({error.strerror}): {how_to_restore(folder, error)}")
 
 
 def _opened(path: Path) -> IO[bytes]:
