@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -64,7 +65,7 @@ def error(options: str, capsys: Capture, command: str = "train") -> str:
         ("--lowercase no", "data.lowercase", False),
         ("novel.txt --lowercase --seed 2", "data.corpus", "novel.txt"),
         ("--corpus a.txt", "data.corpus", "a.txt"),
-        ("b.txt --corpus a.txt", "data.corpus", "b.txt"),
+        ("b.txt --corpus b.txt", "data.corpus", "b.txt"),
         ("--split 0.8,0.1,0.1", "data.split", [0.8, 0.1, 0.1]),
         ("--split [0.8,0.1,0.1]", "data.split", [0.8, 0.1, 0.1]),
         ("--output-bias true", "model.output_bias", True),
@@ -145,6 +146,8 @@ def test_a_name_is_that_of_the_commands_own_setting(options: str, full: str, val
         ("ptb wikitext-2", "unexpected argument wikitext-2; see `wordtie train --help`"),
         ("--resume --overwrite", "--resume keeps the run folder and --overwrite replaces it; give one of them"),
         ("--out", "argument --out: expected one argument; see `wordtie train --help`"),
+        ("b.txt --corpus a.txt", "b.txt and --corpus a.txt are two texts: give one of them"),
+        ("--data.corpus a.txt b.txt", "b.txt and --corpus a.txt are two texts: give one of them"),
         ("--help hiden", "unknown option --hiden; did you mean --hidden?"),
     ],
 )
@@ -329,6 +332,42 @@ def test_help_explains_one_setting(name: str, capsys: Capture) -> None:
     assert out.startswith("--output-draw own|with_input|none|shared|all  [own]\n")
     assert "kong-2019, equations 4 and 5" in " ".join(out.split())
     assert "In a recipe: output_draw, in the section noise." in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "starts"),
+    [
+        ("--help time", "--time TIME  Plan for this long"),
+        ("-h --max_time", "--max-time TEXT|NUMBER|none  [none]"),
+        ("--help --print-config", "--print-config  Print the settings as a recipe"),
+        ("--help=extend_vocabulary", "--extend-vocabulary  With --start-from"),
+        ("-h --seed=3", "--seed INT  [1]"),
+        ("-h config", "--config RECIPE  Read settings"),
+    ],
+)
+def test_help_explains_one_option(arguments: str, starts: str, capsys: Capture) -> None:
+    assert cli.main(["train", *arguments.split()]) == 0
+    assert capsys.readouterr().out.startswith(starts)
+
+
+def test_help_of_an_option_of_the_command_comes_before_a_setting(capsys: Capture) -> None:
+    assert cli.main(["baseline", "--help", "split"]) == 0
+    assert capsys.readouterr().out.startswith("--split {valid,test}")
+
+
+def test_a_text_comes_before_that_of_a_recipe(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "recipe.yaml").write_text("data:\n  corpus: a.txt\n")
+    assert settings(["b.txt", "--config", str(tmp_path / "recipe.yaml")], capsys)["data"]["corpus"] == "b.txt"
+
+
+@pytest.mark.parametrize(("command", "name"), [("train", "--lr"), ("word2vec", "--sample")])
+def test_a_recipe_in_json_is_read_back(command: str, name: str, tmp_path: Path, capsys: Capture) -> None:
+    expected = settings(f"a.txt {name} 0.00001", capsys, command)
+    assert cli.main([command, "a.txt", name, "0.00001", "--print-config", "--json"]) == 0
+    printed = capsys.readouterr().out
+    assert json.loads(printed) == expected
+    (tmp_path / "recipe.json").write_text(printed)
+    assert settings(["--config", str(tmp_path / "recipe.json")], capsys, command) == expected
 
 
 def test_settings_of_the_data_alone(capsys: Capture) -> None:

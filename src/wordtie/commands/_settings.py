@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wordtie.commands._shared import UsageError
+from wordtie.commands._shared import UsageError, print_json
 from wordtie.config.ngram import MixedNgramSettings
 from wordtie.word2vec.settings import Word2VecSettings
 
@@ -25,6 +25,14 @@ def as_yaml(recipe: Mapping[str, Any]) -> str:
     import yaml
 
     return str(yaml.safe_dump(recipe, sort_keys=False, allow_unicode=True))
+
+
+def print_recipe(recipe: Mapping[str, Any], as_json: bool) -> None:
+    """Print a recipe, by sections, as YAML or JSON: `--config` reads both."""
+    if as_json:
+        print_json(recipe)
+    else:
+        print(as_yaml(recipe), end="")
 
 
 def add_run_options(parser: ArgumentParser) -> None:

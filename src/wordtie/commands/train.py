@@ -13,9 +13,9 @@ from wordtie.commands._settings import (
     OTHER_SECTIONS,
     add_run_options,
     another_of_its_name,
-    as_yaml,
     default_folder,
     mode_of,
+    print_recipe,
 )
 from wordtie.commands._shared import UsageError, print_json
 from wordtie.config import SECTIONS, DataSettings, Settings, parse_time, to_dict
@@ -91,7 +91,7 @@ def main(argv: list[str]) -> None:
         raise UsageError("--extend-vocabulary takes the model of an earlier run and --like that of a paper; give one")
     settings, ngram = chosen(parser, parsed, started)
     if parsed.print_config:
-        print(as_yaml({**to_dict(settings), "ngram": {"order": ngram}}), end="")
+        print_recipe({**to_dict(settings), "ngram": {"order": ngram}}, parsed.json)
         return
 
     from wordtie.training.train import train

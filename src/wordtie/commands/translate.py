@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from wordtie.commands._settings import add_run_options, as_yaml, default_folder, mode_of
+from wordtie.commands._settings import add_run_options, default_folder, mode_of, print_recipe
 from wordtie.commands._shared import Parser, print_json, stdin, text_name, whole_number
 from wordtie.config import TRANSLATION_SECTIONS, BitextSettings, TranslationSettings, to_dict
 from wordtie.config.options import SettingsParser
@@ -144,7 +144,7 @@ def train(argv: list[str]) -> None:
     mode = mode_of(parsed)
     settings = parser.with_place(TranslationSettings, **parser.made())
     if parsed.print_config:
-        print(as_yaml(to_dict(settings)), end="")
+        print_recipe(to_dict(settings), parsed.json)
         return
 
     from wordtie.training.translation import train_translation

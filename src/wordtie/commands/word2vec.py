@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wordtie.commands._settings import OTHER_SECTIONS, another_of_its_name, as_yaml, default_folder
+from wordtie.commands._settings import OTHER_SECTIONS, another_of_its_name, default_folder, print_recipe
 from wordtie.commands._shared import print_json
 from wordtie.config import DataSettings
 from wordtie.config.options import SettingsParser
@@ -55,7 +55,7 @@ def main(argv: list[str]) -> None:
         parser.require_text()
     data, settings = with_min_count(made["data"]), made["word2vec"]
     if parsed.print_config:
-        print(as_yaml(recipe(data, settings)), end="")
+        print_recipe(recipe(data, settings), parsed.json)
         return
     out = default_folder(data.corpus, "-word2vec") if parsed.out is None else parsed.out
 

@@ -64,6 +64,9 @@ class SettingsParser(Parser):
             argument = queue.popleft()
             name, equals, text = argument.partition("=")
             name = kebab(name)
+            if argument in ("-h", "--help") and queue and queue[0].startswith("-") and queue[0] != "--":
+                own.append(f"--help={queue.popleft()}")  # the option to explain, which is not to be taken
+                continue
             if not name.startswith("--") or " " in name or (name in self.options() and name != "--config"):
                 own.append(argument)
                 continue
@@ -75,6 +78,9 @@ class SettingsParser(Parser):
                 self._add_setting(name, value)
         parsed_own = super().parse_args([*own, *queue])
         if parsed_own.corpus is not None:
+            other = self.given.get("data.corpus")
+            if other is not None and not other.from_recipe and other.value != parsed_own.corpus:
+                raise UsageError(f"{parsed_own.corpus} and --corpus {other.value} are two texts: give one of them")
             self.given["data.corpus"] = Given(parsed_own.corpus, "")
         return parsed_own
 
@@ -150,7 +156,7 @@ class SettingsParser(Parser):
 
 
 class _Help(argparse.Action):
-    """Print the short help, that of one setting, or that of all, and stop."""
+    """Print the short help, that of one option or setting, or that of all, and stop."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: object, values: Any, typed: str | None = None
@@ -159,7 +165,17 @@ class _Help(argparse.Action):
         if typed == "--help-all":
             print(f"{super(SettingsParser, parser).format_help()}\n{all_settings(parser.names, parser.taken)}")
         elif isinstance(values, str):
-            print(one_setting(parser.names, parser.names.find(values.replace("-", "_")), parser.taken))
+            print(_about_one(parser, values.partition("=")[0].lstrip("-")))
         else:
             print(parser.format_help(), end="")
         parser.exit()
+
+
+def _about_one(parser: SettingsParser, name: str) -> str:
+    """Return the help of a setting, or the line of `--help` for an option that is none."""
+    own = next((each for each in parser._actions if option(name) in each.option_strings), None)
+    if own is None:
+        return one_setting(parser.names, parser.names.find(name.replace("-", "_")), parser.taken)
+    formatter = parser._get_formatter()
+    formatter.add_argument(own)
+    return formatter.format_help().strip()
