@@ -141,6 +141,13 @@ def test_a_damaged_result_is_damage(run: Path) -> None:
     assert read_curves(run)["state"] == "damaged"
 
 
+def test_missing_metrics_are_damage(run: Path) -> None:
+    (run / METRICS).unlink()
+    found = read_curves(run)
+    assert (found["state"], found["points"]) == ("damaged", [])
+    assert found["why"] == f"{run / METRICS}: missing: restore it from a copy"
+
+
 def test_settings_that_cannot_be_read_are_none(run: Path) -> None:
     (run / "settings.yaml").unlink()
     for config in ("[]", "[" * 100_000):

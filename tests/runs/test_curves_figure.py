@@ -64,6 +64,8 @@ def test_nothing_to_draw(tmp_path: Path) -> None:
         draw_curves([counted], tmp_path / "figure.svg")
     with pytest.raises(RunFolderError, match="a: has no curves yet: wait"):
         draw_curves([{**counted, "state": "running"}], tmp_path / "figure.svg")
+    with pytest.raises(RunFolderError, match=r"^a/metrics.jsonl: missing"):
+        draw_curves([{**counted, "state": "damaged", "why": "a/metrics.jsonl: missing"}], tmp_path / "figure.svg")
     assert not (tmp_path / "figure.svg").exists()
     draw_curves([run("a", points=0), run("b", points=1)], tmp_path / "figure.svg")
 

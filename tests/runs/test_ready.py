@@ -8,6 +8,7 @@ import pytest
 
 import wordtie
 from wordtie import cli
+from wordtie.errors import DataError
 from wordtie.runs.layout import MODEL_FILES
 from wordtie.runs.ready import FOLDER, READY, run_path
 
@@ -34,6 +35,12 @@ def test_it_prefers_english() -> None:
     good, bad = model.score(["the dogs are in the garden .", "garden the in are dogs the ."])
     assert good + 20 < bad
     assert "states" in [word for word, _ in model.predict("the president of the united", 3)]
+
+
+def test_its_training_text_is_not_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["evaluate", "en"]) == DataError.exit_code
+    says = "wordtie: error: en comes without its training text: name a FILE to measure\n"
+    assert capsys.readouterr().err == says
 
 
 @pytest.mark.parametrize(

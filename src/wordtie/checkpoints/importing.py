@@ -14,6 +14,7 @@ from wordtie.checkpoints.network import ImportedNetwork, read_network
 from wordtie.checkpoints.torch_file import open_torch_file
 from wordtie.checkpoints.words import Kind, WordList, read_words
 from wordtie.config import DataSettings, LossSettings, ModelSettings, Settings, to_dict
+from wordtie.config.data import TEXT_OF_IMPORTED
 from wordtie.config.paths import path_of
 from wordtie.data.tokenisation import Tokenisation
 from wordtie.data.tokenizer import Tokenizer
@@ -78,7 +79,7 @@ def import_checkpoint(
         notes = _notes(words)
         network, known = with_unk(network, words.words)
         data = DataSettings(
-            f"the training text of {source.name}", tokenisation="space", lowercase=lowercase, sentences=sentences
+            f"{TEXT_OF_IMPORTED} {source.name}", tokenisation="space", lowercase=lowercase, sentences=sentences
         )
         settings = Settings(data=data, model=network.settings, loss=LossSettings(kind="cross_entropy"))
         tokenizer = Tokenizer(Tokenisation("space", lowercase=lowercase, sentences=sentences), Vocabulary(known))

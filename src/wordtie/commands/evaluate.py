@@ -37,7 +37,8 @@ FILE, the test text of the model's own corpus is measured (--split chooses anoth
 
 With several runs, which must share one vocabulary, it prints a table. Each run but the first has its difference from
 the first, in bits per token (below 0: it predicts better) and as the ratio of perplexities, with the 95 % interval of
-10,000 bootstrap resamples of the text's lines; it is blank for a text of one line.
+10,000 bootstrap resamples of the text's lines; which takes ten lines: of
+a shorter text it is blank.
 
 --hits adds how often the next word, <unk> and <eos> included, is among the k likeliest; words of equal probability are
 ordered by chance.
@@ -56,7 +57,7 @@ examples:
 
 def main(argv: list[str]) -> None:
     """Print the perplexity, its counts and its policies; of several runs, a table."""
-    parser = Parser("evaluate", HELP)
+    parser = Parser("evaluate", HELP, usage="wordtie evaluate RUN [RUN2 ...] [FILE] [OPTION ...]")
     parser.add_argument("runs", metavar="RUN [RUN2 ...] [FILE]", nargs="+", help="run folders, ARPA files or `en`, "
                         "then a UTF-8 text, plain or .gz (-: stdin)")  # fmt: skip
     parser.add_argument("--split", choices=["valid", "test"], help="without FILE: which text (test)")

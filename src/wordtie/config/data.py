@@ -8,6 +8,9 @@ from typing import Literal
 from wordtie.config.checks import check_types
 from wordtie.errors import require
 
+TEXT_OF_IMPORTED = "the training text of"
+"""Beginning of `corpus` of an imported model, which comes without a text."""
+
 
 @dataclass(frozen=True)
 class DataSettings:

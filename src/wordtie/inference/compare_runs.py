@@ -41,7 +41,7 @@ class ComparedRuns:
 
         Columns: run, perplexity, tokens, oov, hits@K for each K, and for the difference from the first model: bits,
         bits_low, bits_high per token, and ratio, ratio_low, ratio_high of the perplexities. The bounds are None for a
-        text of one unit; all six are None for the first model.
+        text of fewer than ten units; all six are None for the first model.
         """
         return [self._row(name, result) for name, result in self.results.items()]
 

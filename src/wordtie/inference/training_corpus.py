@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wordtie.config.data import TEXT_OF_IMPORTED
 from wordtie.config.paths import is_arpa
 from wordtie.data.corpus import SPLITS
 from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import DataError, RunFolderError
+from wordtie.runs.ready import is_ready
 
 if TYPE_CHECKING:
     from wordtie.inference.loading import LoadedModel
@@ -35,9 +37,13 @@ def training_corpus(
     """
     if is_arpa(run):
         raise RunFolderError(f"{run}: an ARPA file does not say what text it is of: {hint}")
+    if model.settings.data.corpus.startswith(TEXT_OF_IMPORTED):
+        raise DataError(f"{run}: an imported model comes without its training text: {hint}")
     try:
         data = prepare(model.settings.data, download, model.tokenizer.tokenisation)
     except (DataError, RunFolderError) as error:  # the latter of a run that it extends
+        if is_ready(run):
+            raise DataError(f"{run} comes without its training text: {hint}") from error
         raise DataError(f"{error}; {run} was trained on it: {hint}") from error
     if not is_of(model, data, splits):
         text = f"{model.settings.data.corpus}, or how it is cut into words,"

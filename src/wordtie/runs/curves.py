@@ -134,6 +134,8 @@ def read_state(folder: Path, seal: bool = True) -> tuple[State, str]:
     sealed, resumable = (folder / MANIFEST).exists(), (folder / CHECKPOINT).exists()
     if not sealed and not resumable:
         return "damaged", f"{folder}: has neither a {MANIFEST} nor a {CHECKPOINT}: restore it from a copy"
+    if result and "stopped" in result and not (folder / METRICS).exists():  # as of all that is trained step by step
+        return "damaged", f"{folder / METRICS}: missing: restore it from a copy"
     if result is not None and not sealed:
         return "damaged", f"{folder / MANIFEST}: missing: {how_to_restore(folder)}"
     if result and result.get("mixture") and not is_mixture_of(folder / MIXTURE_FOLDER, folder):

@@ -74,6 +74,9 @@ def check_format(path: Path) -> None:
 
 def _checked_axis(curves: Sequence[Curves], against: Against | None) -> Against:
     if not any(run["points"] for run in curves):
+        for run in curves:
+            if run["state"] == "damaged":
+                raise RunFolderError(run["why"])
         done = all(run["state"] == "finished" for run in curves)
         why = "it was not trained step by step" if done else "wait for the first line of metrics.jsonl"
         raise RunFolderError(f"{curves[0]['folder']}: has no curves{'' if done else ' yet'}: {why}")

@@ -20,6 +20,11 @@ def run_path(run: str | Path) -> Path:
     return FOLDER / str(run) if str(run) in READY and not path.exists() else path
 
 
+def is_ready(run: str | Path) -> bool:
+    """Whether this is the name, or the folder, of a model that comes with wordtie."""
+    return run_path(run).parent == FOLDER
+
+
 def names_a_model(run: str) -> bool:
     """Whether an argument names a run folder, a model that comes with wordtie, or an ARPA file; not a text."""
     return run_path(run).is_dir() or is_arpa(run)
