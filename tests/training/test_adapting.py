@@ -288,6 +288,17 @@ def test_what_cannot_be_extended_is_refused(first: Path, capsys: Capture) -> Non
     assert "holds a word2vec model, not a language_model model" in refusal(arguments, RunFolderError.exit_code, capsys)
 
 
+def test_a_mixture_is_no_start(first: Path, capsys: Capture) -> None:
+    assert cli.main(["ngram", "first", "--order", "2", "--min-count", "1", "--out", "counts"]) == 0
+    assert cli.main(["mix", "run", "counts", "--out", "mixed"]) == 0
+    arguments = adapt("more")
+    arguments[arguments.index("run")] = "mixed"
+    says = "mixed: training.start_from holds a mixture: start from one of the runs that it is of"
+    assert says in refusal(arguments, RunFolderError.exit_code, capsys)
+    without = ["train", "first", "--start-from", "mixed", "--out", "more"]
+    assert says in refusal(without, RunFolderError.exit_code, capsys)
+
+
 def test_what_an_earlier_run_dropped_is_not_taken_over(first: Path) -> None:
     settings = settings_from("first", hidden=8, epochs=1, streams=4, steps=7, weight_drop=0.25, word_dropout=0.25)
     wordtie.train(settings, "dropping")
@@ -313,7 +324,7 @@ def test_a_run_that_starts_from_another_has_its_sizes(first: Path, capsys: Captu
     small: dict[str, Any] = {"epochs": 1, "streams": 4, "steps": 7}
     result = wordtie.train("first", "again", start_from="run", **small)
     assert torch.isfinite(torch.tensor(result.test_perplexity))
-    with pytest.raises(RunFolderError, match="other model settings"):
+    with pytest.raises(RunFolderError, match=r"^run: .* of other model settings, model.hidden \(12, now 8\): give"):
         wordtie.train("first", "other", start_from="run", hidden=8, **small)
     with pytest.raises(RunFolderError, match="other model settings"):
         wordtie.train("first", "other", start_from="run", model=ModelSettings(hidden=8), **small)

@@ -35,7 +35,14 @@ from wordtie.models.next_word import NextWordModel
 from wordtie.runs.compatibility import recorded_settings
 from wordtie.runs.ready import run_path
 from wordtie.runs.result import TrainingResult, read_result
-from wordtie.runs.run_folder import SavedModel, read_language_model
+from wordtie.runs.run_folder import (
+    LANGUAGE_MODEL,
+    MIXTURE,
+    SavedModel,
+    open_stored,
+    read_language_model,
+    understand_language_model,
+)
 
 OF_DROPOUT = frozenset(f"model.{name}" for name in ("dropout", *SHARES))
 """Dropout settings: they follow the text, so an earlier run's are not taken over."""
@@ -262,10 +269,10 @@ def of_the_start(named: Mapping[str, Any], extend: bool, resumed: Path | None = 
     if run is None or ("model" in named and not extend):
         return {}
     if resumed is not None and not extend and (before := recorded_settings(resumed)):
-        return _sizes(before.model)
+        return sizes(before.model)
     folder = run_path(run)
-    saved = read_language_model(folder)
-    kept = _sizes(saved.settings.model)
+    saved = read_starting_model(folder)
+    kept = sizes(saved.settings.model)
     if not extend:
         return kept
     rule = saved.tokenizer.tokenisation
@@ -274,7 +281,15 @@ def of_the_start(named: Mapping[str, Any], extend: bool, resumed: Path | None = 
     return {"data.extends": extended, **{f"data.{name}": value for name, value in cut.items()}, **kept}
 
 
-def _sizes(model: ModelSettings) -> dict[str, Any]:
+def read_starting_model(folder: Path) -> SavedModel:
+    """Read the language model that a run starts from. Raises `RunFolderError`."""
+    stored = open_stored(folder, LANGUAGE_MODEL, MIXTURE)
+    if stored.kind == MIXTURE:
+        raise RunFolderError(f"{folder}: training.start_from holds a mixture: start from one of the runs that it is of")
+    return understand_language_model(stored)
+
+
+def sizes(model: ModelSettings) -> dict[str, Any]:
     """Return the settings of a model, by full name, without its dropout and its start."""
     named = {f"model.{name}": value for name, value in plain_values(model).items()}
     return {name: value for name, value in named.items() if name not in OF_DROPOUT and name not in AT_THE_START}

@@ -17,9 +17,10 @@ from wordtie.errors import DataError, RunFolderError
 from wordtie.models.language_model import LanguageModel
 from wordtie.noise.noisy_forward import build_noise
 from wordtie.runs import checkpoint
+from wordtie.runs.compatibility import changed
 from wordtie.runs.ready import run_path
-from wordtie.runs.run_folder import SavedModel, read_language_model
-from wordtie.training.rehearsal import read_texts
+from wordtie.runs.run_folder import SavedModel
+from wordtie.training.rehearsal import read_starting_model, read_texts, sizes
 from wordtie.training.task import Tensors
 from wordtie.training.vocabulary_extension import extend, lacks_unk
 
@@ -32,14 +33,16 @@ def read_start(settings: Settings) -> SavedModel | None:
     if settings.training.start_from is None:
         return None
     folder = run_path(settings.training.start_from)
-    saved = read_language_model(folder)
+    saved = read_starting_model(folder)
     with torch.device("meta"):
         model = LanguageModel(settings.model, len(saved.tokenizer.vocabulary))
     try:
         model.load_state_dict(saved.tensors, assign=True)
     except RuntimeError as error:
+        other = ", ".join(changed(sizes(saved.settings.model), sizes(settings.model)))
         raise RunFolderError(
-            f"{folder}: training.start_from holds a model of other model settings: give those of its settings.yaml"
+            f"{folder}: training.start_from holds a model of other model settings, {other}: "
+            "give those of that run, or leave them out"
         ) from error
     return saved
 
