@@ -224,6 +224,8 @@ def test_what_cannot_be_mixed(folder: Path) -> None:
     ngram = folder / "ngram"
     with pytest.raises(SettingsError, match="at least two"):
         mix([ngram], "mixed")
+    with pytest.raises(SettingsError, match="named twice: name each once"):
+        mix([ngram, ngram.parent / "." / "unigram" / ".." / "ngram"], "mixed")
     with pytest.raises(RunFolderError, match="one vocabulary"):
         mix([ngram, folder / "foreign"], "mixed")
     with pytest.raises(DataError, match=r"none\.txt"):

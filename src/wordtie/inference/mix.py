@@ -131,8 +131,9 @@ def _text_for_weights(
 
 
 def _folders(runs: Sequence[str | Path], out: str | Path) -> list[Path]:
-    """Return the paths of the run folders. Raises `RunFolderError` for an ARPA file."""
+    """Return the paths of the run folders. Raises `SettingsError` for one given twice, `RunFolderError` for ARPA."""
     folders = [run_path(run) for run in runs]
+    require(len({each.resolve() for each in folders}) == len(folders), "the same run is named twice: name each once")
     for each in filter(is_arpa, folders):
         raise RunFolderError(f"{each}: a mixture holds copies of run folders: give the one that the ARPA file is of")
     if any(is_same_file(out, each) for each in folders):
