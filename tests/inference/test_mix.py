@@ -182,7 +182,7 @@ def test_recent_words_are_mixed_in_if_they_return(folder: Path, capsys: Capture)
 
 
 def test_seeds_are_mixed(folder: Path) -> None:
-    result = mix([folder / "network"] * 2, "mixed")
+    result = mix([folder / "network", shutil.copytree(folder / "network", "copy")], "mixed")
     assert len(result.weights) == 1  # a network does not say how familiar a context is
     model = wordtie.load("mixed").model
     assert isinstance(model, Mixture)
