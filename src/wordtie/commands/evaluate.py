@@ -37,8 +37,7 @@ FILE, the test text of the model's own corpus is measured (--split chooses anoth
 
 With several runs, which must share one vocabulary, it prints a table. Each run but the first has its difference from
 the first, in bits per token (below 0: it predicts better) and as the ratio of perplexities, with the 95 % interval of
-10,000 bootstrap resamples of the text's lines; which takes ten lines: of
-a shorter text it is blank.
+10,000 bootstrap resamples of the text's lines. Fewer than ten lines have no interval.
 
 --hits adds how often the next word, <unk> and <eos> included, is among the k likeliest; words of equal probability are
 ordered by chance.

@@ -11,10 +11,13 @@ SMALL = 1e-5
 
 
 def format_perplexity(perplexity: float) -> str:
-    """Format a perplexity with two decimals, 1,234.56; whole from `MEANS_NOTHING`, 3.1e+12 from `LONGEST` on."""
+    """Format a perplexity with two decimals, 1234.56; whole from `MEANS_NOTHING`, 3.1e+12 from `LONGEST` on.
+
+    It has no separators: programs read it, too.
+    """
     if perplexity < MEANS_NOTHING:
-        return f"{perplexity:,.2f}"
-    return f"{perplexity:,.0f}" if perplexity < LONGEST else f"{perplexity:.2g}"
+        return f"{perplexity:.2f}"
+    return f"{perplexity:.0f}" if perplexity < LONGEST else f"{perplexity:.2g}"
 
 
 def format_epochs(epochs: float, digits: int) -> str:

@@ -70,7 +70,7 @@ class Progress:
         perplexity = math.exp(min(loss, 50))
         epochs = f"epoch {epoch}/{math.ceil(self.epochs)}  "
         # a narrow terminal cuts it off at the right
-        figures = f"{clock(left)} left  perplexity {perplexity:,.1f}  loss {loss:.3f}  {rate:,.0f} words/s"
+        figures = f"{clock(left)} left  perplexity {perplexity:.1f}  loss {loss:.3f}  {rate:,.0f} words/s"
         if self.live is None:
             tell(f"{epochs}{100 * done / self.windows:.0f} %  {figures}")
         else:
