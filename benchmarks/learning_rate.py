@@ -18,6 +18,7 @@ OF_TOKENS: dict[int | None, Sequence[Values]] = {
     300_000: each(0.003, 0.006, 0.012),
     600_000: each(0.003, 0.006),
     1_000_000: each(0.003, 0.0045, 0.006),
+    2_000_000: each(0.003, 0.0045),
 }
 COMPARISON = Comparison(
     {"rate": ["training.lr"]}, dict.fromkeys(("ptb", "sotu", "wikitext-2"), OF_TOKENS), "learning-rate.tsv"

@@ -131,7 +131,8 @@ def test_a_vocabulary_larger_than_the_text(tmp_path: Path, capsys: Capture) -> N
 
 
 def test_too_little_text_for_the_streams(tmp_path: Path, capsys: Capture) -> None:
-    (tmp_path / "text.txt").write_text("<unk> and more\n" * 50)  # with <unk> there is nothing to note
+    lines = (f"<unk> and {'more' if number % 49 else 'less'}\n" for number in range(50))  # with nothing to note
+    (tmp_path / "text.txt").write_text("".join(lines))
     line = error(["train", "text.txt", *TINY, "--training.streams", "999"], DataError.exit_code, capsys)
     assert "too few for 999 streams: set training.streams to at most 184" in line
 

@@ -207,7 +207,8 @@ def test_evaluate_elsewhere_asks_for_a_file(
     here = tmp_path / run
     monkeypatch.chdir("elsewhere")
     message = refused(["evaluate", str(here)], DataError.exit_code, capsys)
-    assert f"{here} was trained on it: name a FILE to measure" in message
+    by_its_path = "by its path from the folder that training ran in"
+    assert f"{here} was trained on it, {by_its_path}: name a FILE to measure" in message
     assert "leave it out" in refused(["evaluate", str(here), "x.txt", "--split", "valid"], 2, capsys)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wordtie.config.data import TEXT_OF_IMPORTED
-from wordtie.config.paths import is_arpa
+from wordtie.config.paths import is_arpa, path_of
 from wordtie.data.corpus import SPLITS
 from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
@@ -44,7 +44,12 @@ def training_corpus(
     except (DataError, RunFolderError) as error:  # the latter of a run that it extends
         if is_ready(run):
             raise DataError(f"{run} comes without its training text: {hint}") from error
-        raise DataError(f"{error}; {run} was trained on it: {hint}") from error
+        from wordtie.data.catalogue import CATALOGUE
+
+        corpus = model.settings.data.corpus
+        known = corpus in CATALOGUE or path_of(corpus).is_absolute()
+        where = "" if known else ", by its path from the folder that training ran in"
+        raise DataError(f"{error}; {run} was trained on it{where}: {hint}") from error
     if not is_of(model, data, splits):
         text = f"{model.settings.data.corpus}, or how it is cut into words,"
         raise RunFolderError(f"{run}: {text} has changed since training; {hint}")

@@ -83,18 +83,25 @@ class LanguageModelling:
     The model's parameters are drawn here, so the caller seeds torch first.
     """
 
-    def __init__(self, settings: Settings, data: PreparedData, device: torch.device, precision: torch.dtype) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        data: PreparedData,
+        device: torch.device,
+        precision: torch.dtype,
+        text_of_epoch: Callable[[int], Ids] | None = None,
+    ) -> None:
+        """`text_of_epoch`: the training text of an epoch, as long as `data.train`, where they differ."""
         training = settings.training
         self.settings = settings
         self.data = data
         self.precision = precision
+        self._text_of_epoch = text_of_epoch
         self.valid, self.test = (data.measured(split, training.measured_tokens) for split in ("valid", "test"))
         self.log_p: dict[str, list[Tensor]] = {}
         self.queries: dict[str, list[Tensor]] = {}
         """Split to log p, and to queries, of each token that `measure` read, in pieces; none if the noise was sampled,
         and no queries if a text is so long that they would take too much memory."""
-        self.text_of_epoch: Callable[[int], Ids] | None = None
-        """Training text of an epoch, all of one length, if not every epoch reads `data.train`."""
         self.retention: Retention | None = None
         """Limit on what the finished model may forget of earlier texts."""
         self.noise = build_noise(settings.noise, data, device)
@@ -119,7 +126,7 @@ class LanguageModelling:
         """Yield the windows of the epoch's training text from number `start` on."""
         training, device = self.settings.training, self.model.device
         eos_id = self.data.vocabulary.eos_id
-        ids_N = self.data.train if self.text_of_epoch is None else self.text_of_epoch(epoch)
+        ids_N = self.data.train if self._text_of_epoch is None else self._text_of_epoch(epoch)
         for inputs_TB, targets_TB in batches(ids_N, training.streams, training.steps, eos_id=eos_id, start=start):
             yield window(torch.from_numpy(inputs_TB).to(device), torch.from_numpy(targets_TB).to(device))
 

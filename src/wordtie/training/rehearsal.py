@@ -11,9 +11,10 @@ Shapes: N words of a text.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,10 @@ class Texts:
         runs = " and ".join(each.run for each in self.earlier)
         of_all = f"only {100 * share:.0f} % of the training tokens, not {100 * rehearsal:.0f} %"
         return [f"the text of {runs} is {of_all}: there is no more of it, and it is not repeated"]
+
+    def by_epoch(self, rehearsal: float) -> Callable[[int], Ids] | None:
+        """Return `of_epoch` of this share; None without earlier texts."""
+        return partial(self.of_epoch, rehearsal=rehearsal) if self.earlier else None
 
     def of_epoch(self, epoch: int, rehearsal: float) -> Ids:
         """Return the training text of an epoch, which is as long as that of any other.

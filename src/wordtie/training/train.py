@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -89,10 +88,8 @@ def train(
         check_size(settings, len(data.vocabulary), device)
         check_ngrams_fit(texts.tokens_to_count, order)
         torch.manual_seed(settings.training.seed)
-        task = LanguageModelling(settings, data, device, precision)
+        task = LanguageModelling(settings, data, device, precision, texts.by_epoch(settings.training.rehearsal))
         started_from = load_start(start, settings, task.model, data) if start else ""
-        if texts.earlier:
-            task.text_of_epoch = partial(texts.of_epoch, rehearsal=settings.training.rehearsal)
         task.retention = limit_on_forgetting(task, start, texts, resumable)
         optimiser = build_optimiser(settings.training, parameter_groups(task.model, settings.training.word_rate))
         state = RunState(task.model, optimiser, task.initial_state(), Position(started_from=started_from))
