@@ -70,8 +70,8 @@ def mix_with_ngrams(
     pieces = texts.for_weights(task.settings.training.rehearsal, len(valid.ids_N))
     fitted = _Read.joined([valid, *(_Read.unread(parts, ids_N, valid.query_NE is not None) for ids_N in pieces)])
     mixture, log_p_N, _ = best_adaptive_mixture(parts, fitted.ids_N, fitted.log_p_NP, fitted.class_N, fitted.query_NE)
-    write_ngrams(folder / NGRAMS, SavedNgrams(settings, trie, tokenizer, data.texts))  # now: a run that is
-    # interrupted before has the n-grams that its mixture is of
+    # not before: a run that is interrupted while weights are fitted keeps the n-grams that its mixture is of
+    write_ngrams(folder / NGRAMS, SavedNgrams(settings, trie, tokenizer, data.texts))
     write_mixture(folder / MIXTURE_FOLDER, [folder, folder / NGRAMS], mixture, tokenizer, link=True)
     alone_RP = np.array([[0.0, 1.0]])
     of_ngrams = _figures(read, alone_RP)

@@ -114,8 +114,7 @@ class Texts:
 
     def for_training(self, rehearsal: float) -> PreparedData:
         """Return the data with a training text of which earlier texts are a share of `rehearsal`, if they suffice."""
-        share = _share(rehearsal, len(self.own.train), [each.data.train for each in self.earlier])
-        if not share:
+        if not self._share_to_read(rehearsal):
             return self.own
         info = self.own.info
         stats = dict(info.splits)
@@ -136,8 +135,8 @@ class Texts:
         return [f"the text of {runs} is {of_all}: there is no more of it, and it is not repeated"]
 
     def by_epoch(self, rehearsal: float) -> Callable[[int], Ids] | None:
-        """Return `of_epoch` of this share; None without earlier texts."""
-        return partial(self.of_epoch, rehearsal=rehearsal) if self.earlier else None
+        """Return `of_epoch` of this share; None if every epoch reads the same, `for_training`."""
+        return partial(self.of_epoch, rehearsal=rehearsal) if 0 < self._share_to_read(rehearsal) < 1 else None
 
     def of_epoch(self, epoch: int, rehearsal: float) -> Ids:
         """Return the training text of an epoch, which is as long as that of any other.
@@ -145,9 +144,12 @@ class Texts:
         Of an earlier text that is not read as a whole, each epoch reads the stretches that follow those of the epoch
         before: a model that reads the same ones again and again memorises them and forgets the rest.
         """
-        share = _share(rehearsal, len(self.own.train), [each.data.train for each in self.earlier])
+        share = self._share_to_read(rehearsal)
         earlier = [_stretches(each.data.train, round(share * len(each.data.train)), epoch) for each in self.earlier]
         return np.concatenate([self.own.train, *earlier])
+
+    def _share_to_read(self, rehearsal: float) -> float:
+        return _share(rehearsal, len(self.own.train), [each.data.train for each in self.earlier])
 
     def for_weights(self, rehearsal: float, own: int) -> list[Ids]:
         """Return as much of the earlier validation texts as makes a share of `rehearsal` beside `own` tokens of the new
