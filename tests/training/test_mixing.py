@@ -135,6 +135,22 @@ def test_a_mixture_stays_until_there_is_another_model_and_a_note_says_so(setting
     assert capsys.readouterr().err == ""
 
 
+def test_a_run_that_stops_before_its_first_export_is_not_taken_for_the_model_of_an_earlier_run(
+    settings: Settings, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(settings, "run")
+
+    def killed(*_: object) -> NoReturn:
+        raise SaveError("no space left")
+
+    monkeypatch.setattr(run_writer.RunWriter, "export", killed)
+    with pytest.raises(SaveError):
+        train(settings, "run", mode="overwrite")
+    capsys.readouterr()
+    wordtie.load("run")
+    assert "this is the model of an earlier run" in capsys.readouterr().err
+
+
 def test_a_run_without_n_grams_says_so_when_a_part_is_asked_for(settings: Settings, capsys: Capture) -> None:
     train(settings, "run")
     for part in ("without-recent", "ngram"):

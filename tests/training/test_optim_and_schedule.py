@@ -14,7 +14,13 @@ from wordtie.config import ModelSettings, TrainingSettings
 from wordtie.models.language_model import WORD_MATRICES, LanguageModel
 from wordtie.training.averaging import Average
 from wordtie.training.optim import build_optimiser, parameter_groups, set_learning_rate
-from wordtie.training.schedule import averaging_begins, learning_rate, out_of_patience
+from wordtie.training.schedule import (
+    averaging_begins,
+    budget_of,
+    learning_rate,
+    never_reached,
+    out_of_patience,
+)
 
 GRADIENTS = [0.5, -1.0, 0.25, 2.0]
 Update = Callable[[TrainingSettings], list[float]]
@@ -105,6 +111,14 @@ def test_rates_are_quartered_where_validation_stalls() -> None:
 )
 def test_averaging_begins_where_validation_no_longer_falls(history: list[float], patience: int, expected: bool) -> None:
     assert averaging_begins(history, patience) == expected
+
+
+@pytest.mark.parametrize(("epochs", "begins"), [(3, False), (4, True)])
+def test_averaging_needs_epochs_enough(epochs: int, begins: bool) -> None:
+    settings = TrainingSettings(average_patience=1, epochs=epochs, patience=0)
+    rising = [7.0, 7.5, 8.0, 8.5][: epochs - 1]  # the mean that begins after the last epoch is no mean
+    assert any(averaging_begins(rising[:done], 1) for done in range(len(rising) + 1)) == begins
+    assert (never_reached(settings, budget_of(settings, 10, 1000)) == []) == begins
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from wordtie import cli
 from wordtie.config import DataSettings, NoiseSettings, Settings, TrainingSettings
 from wordtie.config.keywords import settings_from
 from wordtie.data.prepare import prepare
-from wordtie.errors import SettingsError
+from wordtie.errors import RunFolderError, SaveError, SettingsError
 from wordtie.models import memory
 from wordtie.models.mixture import Mixture
 from wordtie.training import plan as planning
@@ -421,6 +421,38 @@ def test_a_run_that_is_there_is_refused_before_planning(
     (tmp_path / "run" / "manifest.json").write_text("{}")
     assert cli.main(["train", str(text), "--time", "1h", "--out", "run"]) == 4
     assert capsys.readouterr().err == "wordtie: error: run: holds a run already: --overwrite replaces it\n"
+
+
+@pytest.mark.parametrize("time", [["--time", "1h"], []])
+def test_a_folder_that_cannot_be_made_is_refused_before_planning(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, time: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    (text / "train.txt").unlink()  # which would be told if it were read before
+    assert cli.main(["train", str(text), *time, "--out", "file/run"]) == SaveError.exit_code
+    assert "file/run: cannot be written (Not a directory)" in capsys.readouterr().err
+
+
+def test_a_start_with_other_words_is_refused_before_the_machine_is_timed(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = settings_from(text, hidden=8, epochs=1)
+    wordtie.train(settings, tmp_path / "run")
+    (text / "train.txt").write_text("other words\n" * 99)
+    monkeypatch.setattr(planning, "exclusive_training", None)
+    with pytest.raises(RunFolderError, match="has another vocabulary"):
+        wordtie.plan(text, 3600, start_from=str(tmp_path / "run"))
+
+
+@pytest.mark.parametrize(("epochs", "warmup"), [(1, 2), (8, 19), (50, 50)])
+def test_few_steps_have_a_short_warm_up(text: Path, epochs: int, warmup: int) -> None:
+    settings = settings_from(text, streams=2, steps=30, epochs=epochs)
+    given = ["training.streams", "training.steps", "training.epochs"]
+    assert len(prepare(settings.data).train) == 1486
+    assert fitted_to_length(settings, given).training.warmup == warmup
+    settings = settings_from(settings, warmup=9)
+    assert fitted_to_length(settings, [*given, "training.warmup"]).training.warmup == 9
 
 
 def test_a_setting_that_is_given_as_the_recipe_has_it_changes_nothing(text: Path, capsys: Capture) -> None:

@@ -138,13 +138,13 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     if seconds is None and (parser.has_recipe or "data.corpus" not in parser.given):
         return given, ngram
 
-    from wordtie.runs.run_folder import check_free
+    from wordtie.runs.run_folder import folder_for_training
     from wordtie.training.plan import make_plan
     from wordtie.training.rehearsal import check_other_folder
 
-    if not parsed.print_config:  # before the text is read, which takes time
-        check_free(folder_of(parsed, corpus), mode_of(parsed))
-        check_other_folder(given, folder_of(parsed, corpus))
+    if not parsed.print_config:  # a folder that no run can be written to is refused before the text is read
+        with folder_for_training(folder_of(parsed, corpus), mode_of(parsed)) as folder:
+            check_other_folder(given, folder)
     if seconds is None:
         return fitted(given, {*parser.given, *kept}, parsed), ngram
     of_model = {name: value for name, value in recipe.items() if name.startswith("model.")}

@@ -32,12 +32,12 @@ def parameters_of(settings: Settings, words: int) -> int:
         return LanguageModel(settings.model, words).parameter_count()
 
 
-def check_size(settings: Settings, words: int, device: torch.device) -> None:
+def check_size(settings: Settings, words: int, device: torch.device, more: int = 0) -> None:
     """Raise a `SettingsError` if a training does not fit into memory: the parameters, those of the best validation so
-    far and the optimiser's moments, and once more the gradients or, later, what is exported."""
+    far and the optimiser's moments, and once more the gradients or, later, what is exported; `more`: further copies."""
     if device.type != "cpu":  # a GPU reports it itself
         return
     moments = {"sgd": 0, "adam": 2, "rmsprop": 1, "adadelta": 2}[settings.training.optimiser]
     mean = settings.training.average_patience > 0
     hint = "take a smaller model.hidden, model.layers or data.vocabulary_size"
-    check_fits(parameters_of(settings, words), 3 + moments + mean, hint)
+    check_fits(parameters_of(settings, words), 3 + moments + mean + more, hint)

@@ -40,12 +40,13 @@ from wordtie.training.recipe import (
     streams_for,
     tokens_of,
     units,
+    warmup_for,
     with_recipe,
 )
 from wordtie.training.rehearsal import Texts, of_the_start, read_texts
 from wordtie.training.time_budget import SHARE_OF_MEASURING, Stopwatch, TimeBudget, lengths_of
 from wordtie.training.timings import Counting, Timings, time_counting
-from wordtie.training.warm_start import read_start
+from wordtie.training.warm_start import check_words_of, read_start
 
 SHARE_OF_NGRAMS = 0.25
 """Share of the time that counting n-grams may take; they are left out if it would take longer."""
@@ -137,10 +138,12 @@ def make_plan(
 
 
 def texts_to_plan_for(settings: Settings, seconds: float) -> tuple[Texts, PreparedData]:
-    """Return (all texts, those to train on). What cannot be trained is refused before any text is read."""
+    """Return (all texts, those to train on). What cannot be trained is refused, if possible before they are read."""
     require(seconds > 0, f"the time to plan for must be positive, got {seconds}")
-    read_start(settings)
+    start = read_start(settings)
     texts = read_texts(settings.data)
+    if start:
+        check_words_of(start, settings, texts.own)
     return texts, texts.for_training(settings.training.rehearsal)
 
 
@@ -165,14 +168,17 @@ def planned_ngram(texts: Texts, order: int | None, seconds: float, keep: bool) -
 def fitted_to_length(settings: Settings, given: Collection[str]) -> Settings:
     """Return settings for this text, read until validation stops improving. `given`: full names of those to keep.
 
-    A text of fewer than `SHORT` words is read so often that noise helps; a very short one is read in fewer streams.
+    A text of fewer than `SHORT` words is read so often that noise helps; a very short one is read in fewer streams, and
+    few steps have a shorter warm-up.
     """
     precision_of(settings, resolve_device(settings.training.device))  # what makes no sense is refused before any text
     read_start(settings)
     data = read_texts(settings.data).for_training(settings.training.rehearsal)
     words = len(data.train)
     noise = noise_for(words, MOST_EPOCHS, settings, given) if words < SHORT else {}
-    return with_recipe(settings, given, {**streams_for(words), **samples_for(len(data.vocabulary)), **noise})
+    training = with_recipe(settings, given, streams_for(words)).training
+    warmup = warmup_for(training.tokens or training.epochs * words, training.streams * training.steps)
+    return with_recipe(settings, given, {**streams_for(words), **warmup, **samples_for(len(data.vocabulary)), **noise})
 
 
 def with_fewer_threads(

@@ -34,6 +34,9 @@ HALVINGS = 4
 """Times that the range of the share is halved: it is found to within 1/16."""
 READINGS = 2 + HALVINGS
 """Times that each of these texts is read: with the start, with the trained model, and for each halving."""
+COPIES = 4
+"""Copies of the parameters that are held to limit forgetting, besides those of every training: the start, over its own
+words and over all, a model with it, and what is tried."""
 PER_WORD = (*WORD_MATRICES, BIAS)
 """Parameters with one row, or one number, per word."""
 

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wordtie.config import TrainingSettings
+from wordtie.console import amount
 from wordtie.runs.result import Position, Stopped
 
 
@@ -94,6 +95,28 @@ def rate_of_step(settings: TrainingSettings, budget: Budget, position: Position,
     if settings.schedule == "cosine":
         return settings.lr * warm * (1 + math.cos(math.pi * step / budget.windows)) / 2
     return learning_rate(settings, position.epoch, position.history) * warm
+
+
+def never_reached(settings: TrainingSettings, budget: Budget) -> list[str]:
+    """Return a note for each setting whose effect begins after the end of the training, or with its last step.
+
+    >>> budget = Budget(windows=250, windows_per_epoch=100)
+    >>> [never_reached(TrainingSettings(lr=1.0, warmup=steps), budget) for steps in (250, 300)]
+    [[], ['training.warmup 300: training has 250 steps, so that its rate never reaches training.lr 1']]
+    """
+    notes = []
+    if settings.warmup > budget.windows:
+        steps = f"training has {amount(budget.windows, 'step')}"
+        notes.append(
+            f"training.warmup {settings.warmup}: {steps}, so that its rate never reaches training.lr {settings.lr:g}"
+        )
+    if settings.average_patience and budget.measurements < settings.average_patience + 3:
+        validated = f"training has {amount(budget.measurements, 'validation')}"
+        notes.append(
+            f"training.average_patience {settings.average_patience}: {validated}, and averaging begins after "
+            f"{settings.average_patience + 2} or more: no weights are averaged"
+        )
+    return notes
 
 
 def windows_done(budget: Budget, position: Position) -> int:

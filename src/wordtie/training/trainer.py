@@ -30,6 +30,7 @@ from wordtie.training.schedule import (
     averaging_begins,
     budget_of,
     is_validated,
+    never_reached,
     rate_of_step,
     why_finished,
     windows_done,
@@ -71,6 +72,8 @@ class Trainer:
         self.writer.begin(state, self.task)
         self.live.remove()  # of an invocation that was killed
         self.seconds_before = state.position.seconds
+        if self.writer.resumable is None:
+            say(never_reached(self.training, self.budget))
         if not why_finished(self.training, self.budget, state.position):
             self.writer.forget_result()
             if (before := state.position.precisions) and before != [self.precision]:
@@ -179,7 +182,6 @@ class Trainer:
         exported = self.for_export() if keeps else state.kept  # the last step that may find that the run diverged
         position.seconds = self.seconds()
         train_perplexity = Score(position.nats, position.tokens).perplexity
-        self.write_line(train_perplexity=train_perplexity, **validation.figures)
         epoch = f"{position.epoch - 1 + position.window / self.task.batches_per_epoch:.2f}".removesuffix(".00")
         self.progress.say(
             f"epoch {epoch}  lr {self.rate():.4g}  training perplexity {format_perplexity(train_perplexity)}  "
@@ -190,6 +192,8 @@ class Trainer:
         if keeps:
             state.kept = exported
             self.writer.export(exported)
+        # after the export: readers take a line of a validation as a sign that the folder's model is this run's
+        self.write_line(train_perplexity=train_perplexity, **validation.figures)
         position.history.append(validation.objective)
         if not state.average.mean and averaging_begins(position.history, self.training.average_patience):
             state.average.begin(state.model)

@@ -47,6 +47,17 @@ def read_start(settings: Settings) -> SavedModel | None:
     return saved
 
 
+def check_words_of(saved: SavedModel, settings: Settings, data: PreparedData) -> None:
+    """Raise `RunFolderError` if the text has other words than the model to start from, or if its words are extended, if
+    it lacks some of them."""
+    old, new = saved.tokenizer.vocabulary.words, data.vocabulary.words
+    if old != (new if settings.data.extends is None else new[: len(old)]):
+        raise RunFolderError(
+            f"{settings.training.start_from}: training.start_from has another vocabulary than {settings.data.corpus}: "
+            "start from a run on the same text, or give --extend-vocabulary"
+        )
+
+
 def load_start(saved: SavedModel, settings: Settings, model: LanguageModel, data: PreparedData) -> str:
     """Load the weights of an earlier run into the model; return the SHA-256 of that run's export.
 
@@ -56,12 +67,8 @@ def load_start(saved: SavedModel, settings: Settings, model: LanguageModel, data
     """
     tensors, before, noise = saved.tensors, saved.settings.noise, settings.noise
     exported = checkpoint.tensors_sha256(tensors)
+    check_words_of(saved, settings, data)
     old, new = saved.tokenizer.vocabulary.words, data.vocabulary.words
-    if old != (new if settings.data.extends is None else new[: len(old)]):
-        raise RunFolderError(
-            f"{settings.training.start_from}: training.start_from has another vocabulary than {settings.data.corpus}: "
-            "start from a run on the same text, or give --extend-vocabulary"
-        )
     if before.predicts_with == "mean" and (noise.smooths or noise.predicts_with == "mean"):
         tensors = _before_the_mean(saved, run_path(settings.training.start_from or ""))
     if len(new) > len(old) or lacks_unk(tensors, new):
