@@ -445,16 +445,6 @@ def test_a_start_with_other_words_is_refused_before_the_machine_is_timed(
         wordtie.plan(text, 3600, start_from=str(tmp_path / "run"))
 
 
-@pytest.mark.parametrize(("epochs", "warmup"), [(1, 2), (8, 19), (50, 50)])
-def test_few_steps_have_a_short_warm_up(text: Path, epochs: int, warmup: int) -> None:
-    settings = settings_from(text, streams=2, steps=30, epochs=epochs)
-    given = ["training.streams", "training.steps", "training.epochs"]
-    assert len(prepare(settings.data).train) == 1486
-    assert fitted_to_length(settings, given).training.warmup == warmup
-    settings = settings_from(settings, warmup=9)
-    assert fitted_to_length(settings, [*given, "training.warmup"]).training.warmup == 9
-
-
 def test_a_setting_that_is_given_as_the_recipe_has_it_changes_nothing(text: Path, capsys: Capture) -> None:
     def planned(*more: str) -> str:
         assert cli.main(["train", str(text), *more, "--print-config"]) == 0

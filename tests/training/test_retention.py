@@ -19,15 +19,16 @@ from wordtie import cli
 from wordtie.config import ModelSettings, Settings
 from wordtie.config.keywords import settings_from
 from wordtie.data.vocabulary import EOS, UNK, Vocabulary
-from wordtie.errors import RunFolderError
+from wordtie.errors import RunFolderError, SettingsError
 from wordtie.evaluation import earlier_words
 from wordtie.evaluation.earlier_words import evaluate_earlier_words, evaluate_network_on_earlier_words
+from wordtie.models import memory
 from wordtie.models.language_model import LanguageModel
 from wordtie.models.network import Network
 from wordtie.runs.run_folder import read_language_model
 from wordtie.training.recipe import Lengths
 from wordtie.training.rehearsal import read_texts
-from wordtie.training.retention import HALVINGS, MOST_READ, Retention
+from wordtie.training.retention import COPIES, HALVINGS, MOST_READ, Retention
 from wordtie.training.time_budget import TimeBudget
 from wordtie.training.timings import Counting, Timings
 from wordtie.training.warm_start import load_start
@@ -52,6 +53,15 @@ def first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     text(tmp_path / "second", SECOND)
     assert cli.main([*TRAIN, "--head", "tied_linear", "--embedding", "6", *COMMON]) == 0
     return tmp_path / "run"
+
+
+def test_a_limit_takes_memory_too(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    free = adapt("free", *FORGETFUL, "--max-forgetting", "none")
+    parameters = json.loads(output([*free, "--json"], capsys))["parameters"]
+    for copies, code in ((7, SettingsError.exit_code), (5 + COPIES, 0)):
+        monkeypatch.setattr(memory, "machine_memory", lambda copies=copies: copies * 4 * parameters)
+        assert cli.main(adapt(str(copies), *FORGETFUL, "--max-forgetting", "0.1")) == code
+        assert cli.main([*free, "--overwrite"]) == 0
 
 
 @pytest.mark.parametrize(("streams", "error"), [(1, 1e-5), (3, 1e-3)])  # the first word of a stream has less context

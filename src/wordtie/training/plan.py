@@ -40,7 +40,6 @@ from wordtie.training.recipe import (
     streams_for,
     tokens_of,
     units,
-    warmup_for,
     with_recipe,
 )
 from wordtie.training.rehearsal import Texts, of_the_start, read_texts
@@ -168,17 +167,14 @@ def planned_ngram(texts: Texts, order: int | None, seconds: float, keep: bool) -
 def fitted_to_length(settings: Settings, given: Collection[str]) -> Settings:
     """Return settings for this text, read until validation stops improving. `given`: full names of those to keep.
 
-    A text of fewer than `SHORT` words is read so often that noise helps; a very short one is read in fewer streams, and
-    few steps have a shorter warm-up.
+    A text of fewer than `SHORT` words is read so often that noise helps; a very short one is read in fewer streams.
     """
     precision_of(settings, resolve_device(settings.training.device))  # what makes no sense is refused before any text
     read_start(settings)
     data = read_texts(settings.data).for_training(settings.training.rehearsal)
     words = len(data.train)
     noise = noise_for(words, MOST_EPOCHS, settings, given) if words < SHORT else {}
-    training = with_recipe(settings, given, streams_for(words)).training
-    warmup = warmup_for(training.tokens or training.epochs * words, training.streams * training.steps)
-    return with_recipe(settings, given, {**streams_for(words), **warmup, **samples_for(len(data.vocabulary)), **noise})
+    return with_recipe(settings, given, {**streams_for(words), **samples_for(len(data.vocabulary)), **noise})
 
 
 def with_fewer_threads(

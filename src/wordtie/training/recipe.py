@@ -213,18 +213,9 @@ def rates_for(tokens: int, window: int, epochs: float) -> dict[str, Any]:
     return {
         **({} if rate is None else {"training.lr": rate}),
         "training.schedule": "cosine",
-        **warmup_for(tokens, window),
+        "training.warmup": min(50, max(1, tokens // window // 10)),
         "training.word_rate": _first(WORD_RATES, tokens),
     }
-
-
-def warmup_for(tokens: int, window: int) -> dict[str, int]:
-    """Choose the steps of the warm-up: at most a tenth of all, which read `window` tokens each.
-
-    >>> warmup_for(2_000_000, 1024), warmup_for(10_000, 1024)
-    ({'training.warmup': 50}, {'training.warmup': 1})
-    """
-    return {"training.warmup": min(RECOMMENDED["training.warmup"], max(1, tokens // window // 10))}
 
 
 def dropout_for(epochs: float, parameters: float) -> dict[str, float]:

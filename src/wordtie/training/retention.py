@@ -35,8 +35,7 @@ HALVINGS = 4
 READINGS = 2 + HALVINGS
 """Times that each of these texts is read: with the start, with the trained model, and for each halving."""
 COPIES = 4
-"""Copies of the parameters that are held to limit forgetting, besides those of every training: the start, over its own
-words and over all, a model with it, and what is tried."""
+"""Copies of the parameters: the start, over its own words and over all, a model with it, and what is tried."""
 PER_WORD = (*WORD_MATRICES, BIAS)
 """Parameters with one row, or one number, per word."""
 
@@ -48,6 +47,11 @@ def is_limited(settings: Settings) -> bool:
     """
     training = settings.training
     return training.max_forgetting is not None and training.rehearsal > 0 and training.start_from is not None
+
+
+def copies_held(settings: Settings, earlier: Sequence[EarlierText]) -> int:
+    """Return how often the parameters are held to limit forgetting, besides in every training."""
+    return COPIES if is_limited(settings) and earlier else 0
 
 
 def most_read(settings: Settings) -> int:

@@ -39,7 +39,7 @@ from wordtie.training.rehearsal import (
     with_earlier_texts,
 )
 from wordtie.training.resuming import order_before, planned_before
-from wordtie.training.retention import COPIES, Retention, is_limited
+from wordtie.training.retention import Retention, copies_held, is_limited
 from wordtie.training.run_state import RunState
 from wordtie.training.run_writer import Resumable, RunWriter, language_model_record, read_resumable
 from wordtie.training.trainer import Trainer
@@ -85,8 +85,7 @@ def train(
         texts = read_texts(settings.data).within(settings.training.measured_tokens)
         data = texts.for_training(settings.training.rehearsal)
         say(notes(settings, texts, folder, mode, resumed=resumable is not None))
-        limited = is_limited(settings) and bool(texts.earlier)
-        check_size(settings, len(data.vocabulary), device, COPIES if limited else 0)
+        check_size(settings, len(data.vocabulary), device, copies_held(settings, texts.earlier))
         check_ngrams_fit(texts.tokens_to_count, order)
         torch.manual_seed(settings.training.seed)
         task = LanguageModelling(settings, data, device, precision, texts.by_epoch(settings.training.rehearsal))
