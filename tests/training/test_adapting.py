@@ -63,14 +63,29 @@ def enter(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
 
 
-@pytest.fixture
-def first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    enter(tmp_path, monkeypatch)
-    text(tmp_path / "first", FIRST)
-    text(tmp_path / "second", SECOND)
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two texts, and a run on the first."""
+    folder = tmp_path_factory.mktemp("trained")
+    text(folder / "first", FIRST)
+    text(folder / "second", SECOND)
     arguments = ["--head", "tied_linear", "--hidden", "12", "--embedding", "6", "--epochs", "2"]
-    assert cli.main(["train", "first", "--out", "run", *arguments, *COMMON]) == 0
-    return tmp_path / "run"
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        enter(folder, monkeypatch)
+        assert cli.main(["train", "first", "--out", "run", *arguments, *COMMON]) == 0
+    return folder
+
+
+@pytest.fixture
+def first(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return copied(trained, tmp_path, monkeypatch)
+
+
+def copied(trained: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a copy of a folder with texts and a run, and return the run."""
+    shutil.copytree(trained, folder, dirs_exist_ok=True)
+    enter(folder, monkeypatch)
+    return folder / "run"
 
 
 def adapt(out: str, *more: str) -> list[str]:

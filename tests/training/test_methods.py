@@ -109,7 +109,7 @@ NOISES = {
 
 @pytest.mark.parametrize("method", [*METHODS, *NOISES])
 def test_a_stop_within_an_epoch_changes_no_bit(method: str, here: Path) -> None:
-    options = f"{(METHODS | NOISES)[method]} --training.epochs 2"
+    options = f"{(METHODS | NOISES)[method]} --training.epochs 2 --training.checkpoint_every 100"
     straight = train(here, "straight", options)
     stopped = train(here, "parts", options, "--max-time", "0.001s")
     assert stopped["stopped"] == "max_time"

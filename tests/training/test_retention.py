@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 
 import wordtie
 from tests.commands import Capture, output
-from tests.training.test_adapting import COMMON, adapt, enter, refusal, write_text
+from tests.training.test_adapting import COMMON, adapt, copied, enter, refusal, write_text
 from wordtie import cli
 from wordtie.config import ModelSettings, Settings
 from wordtie.config.keywords import settings_from
@@ -45,14 +45,22 @@ def text(folder: Path, lines: list[str]) -> None:
     write_text(folder, lambda generator: generator.choice(lines), 200, 30)
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two texts, and a run on the first."""
+    folder = tmp_path_factory.mktemp("trained")
+    text(folder / "first", FIRST)
+    text(folder / "second", SECOND)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        enter(folder, monkeypatch)
+        assert cli.main([*TRAIN, "--head", "tied_linear", "--embedding", "6", *COMMON]) == 0
+    return folder
+
+
 @pytest.fixture
-def first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def first(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run that has learnt a few sentences; the second text has their words in another order."""
-    enter(tmp_path, monkeypatch)
-    text(tmp_path / "first", FIRST)
-    text(tmp_path / "second", SECOND)
-    assert cli.main([*TRAIN, "--head", "tied_linear", "--embedding", "6", *COMMON]) == 0
-    return tmp_path / "run"
+    return copied(trained, tmp_path, monkeypatch)
 
 
 def test_a_limit_takes_memory_too(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
