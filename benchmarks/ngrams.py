@@ -1,6 +1,6 @@
 """Kneser-Ney 5-grams, stored compactly: what each corpus costs in seconds and bytes, and what dropping n-grams saves.
 
-    python -m benchmarks.ngrams ptb sotu wikitext-2 > results/bench/ngrams.tsv
+    python -m benchmarks.ngrams ptb sotu wikitext-2 imdb > results/bench/ngrams.tsv
 
 Seconds are of one thread's CPU time, the least of several rounds, so that a busy machine changes them little. Words
 a second are of the first `SCORED` words of the test text, `WINDOW` at a time, as `wordtie evaluate` and
