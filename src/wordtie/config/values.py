@@ -40,7 +40,7 @@ def parts_of(hint: Any) -> tuple[Any, ...]:
 
 
 def choices_of(hint: Any) -> tuple[str, ...]:
-    """Return the words that a setting may be; empty if it is a number or a text."""
+    """Return the words that a setting accepts; empty if it accepts any number or text."""
     return tuple(choice for part in parts_of(hint) if get_origin(part) is Literal for choice in get_args(part))
 
 
@@ -87,7 +87,7 @@ def refusal(name: str, hint: Any, value: object, shown: str) -> str:
 def parsed(hint: Any, text: str) -> Any:
     """Parse a text as none, one of the choices, true or false, a number, or a string.
 
-    Raises `ValueError` if the type allows no such value.
+    Raises `ValueError` if the text is not a value of this type.
     """
     parts = parts_of(hint)
     if type(None) in parts and text.lower() in NONE:
