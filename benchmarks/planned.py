@@ -35,7 +35,7 @@ def planned(settings: Settings, given: Collection[str]) -> Settings:
 def until_no_better(data: DataSettings, given: Mapping[str, Any]) -> Settings:
     """What `wordtie train TEXT` trains without a time. `given`: other settings, by full name."""
     settings = settings_from(Settings(data), **recommended(given), **given)
-    return fitted_to_length(settings, ["data.corpus", *given])
+    return fitted_to_length(settings, ["data.corpus", *given]).settings
 
 
 def trained(settings: Settings, out: Path) -> tuple[str, str, str]:

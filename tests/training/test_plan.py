@@ -16,7 +16,7 @@ import torch
 import wordtie
 from tests.commands import Capture
 from wordtie import cli
-from wordtie.config import DataSettings, NoiseSettings, Settings, TrainingSettings
+from wordtie.config import DataSettings, Settings, TrainingSettings
 from wordtie.config.keywords import settings_from
 from wordtie.data.prepare import prepare
 from wordtie.errors import RunFolderError, SaveError, SettingsError
@@ -25,40 +25,13 @@ from wordtie.models.mixture import Mixture
 from wordtie.training import plan as planning
 from wordtie.training import recipe, time_budget
 from wordtie.training import timings as timing
-from wordtie.training.plan import fitted_to_length, make_plan, with_fewer_threads
-from wordtie.training.recipe import REFERENCE, streams_for
+from wordtie.training.plan import make_plan, with_fewer_threads
+from wordtie.training.recipe import REFERENCE
 from wordtie.training.rehearsal import read_texts
 from wordtie.training.step import train_step
 from wordtie.training.timings import Counting, Timings
 
 FAST = Timings(window=0.05, validation=1e-5, measuring=3e-5)
-
-
-def test_a_short_text_is_read_with_noise_without_a_time_too(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = settings_from(text, streams=32)
-    words = len(read_texts(settings.data).own.train)
-    monkeypatch.setattr(planning, "SHORT", words)
-    monkeypatch.setattr(recipe, "SHORT", words + 1)
-    assert fitted_to_length(settings, ["data.corpus"]).noise == NoiseSettings()
-    monkeypatch.setattr(planning, "SHORT", words + 1)
-    fitted = fitted_to_length(settings, ["data.corpus"])
-    assert fitted.noise == NoiseSettings("kneser_ney", "data_noising", gamma=0.3)
-    assert fitted.training.streams == streams_for(words)["training.streams"]
-    kept = fitted_to_length(settings, ["data.corpus", "noise.l2", "training.streams"])
-    assert kept.noise == settings.noise
-    assert kept.training.streams == 32
-
-
-def test_the_command_fits_a_run_without_a_time_to_its_text(text: Path, tmp_path: Path, capsys: Capture) -> None:
-    assert cli.main(["train", str(text), "--print-config"]) == 0
-    recipe = capsys.readouterr().out
-    assert "kind: kneser_ney" in recipe
-    assert "scheme: data_noising" in recipe
-    file = tmp_path / "recipe.yaml"
-    file.write_text(recipe.replace("kind: kneser_ney", "kind: none"))
-    assert cli.main(["train", "--config", str(file), "--print-config"]) == 0
-    assert "kneser_ney" not in capsys.readouterr().out, "a recipe is taken as it is"
-    assert cli.main(["train", "--print-config"]) == 0, "without a text there is nothing to fit to"
 
 
 def test_a_plan_for_python(text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from argparse import Namespace
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,8 @@ text file. The run folder that comes out is the model: `wordtie evaluate` and th
 
 USAGE = "[CORPUS] [--time 10m] [--SETTING VALUE ...] [--out RUN]"
 
+LATE = 0.02
+"""Share by which a planned run may be late without a note."""
 LOSS = 0.05
 """Share by which adapting may raise the perplexity of an earlier text without a note."""
 
@@ -106,6 +108,7 @@ def main(argv: list[str]) -> None:
         print(summary(result))
     if result.stopped != "max_time":
         say(warnings(result, settings))
+        say(late(parsed, time.monotonic() - started))
 
 
 def folder_of(parsed: Namespace, corpus: str) -> Path:
@@ -145,14 +148,19 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     if not parsed.print_config:  # a folder that no run can be written to is refused before the text is read
         with folder_for_training(folder_of(parsed, corpus), mode_of(parsed)) as folder:
             check_other_folder(given, folder)
-    if seconds is None:
-        return fitted(given, {*parser.given, *kept}, parsed), ngram
-    of_model = {name: value for name, value in recipe.items() if name.startswith("model.")}
-    given = parser.with_place(Settings, **parser.made({**of_model, **kept}))
-    with waiting("timing this machine"):
-        spent = time.monotonic() - started
-        keep = parsed.ngram is not None or "ngram.order" in parser.given
-        plan = make_plan(given, {*parser.given, *kept}, seconds, ngram=ngram, keep_ngram=keep, spent=spent)
+    if seconds is not None:
+        of_model = {name: value for name, value in recipe.items() if name.startswith("model.")}
+        given = parser.with_place(Settings, **parser.made({**of_model, **kept}))
+    keep = parsed.ngram is not None or "ngram.order" in parser.given
+    try:
+        with waiting("planning"):
+            spent = time.monotonic() - started
+            plan = make_plan(given, {*parser.given, *kept}, seconds, ngram=ngram, keep_ngram=keep, spent=spent)
+    except (DataError, RunFolderError) as error:
+        if seconds is not None or not parsed.print_config:
+            raise
+        say([f"{error}; noise, streams and the sample of the softmax are not fitted to the text"])
+        return given, ngram
     for line in plan.reasons:
         tell(line)
     return plan.settings, plan.ngram
@@ -173,19 +181,6 @@ def refuse_another_plan(parser: SettingsParser) -> None:
                 f"{given.place}: the recipe has {name} {given.value}, and --time plans it; leave out --time, or keep "
                 "only the settings that --time shall not choose in the recipe"
             )
-
-
-def fitted(settings: Settings, given: Collection[str], parsed: Namespace) -> Settings:
-    """Fit the settings to the length of the text. With --print-config, the text need not be there yet."""
-    from wordtie.training.plan import fitted_to_length
-
-    try:
-        return fitted_to_length(settings, given)
-    except (DataError, RunFolderError) as error:
-        if not parsed.print_config:
-            raise
-        say([f"{error}; noise, streams and the sample of the softmax are not fitted to the text"])
-        return settings
 
 
 def adapted(parser: SettingsParser, parsed: Namespace, corpus: str) -> dict[str, Any]:
@@ -280,6 +275,16 @@ def order_of(parser: SettingsParser, parsed: Namespace) -> int | None:
     if not parsed.ngram.isdecimal() or not 1 <= int(parsed.ngram) <= LONGEST:
         raise UsageError(f"--ngram needs none or an order from 1 to {LONGEST}, got {parsed.ngram!r}")
     return int(parsed.ngram)
+
+
+def late(parsed: Namespace, seconds: float) -> list[str]:
+    """Return a note if a planned run took longer than planned."""
+    if parsed.time is None or parsed.resume or seconds <= (1 + LATE) * parse_time(parsed.time, "--time"):
+        return []
+    return [
+        f"this took {seconds:,.0f} s, more than --time {parsed.time}: other work on the machine, or settings that "
+        "were given, slowed it down"
+    ]
 
 
 def warnings(result: TrainingResult, settings: Settings) -> list[str]:

@@ -18,7 +18,7 @@ class TrainingSettings:
     """Optimiser: `sgd`, `adam`, `rmsprop` or `adadelta`. `sgd` is plain, as in most of the papers. `adadelta` is that
     of Zeiler 2012, with which attention models of translation were trained."""
     lr: float = 1.0
-    """Learning rate; `adam` and `rmsprop` want about 0.001. With `sgd` it refers to the loss summed over the `steps`
+    """Learning rate; `adam` and `rmsprop` want 0.001 to 0.003. With `sgd` it refers to the loss summed over the `steps`
     and averaged over the `streams`. The steps of `adam` and `rmsprop` do not depend on the scale of the loss."""
     word_rate: float = 1.0
     """Learning rate of the word matrices as a multiple of `lr`. With `adam` and little time, 10 learns faster."""
@@ -115,7 +115,7 @@ class TrainingSettings:
         require(
             self.optimiser in ("sgd", "adadelta") or self.lr <= LARGEST_OF_ADAPTIVE,
             f"training.lr {self.lr:g} is a rate for sgd; {self.optimiser} moves each parameter by about the rate "
-            "itself: set training.lr to about 0.001",
+            "itself: set training.lr to 0.001 or so",
         )
         require(self.word_rate > 0, f"training.word_rate must be positive, got {self.word_rate}")
         require(0 <= self.rehearsal < 1, f"training.rehearsal is a share and must be in [0, 1), got {self.rehearsal}")

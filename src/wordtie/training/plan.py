@@ -4,6 +4,8 @@ A few steps of a model are timed on the text. Their speed determines how many to
 the size and the dropout of the model. The plan is a number of tokens. It is fixed before training starts and is stored
 with the settings, so that a killed run resumes with bit-identical results.
 
+Without a time, nothing is timed: training lasts until validation stops improving, and the plan fits the text alone.
+
 What is best for a number of tokens is in `wordtie.training.recipe`.
 """
 
@@ -62,7 +64,7 @@ class Plan:
 
     settings: Settings
     ngram: int | None
-    """Order of the n-gram model to fit and to mix in; None if there is no time for one."""
+    """Order of the n-gram model to fit and to mix in; None if there is no time or no memory for one."""
     reasons: Reasons
     """Three lines: what was chosen, and why."""
 
@@ -72,7 +74,7 @@ class Plan:
 
 def plan(
     text: Settings | str | Path,
-    seconds: float,
+    seconds: float | None = None,
     ngram: int | Literal["none"] | None = None,
     *,
     extend_vocabulary: bool = False,
@@ -80,10 +82,12 @@ def plan(
 ) -> Plan:
     """Plan a training on this text that takes about `seconds` on this machine, all included.
 
+    Without `seconds`, training stops when the validation perplexity no longer improves.
+
     `text` and keyword arguments are those of `wordtie.train`; what they set is kept, the rest is chosen. A default
     value counts as set only if it has a keyword of its own: `layers=2`, not `model=ModelSettings(layers=2)`. `ngram` is
     the order of the n-gram model to mix in, or "none". If it is not given, 5-grams are mixed in unless counting them
-    would take too much of the time, or too much memory. The machine is timed for a few seconds.
+    would take too much of the time, or too much memory. With `seconds`, the machine is timed for a few of them.
 
         wordtie.train(wordtie.plan("novel.txt", 600), "runs/novel")
     """
@@ -106,7 +110,7 @@ def plan(
 def make_plan(
     settings: Settings,
     given: Collection[str],
-    seconds: float,
+    seconds: float | None,
     *,
     ngram: int | None = 5,
     keep_ngram: bool = False,
@@ -117,6 +121,8 @@ def make_plan(
     The n-gram model is left out if counting would take too much time or memory, unless `keep_ngram`. Raises
     `SettingsError` if it is kept and does not fit into memory.
     """
+    if seconds is None:
+        return fitted_to_length(settings, given, ngram, keep_ngram=keep_ngram)
     started = time.monotonic() - spent
     texts, data = texts_to_plan_for(settings, seconds)
     with exclusive_training(settings.training.threads, resolve_device(settings.training.device)):
@@ -154,9 +160,7 @@ def planned_ngram(texts: Texts, order: int | None, seconds: float, keep: bool) -
     """
     if not order:
         return order, Counting()
-    if keep:
-        check_ngrams_fit(texts.tokens_to_count, order)
-    elif not ngrams_fit(texts.tokens_to_count, order):
+    if not has_memory(texts, order, keep=keep):
         return None, Counting()
     counting = time_counting(texts.own, order, texts.tokens_to_count)
     reading = min((len(texts.own.valid) + len(texts.own.test)) * counting.reading, SHARE_OF_MEASURING * seconds)
@@ -164,17 +168,32 @@ def planned_ngram(texts: Texts, order: int | None, seconds: float, keep: bool) -
     return (order, counting) if keep or short else (None, Counting())
 
 
-def fitted_to_length(settings: Settings, given: Collection[str]) -> Settings:
-    """Return settings for this text, read until validation stops improving. `given`: full names of those to keep.
+def has_memory(texts: Texts, order: int, *, keep: bool) -> bool:
+    """Return whether n-grams of this order fit into memory. Raises `SettingsError` if they do not, but are kept."""
+    if keep:
+        check_ngrams_fit(texts.tokens_to_count, order)
+    return ngrams_fit(texts.tokens_to_count, order)
+
+
+def fitted_to_length(
+    settings: Settings, given: Collection[str], ngram: int | None = 5, *, keep_ngram: bool = False
+) -> Plan:
+    """Plan for this text, read until validation stops improving. `given`: full names of the settings to keep.
 
     A text of fewer than `SHORT` words is read so often that noise helps; a very short one is read in fewer streams.
     """
     precision_of(settings, resolve_device(settings.training.device))  # what makes no sense is refused before any text
     read_start(settings)
-    data = read_texts(settings.data).for_training(settings.training.rehearsal)
+    texts = read_texts(settings.data)
+    data = texts.for_training(settings.training.rehearsal)
     words = len(data.train)
-    noise = noise_for(words, MOST_EPOCHS, settings, given) if words < SHORT else {}
-    return with_recipe(settings, given, {**streams_for(words), **samples_for(len(data.vocabulary)), **noise})
+    epochs = (settings.training.tokens or MOST_EPOCHS * words) / words
+    noise = noise_for(words, epochs, settings, given) if words < SHORT else {}
+    fitted = with_recipe(settings, given, {**streams_for(words), **samples_for(len(data.vocabulary)), **noise})
+    kept = ngram if ngram and has_memory(texts, ngram, keep=keep_ngram) else None
+    small = f" for fewer than {SHORT:,} words" if noise else ""
+    sizes = f"plan: {size_of(fitted)}, {dropped(fitted)}{small}"
+    return Plan(fitted, kept, (length_of(fitted, words), sizes, steps_of(fitted, data, mixed_in(kept, ngram))))
 
 
 def with_fewer_threads(
@@ -209,11 +228,11 @@ def mixed_in(ngram: int | None, wanted: int | None) -> str:
 def reasons(
     settings: Settings, data: PreparedData, seconds: float, rest: float, timings: Timings, mixed: str, fixed: bool
 ) -> Reasons:
-    """Return three lines: what was chosen, and why.
+    """Return three lines: what was chosen for a time, and why.
 
     `rest`: seconds for all but training steps; `mixed`: see `mixed_in`; `fixed`: tokens or epochs were given.
     """
-    model, training = settings.model, settings.training
+    training = settings.training
     tokens = training.tokens or training.epochs * len(data.train)
     epochs = tokens / len(data.train)
     rate = timings.tokens / timings.window
@@ -223,20 +242,48 @@ def reasons(
     limit = f"of {seconds:,.0f} s"
     if needed + rest > (1 + MARGIN) * seconds:
         limit = f"s, and {rest:,.0f} s for the rest, more than the {seconds:,.0f} s given"
-    at_end = settings.loss.full_at_end
-    sampled = settings.loss.softmax == "sampled" and settings.loss.samples < len(data.vocabulary)
-    words = f"{len(data.vocabulary):,} words"
-    softmax = f"over a sample of {settings.loss.samples:,} of {words}" if sampled else f"over {words}"
-    softmax += f", over all in the last {100 * at_end:.0f} %" if sampled and at_end else ""
-    validations = amount(training.validations, "validation") if training.validations else "some validations"
-    for_words = "" if training.word_rate == 1 else f" ({training.word_rate:g} times as high for the word matrix)"
-    noise = f" and noise {settings.noise.gamma:g}" if settings.noise.kind != "none" else ""
     return (
         f"plan: {tokens:,} tokens, {format_epochs(epochs, 2)}{enough}: about {needed:,.0f} {limit}, "
         f"at {rate:,.0f} words/s on this machine",
-        f"plan: {amount(model.layers, 'layer')} of {amount(model.hidden, 'unit')} for so many tokens, dropout "
-        f"{model.hidden_dropout:g}{noise} for so many epochs",
-        f"plan: {training.optimiser}, rate {training.lr:g}{for_words} and "
-        f"{amount(training.streams, 'stream')} of {amount(training.steps, 'step')} for so many tokens, "
-        f"softmax {softmax}; {validations}; {mixed}",
+        f"plan: {size_of(settings)} for so many tokens, {dropped(settings)} for so many epochs",
+        steps_of(settings, data, mixed, " for so many tokens"),
+    )
+
+
+def length_of(settings: Settings, words: int) -> str:
+    """Describe how long a text of `words` is read, if no time is given."""
+    training = settings.training
+    if training.tokens:
+        return f"plan: {training.tokens:,} tokens, {format_epochs(training.tokens / words, 2)} as given"
+    epochs = f"{amount(training.epochs, 'epoch')} of {words:,} words"
+    if not training.patience:
+        return f"plan: {epochs}"
+    more = amount(training.patience, "validation" if training.validations else "epoch")
+    return f"plan: at most {epochs}, until the validation perplexity has not improved for {more}"
+
+
+def size_of(settings: Settings) -> str:
+    """Describe the size of the model."""
+    return f"{amount(settings.model.layers, 'layer')} of {amount(settings.model.hidden, 'unit')}"
+
+
+def dropped(settings: Settings) -> str:
+    """Describe dropout and noise."""
+    noise = f" and noise {settings.noise.gamma:g}" if settings.noise.kind != "none" else ""
+    return f"dropout {settings.model.hidden_dropout:g}{noise}"
+
+
+def steps_of(settings: Settings, data: PreparedData, mixed: str, why: str = "") -> str:
+    """Describe optimiser, windows, softmax, validations, and what is `mixed` in, as `mixed_in` does."""
+    training, loss = settings.training, settings.loss
+    words = f"{len(data.vocabulary):,} words"
+    sampled = loss.softmax == "sampled" and loss.samples < len(data.vocabulary)
+    softmax = f"over a sample of {loss.samples:,} of {words}" if sampled else f"over {words}"
+    softmax += f", over all in the last {100 * loss.full_at_end:.0f} %" if sampled and loss.full_at_end else ""
+    number = training.validations
+    validations = "a validation an epoch" if number is None else amount(number, "validation")
+    for_words = "" if training.word_rate == 1 else f" ({training.word_rate:g} times as high for the word matrix)"
+    return (
+        f"plan: {training.optimiser}, rate {training.lr:g}{for_words} and {amount(training.streams, 'stream')} of "
+        f"{amount(training.steps, 'step')}{why}, softmax {softmax}; {validations}; {mixed}"
     )

@@ -1,7 +1,8 @@
 """The recipe for a budget: model size, dropout, noise and streams for a number of training tokens.
 
-`choose` is a pure function of the lengths of the texts and of what was timed. The sizes are those that were best on the
-validation texts of Penn Treebank and the State of the Union, for budgets from half a million tokens to ten million.
+`choose` is a pure function of the lengths of the texts and of what was timed. Its tables were chosen on the validation
+texts of Penn Treebank, the State of the Union and WikiText-2. `benchmarks/` has the comparisons; only those of sizes
+below nine million tokens were not recorded.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from wordtie.training.timings import Timings
 REFERENCE = 256
 """Units of the model that is timed first."""
 SIZES = ((0.25e6, 128), (0.5e6, 192), (4e6, REFERENCE), (9e6, 320), (25e6, 400), (math.inf, 512))
-"""Best number of units by the tokens that there is time to train on, as (upper limit, units)."""
+"""Best number of units by the tokens that `REFERENCE` units have time to train on, as (upper limit, units)."""
 LARGEST = 768
 """Units in place of the last number of `SIZES` if there is time to read as many tokens with them: time that is left
 buys a larger model, since more epochs make it no better (`benchmarks/sizes.py`)."""
