@@ -114,6 +114,15 @@ def test_moments_of_the_optimiser_take_memory_too(monkeypatch: pytest.MonkeyPatc
         )
 
 
+def test_moments_of_a_translation_model_take_memory_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "machine_memory", lambda: 4 * 4 * 1000)
+    memory.check_training(1000, TrainingSettings(optimiser="rmsprop", lr=0.001), "less")
+    for settings in (TrainingSettings(optimiser="adadelta"), TrainingSettings(average_patience=1)):
+        needed = 1000 if settings.optimiser == "adadelta" else 1001
+        with pytest.raises(SettingsError, match=r"a model of 1,00[01] parameters needs"):
+            memory.check_training(needed, settings, "less")
+
+
 def test_n_grams_of_a_baseline_take_memory_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

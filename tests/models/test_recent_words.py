@@ -55,6 +55,10 @@ class WithQueries(WithoutClasses):
             state = self.advance(ids_B[None], state)
         return np.stack(found) if found else np.zeros((0, ids_TB.shape[1], 3), np.float32), state
 
+    def score_with_queries(self, ids_TB: np.ndarray, state: Any) -> tuple[np.ndarray, np.ndarray, Any]:
+        log_p_TB, _, after = self.score(ids_TB, state)
+        return log_p_TB, self.queries(ids_TB, state)[0], after
+
 
 class AlmostWithoutOne(WithQueries, AlmostWithout):
     """Such a model, which gives exp(-1000) to a word."""

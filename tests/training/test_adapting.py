@@ -31,10 +31,11 @@ from wordtie.export.ngram_approximation import Approximation, context_frequencie
 from wordtie.inference.frequencies import training_frequencies
 from wordtie.models.language_model import LanguageModel
 from wordtie.models.mixture import best_mixture, log_probabilities
-from wordtie.ngrams import NgramModel
+from wordtie.ngrams import NgramModel, fit_kneser_ney
 from wordtie.ngrams.backoff import of_trie, pruned
 from wordtie.runs.result import read_result
 from wordtie.runs.run_folder import read_language_model
+from wordtie.training import mixing
 from wordtie.training.rehearsal import Texts, of_the_start, read_texts
 from wordtie.training.warm_start import load_start, read_start
 
@@ -362,6 +363,34 @@ def test_a_run_is_resumed_without_the_one_that_it_started_from(first: Path) -> N
         wordtie.train("first", "new", start_from="run", **small)
 
 
+def test_a_run_that_is_moved_while_another_adapts_it_costs_its_figures_alone(
+    first: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """The network before is read once more if only a part of its test text is measured."""
+
+    def moved(*arguments: Any, **options: Any) -> Any:
+        first.rename("elsewhere")
+        return fit_kneser_ney(*arguments, **options)
+
+    monkeypatch.setattr(mixing, "fit_kneser_ney", moved)
+    assert cli.main(adapt("more", "--measured_tokens", "30", "--json")) == 0
+    out, err = capsys.readouterr()
+    [earlier] = json.loads(out)["earlier"]
+    assert {"network", "mixture"} < set(earlier)
+    assert "network_before" not in earlier
+    assert "how much of its text was forgotten is not known" in err
+
+
+@pytest.mark.parametrize("part", ["network", "ngram"])
+def test_no_weights_are_fitted_on_an_earlier_text(part: str, first: Path, capsys: Capture) -> None:
+    """An adapted run rehearses it, and its n-grams count it."""
+    output(adapt("more"), capsys)
+    output(adapt("other", "--seed", "2"), capsys)
+    runs = ["more/ngram", "other"] if part == "ngram" else ["more", "other"]
+    err = refusal(["mix", *runs, "--text", "first/train.txt", "--out", "mixed"], DataError.exit_code, capsys)
+    assert f"{runs[0]}: was trained on the text that weights are fitted on" in err
+
+
 def test_figures_that_are_damaged_do_not_keep_a_text_from_being_rehearsed(first: Path, capsys: Capture) -> None:
     (first / "result.json").write_text("{")
     found = json.loads(output(adapt("more", "--json"), capsys))
@@ -374,6 +403,10 @@ def test_a_plan_for_python_extends_a_vocabulary(first: Path) -> None:
     assert plan.settings.data.extends == "run"
     assert plan.settings.training.lr == ADAPTING_RATE
     assert wordtie.plan("second", 3, start_from="run", extend_vocabulary=True, lr=0.01).settings.training.lr == 0.01
+    for alias in ("optimiser", "optimizer", "optim"):  # another optimiser has another rate
+        for optimiser, rate in (("sgd", 1.0), ("adam", ADAPTING_RATE)):
+            adapted: dict[str, Any] = {"start_from": "run", "extend_vocabulary": True, alias: optimiser}
+            assert wordtie.plan("second", 3, **adapted).settings.training.lr == rate
     assert plan.settings.model.hidden == 12
     result = wordtie.train(plan, "more")
     assert result.earlier is not None

@@ -132,6 +132,7 @@ def test_a_damaged_model_is_refused(text: Path) -> None:
 
 @pytest.mark.parametrize(
     "wrong", [{"order": 0}, {"order": 101}, {"minimum_counts": ()}, {"minimum_counts": (0,)},
+              {"minimum_counts": (1.5,)}, {"minimum_counts": 5}, {"order": 2.0}, {"order": True},
               {"order": 2, "minimum_counts": (1, 1, 1)}],
 )  # fmt: skip
 def test_refuses_settings_that_mean_nothing(wrong: dict[str, object]) -> None:

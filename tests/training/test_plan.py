@@ -18,6 +18,7 @@ from tests.commands import Capture
 from wordtie import cli
 from wordtie.config import DataSettings, Settings, TrainingSettings
 from wordtie.config.keywords import settings_from
+from wordtie.config.recommended import RECOMMENDED
 from wordtie.data.prepare import prepare
 from wordtie.errors import RunFolderError, SaveError, SettingsError
 from wordtie.models import memory
@@ -477,6 +478,26 @@ def test_a_plan_for_python_keeps_time_for_the_n_grams_of_train(
     assert with_ngrams == pytest.approx(0.45 * alone, rel=0.1)
 
 
+def test_a_plan_takes_each_setting_of_the_recipe(text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Given alone, some make no sense with the papers' defaults for the others."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(time_budget, "time_model", lambda *_, mixed: FAST)
+    monkeypatch.setattr(planning, "time_counting", lambda *_: Counting(0.1))
+    values = {**RECOMMENDED, "loss.full_at_end": 0.1, "training.sparse_updates": True}
+    for name, value in values.items():
+        for seconds in (10, "10s", None):
+            section, _, setting = name.partition(".")
+            assert getattr(getattr(wordtie.plan(text, seconds, **{name: value}).settings, section), setting) == value
+
+
+def test_the_command_plans_with_a_setting_that_the_recipe_has(text: Path, capsys: Capture) -> None:
+    command = ["train", str(text), "--time", "5s", "--hidden", "8", "--print-config"]
+    for options in (["--optimiser", "adam"], ["--loss.full_at_end", "0.1"], ["--sparse_updates", "true"]):
+        assert cli.main([*command, *options]) == 0
+        assert "loss:" in capsys.readouterr().out
+    assert cli.main(["train", str(text), "--time", "5s", "--hidden", "1", "--print-config"]) == 0
+
+
 def test_a_planned_run_is_resumed_from_python_as_it_was_planned(
     text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -494,7 +515,7 @@ def test_a_planned_run_is_resumed_from_python_as_it_was_planned(
     assert again.weights_sha256 == whole.weights_sha256
     assert again.mixture == whole.mixture
     assert wordtie.train(first, "run", mode="resume", ngram="none").mixture is None
-    with pytest.raises(SettingsError, match="order must be a whole number from 1"):
+    with pytest.raises(SettingsError, match=r"ngram\.order must be a whole number, got"):
         wordtie.train(first, "other", ngram="5")  # type: ignore[arg-type]
     assert not Path("other").exists()
 

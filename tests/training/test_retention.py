@@ -188,8 +188,20 @@ def test_a_start_that_was_trained_again_is_no_start_to_move_back_to(capsys: Capt
     capsys.readouterr()
     assert cli.main(adapt("cut", *FORGETFUL, "--resume", "--json")) == 0
     out, err = capsys.readouterr()
-    assert "run was trained again since cut started from it: the model is not moved back towards it" in err
-    assert json.loads(out)["change_kept"] is None
+    assert "run was trained again since cut started from it: what was forgotten of its text is neither" in err
+    found = json.loads(out)
+    assert found["change_kept"] is None
+    assert "network" in found["earlier"][0]
+    assert "network_before" not in found["earlier"][0], "the model that has those figures is another"
+
+
+def test_a_start_that_was_trained_again_has_no_figures_without_a_limit_either(capsys: Capture) -> None:
+    unlimited = [*FORGETFUL, "--max-forgetting", "none"]
+    assert cli.main(adapt("cut", *unlimited, "--max-time", "0.01s")) == 0
+    assert cli.main([*TRAIN, "--head", "tied_linear", "--embedding", "6", "--overwrite", "--seed", "2", *COMMON]) == 0
+    capsys.readouterr()
+    found = json.loads(output(adapt("cut", *unlimited, "--resume", "--json"), capsys))
+    assert "network_before" not in found["earlier"][0]
 
 
 @pytest.mark.parametrize("size", ["12", "10"])

@@ -21,10 +21,12 @@ from wordtie.errors import RunFolderError, SettingsError
 from wordtie.models.language_model import LanguageModel
 from wordtie.runs import checkpoint, live_progress
 from wordtie.runs.provenance import machine
+from wordtie.training import trainer
 from wordtie.training.language_modelling import LanguageModelling
 from wordtie.training.precision import resolve_device, resolve_precision
 from wordtie.training.process import exclusive_training
 from wordtie.training.train import train
+from wordtie.training.trainer import Trainer
 
 TRAINING = TrainingSettings(
     epochs=3, streams=4, steps=7, lr=2.0, decay=0.5, decay_after=1, clip=0.5, precision="fp32", threads=1, patience=0
@@ -130,6 +132,34 @@ def test_the_best_epoch_of_a_training_that_time_ended_is_the_one_that_was_measur
     assert result.stopped == "max_time"
     assert metrics(tmp_path / "run", "valid_perplexity") == []
     assert result.best_epoch == 1
+
+
+def test_the_best_epoch_is_not_the_last_one_that_is_kept(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which time ended, and which is worse."""
+    rising = changed(settings, **LEARNS_BY_HEART, keep="last")
+    whole = train(changed(rising, epochs=8), tmp_path / "whole")
+    perplexities = metrics(tmp_path / "whole", "valid_perplexity")
+    assert whole.best_epoch < 7
+    assert perplexities[6] > min(perplexities)
+    monkeypatch.setattr(Trainer, "out_of_time", lambda self: self.state.position.epoch == 7)
+    cut = train(changed(rising, epochs=8, max_time="1h"), tmp_path / "cut")
+    assert cut.stopped == "max_time"
+    assert cut.best_epoch == whole.best_epoch
+    assert cut.weights_sha256 != whole.weights_sha256
+
+
+def test_a_stop_leaves_no_line_out(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trainer, "WINDOWS_BETWEEN_LINES", 3)
+    train(settings, tmp_path / "whole")
+    with monkeypatch.context() as stopped:
+        stopped.setattr(Trainer, "out_of_time", lambda self: self.state.position.window == 6)
+        assert train(changed(settings, max_time="1h"), tmp_path / "cut").stopped == "max_time"
+    train(settings, tmp_path / "cut", "resume")
+    windows, cut = (metrics(tmp_path / run, "window") for run in ("whole", "cut"))
+    assert 6 in windows
+    assert cut == windows
 
 
 def test_what_is_exported_is_the_best_epoch(settings: Settings, tmp_path: Path) -> None:

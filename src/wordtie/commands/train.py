@@ -21,7 +21,7 @@ from wordtie.commands._shared import UsageError, print_json
 from wordtie.config import SECTIONS, DataSettings, Settings, parse_time, to_dict
 from wordtie.config.ngram import LONGEST, MixedNgramSettings
 from wordtie.config.options import SettingsParser
-from wordtie.config.recommended import ADAPTING_RATE, RECOMMENDED, recommended
+from wordtie.config.recommended import RECOMMENDED, rate_to_extend, recommended
 from wordtie.console import say, tell, waiting
 from wordtie.errors import DataError, RunFolderError, did_you_mean
 from wordtie.evaluation.format_perplexity import format_epochs, format_perplexity
@@ -128,7 +128,8 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     if parsed.like is not None:
         return parser.with_place(Settings, **parser.made(row_settings(parsed.like))), ngram
     values = {name: given.value for name, given in parser.given.items()}
-    recipe = {} if parser.has_recipe else recommended(values)  # a recipe means the same in each version
+    whole = parser.has_recipe and seconds is None  # such a recipe means the same in each version
+    recipe = {} if whole else recommended(values)
     corpus = parser.value("data.corpus") or DataSettings().corpus
     kept = adapted(parser, parsed, corpus)
     given = parser.with_place(Settings, **parser.made({**recipe, **kept}))
@@ -148,9 +149,6 @@ def chosen(parser: SettingsParser, parsed: Namespace, started: float) -> tuple[S
     if not parsed.print_config:  # a folder that no run can be written to is refused before the text is read
         with folder_for_training(folder_of(parsed, corpus), mode_of(parsed)) as folder:
             check_other_folder(given, folder)
-    if seconds is not None:
-        of_model = {name: value for name, value in recipe.items() if name.startswith("model.")}
-        given = parser.with_place(Settings, **parser.made({**of_model, **kept}))
     keep = parsed.ngram is not None or "ngram.order" in parser.given
     try:
         with waiting("planning"):
@@ -204,12 +202,9 @@ def adapted(parser: SettingsParser, parsed: Namespace, corpus: str) -> dict[str,
         if parsed.print_config and not parsed.extend_vocabulary:  # the run need not be there yet
             return {}
         raise
-    if not parsed.extend_vocabulary:
+    if not parsed.extend_vocabulary or parser.has_recipe:
         return kept
-
-    adam = parser.value("training.optimiser") in (None, RECOMMENDED["training.optimiser"]) and not parser.has_recipe
-    rate = {"training.lr": ADAPTING_RATE} if adam else {}
-    return {**kept, **rate}
+    return {**kept, **rate_to_extend({name: given.value for name, given in parser.given.items()})}
 
 
 def chosen_before(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from wordtie.config.checks import check_types
 from wordtie.config.data import DataSettings
 from wordtie.errors import require
 
@@ -40,8 +41,8 @@ class NgramSettings:
     Penn Treebank has a quarter of the size, and the perplexity is 5 % higher."""
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.order, int) and not isinstance(self.order, bool)
-        right = whole and 1 <= self.order <= LONGEST
+        check_types(self, "ngram")
+        right = 1 <= self.order <= LONGEST
         require(right, f"order must be a whole number from 1 to {LONGEST}, got {self.order!r}")
         require(
             1 <= len(self.minimum_counts) <= self.order and min(self.minimum_counts) >= 1,

@@ -67,6 +67,17 @@ _TOGETHER: dict[str, Collection[str]] = {
 """Setting to those that were chosen with it: the recipe does not set them if it is given another value."""
 
 
+def rate_to_extend(given: Mapping[str, Any]) -> dict[str, float]:
+    """Return the learning rate for a model that extends another; none if it is given, or for another optimiser.
+
+    >>> rate_to_extend({}), rate_to_extend({"training.optimiser": "sgd"})
+    ({'training.lr': 0.001}, {})
+    """
+    adam = RECOMMENDED["training.optimiser"]
+    own = "training.lr" in given or given.get("training.optimiser", adam) != adam
+    return {} if own else {"training.lr": ADAPTING_RATE}
+
+
 def recommended(given: Mapping[str, Any], chosen: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the recipe's values for settings that were not given. `chosen`: values that a plan has in their place.
 

@@ -45,6 +45,14 @@ class Score:
         """exp(nats / tokens)."""
         return math.exp(min(self.nats / self.tokens, 700.0))
 
+    def figures(self, split: str) -> dict[str, Any]:
+        """Return perplexity, nats and tokens of a split, by the names that results have.
+
+        >>> Score(6.9, 3).figures("test")
+        {'test_perplexity': 9.974182454814724, 'test_nats': 6.9, 'test_tokens': 3}
+        """
+        return {f"{split}_perplexity": self.perplexity, f"{split}_nats": self.nats, f"{split}_tokens": self.tokens}
+
 
 def queries(
     model: LanguageModel, ids: Ids, eos_id: int, streams: int, device: torch.device

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import torch
 
-from wordtie.config import Settings
+from wordtie.config import Settings, TrainingSettings
 from wordtie.config.machine import machine_memory
 from wordtie.errors import SettingsError
 from wordtie.models.language_model import LanguageModel
@@ -26,6 +26,14 @@ def check_fits(parameters: int, copies: int, hint: str) -> None:
         )
 
 
+def check_training(parameters: int, training: TrainingSettings, hint: str, more: int = 0) -> None:
+    """Raise a `SettingsError` if a training does not fit into memory: the parameters, those of the best validation so
+    far and the optimiser's moments, and once more the gradients or, later, what is exported; `more`: further copies."""
+    moments = {"sgd": 0, "adam": 2, "rmsprop": 1, "adadelta": 2}[training.optimiser]
+    mean = training.average_patience > 0
+    check_fits(parameters, 3 + moments + mean + more, hint)
+
+
 def parameters_of(settings: Settings, words: int) -> int:
     """Return the number of parameters of a model with these settings and this number of words."""
     with torch.device("meta"):  # shapes without memory
@@ -33,11 +41,8 @@ def parameters_of(settings: Settings, words: int) -> int:
 
 
 def check_size(settings: Settings, words: int, device: torch.device, more: int = 0) -> None:
-    """Raise a `SettingsError` if a training does not fit into memory: the parameters, those of the best validation so
-    far and the optimiser's moments, and once more the gradients or, later, what is exported; `more`: further copies."""
+    """Raise a `SettingsError` if the training of a language model does not fit into memory; `more`: further copies."""
     if device.type != "cpu":  # a GPU reports it itself
         return
-    moments = {"sgd": 0, "adam": 2, "rmsprop": 1, "adadelta": 2}[settings.training.optimiser]
-    mean = settings.training.average_patience > 0
     hint = "take a smaller model.hidden, model.layers or data.vocabulary_size"
-    check_fits(parameters_of(settings, words), 3 + moments + mean + more, hint)
+    check_training(parameters_of(settings, words), settings.training, hint, more)

@@ -89,12 +89,10 @@ class Mixture:
         """Return (log p of each id, entropies if asked, the state after them); 0 where the id is `PADDING`."""
         if entropy:
             return self._score_with_entropy(ids_TB, state)
-        log_weights_TBP = self._log_weights_RP[self._judge(ids_TB, state)]
         log_p_PTB, _, after = zip(
             *(part.score(ids_TB, of_part) for part, of_part in zip(self.parts, state, strict=True)), strict=True
         )
-        log_p_TB = np.logaddexp.reduce(np.stack(log_p_PTB, -1) + log_weights_TBP, -1)  # p may be below the least float
-        return np.where(ids_TB == PADDING, 0.0, log_p_TB), None, after
+        return np.where(ids_TB == PADDING, 0.0, self._mixed(ids_TB, state, log_p_PTB)), None, after
 
     def distributions(self, ids_TB: Ids, state: States) -> tuple[Floats, States]:
         """Return (p of every word before each id is read, (T, B, V); the state after them)."""
@@ -137,6 +135,12 @@ class Mixture:
             log_p_TB[here][there] = np.log(p_N) if p_N.all() else self.score(ids, before)[0][there]
             entropy_TB[here][there] = -np.einsum("nv,nv->n", p_NV, np.log(p_NV + TINY))
         return log_p_TB, entropy_TB, state
+
+    def _mixed(self, ids_TB: Ids, state: States, log_p_PTB: Sequence[Nats]) -> Nats:
+        """Return log p of each id from its log p under each part; `PADDING` included."""
+        log_weights_TBP = self._log_weights_RP[self._judge(ids_TB, state)]
+        log_p_TB: Nats = np.logaddexp.reduce(np.stack(log_p_PTB, -1) + log_weights_TBP, -1)
+        return log_p_TB  # not from the sum of p, which may be below the least float
 
     def _weights(self, ids_TB: Ids, state: States) -> Nats:
         """Return the weights before each id is read, (T, B, P)."""

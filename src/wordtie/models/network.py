@@ -22,7 +22,7 @@ from wordtie.data.vocabulary import Vocabulary
 from wordtie.kernels.products import product, serves
 from wordtie.models.fp32 import in_fp32
 from wordtie.models.language_model import LanguageModel
-from wordtie.models.next_word import Floats, Nats
+from wordtie.models.next_word import SMALLEST_LOG_P, Floats, Nats, Queries
 from wordtie.nn.core import State
 
 SCORES_AT_ONCE = 5_500_000
@@ -31,8 +31,6 @@ SCORES_AT_ONCE_BY_ONEDNN = 1_400_000
 """The same for oneDNN, which allocates its results itself: small ones fit where the last ones were."""
 FEWEST_ROWS = 64
 """Minimum tokens of a product: with fewer, a large output matrix would be read too often."""
-SMALLEST_LOG_P = -87.0
-"""Log p below which float32 has no normal number for p."""
 SCORES_IN_CACHE = 250_000
 """Scores that the softmax passes over at a time: 1 MB."""
 
@@ -73,20 +71,17 @@ class Network:
 
     def score(self, ids_TB: Ids, state: NetworkState, entropy: bool = False) -> tuple[Nats, Nats | None, NetworkState]:
         """Return (log p of each id, entropies if asked, the state after them); 0 where the id is `PADDING`."""
-        there_TB = ids_TB != PADDING
-        log_p_TB, entropy_TB = np.zeros(ids_TB.shape), np.zeros(ids_TB.shape) if entropy else None
         with self._scoring, evaluating(self.network) as device:
             query_NE, state = self._read(ids_TB, state, device)
-            if not there_TB.all():
-                query_NE = query_NE[torch.from_numpy(there_TB).flatten().to(device)]
-            targets_N = torch.from_numpy(ids_TB[there_TB].astype(np.int64)).to(device)
-            found = list(self._log_probabilities.of_targets(query_NE, targets_N, entropy))
-        if found:
-            log_p_N, *entropy_N = torch.cat(found, 1).double().cpu().numpy()
-            log_p_TB[there_TB] = log_p_N
-            if entropy_TB is not None:
-                entropy_TB[there_TB] = entropy_N[0]
-        return log_p_TB, entropy_TB, state
+            return *self._scores(ids_TB, query_NE, entropy), state
+
+    def score_with_queries(self, ids_TB: Ids, state: NetworkState) -> tuple[Nats, Queries, NetworkState]:
+        """Return (log p of each id, like `score`; the vector from which it is predicted, (T, B, E); the state after
+        them), in one pass over the ids."""
+        with self._scoring, evaluating(self.network) as device:
+            query_NE, state = self._read(ids_TB, state, device)
+            log_p_TB, _ = self._scores(ids_TB, query_NE)
+        return log_p_TB, query_NE.cpu().numpy().reshape(*ids_TB.shape, query_NE.shape[1]), state
 
     def distributions(self, ids_TB: Ids, state: NetworkState) -> tuple[Floats, NetworkState]:
         """Return (p of every word before each id is read, (T, B, V); the state after them)."""
@@ -135,11 +130,26 @@ class Network:
         after = None if state.after is None else (state.after[0][index], selected(state.after[1]))
         return NetworkState(selected(state.core), state.last_B[index], after)
 
-    def queries(self, ids_TB: Ids, state: NetworkState) -> tuple[NDArray[np.float32], NetworkState]:
+    def queries(self, ids_TB: Ids, state: NetworkState) -> tuple[Queries, NetworkState]:
         """Return (the vector from which each id is predicted, (T, B, E); the state after them)."""
         with evaluating(self.network) as device:
             query_NE, state = self._read(ids_TB, state, device)
         return query_NE.cpu().numpy().reshape(*ids_TB.shape, query_NE.shape[1]), state
+
+    def _scores(self, ids_TB: Ids, query_NE: Tensor, entropy: bool = False) -> tuple[Nats, Nats | None]:
+        """Return (log p of each id, entropies if asked), from the queries of all."""
+        there_TB = ids_TB != PADDING
+        log_p_TB, entropy_TB = np.zeros(ids_TB.shape), np.zeros(ids_TB.shape) if entropy else None
+        if not there_TB.all():
+            query_NE = query_NE[torch.from_numpy(there_TB).flatten().to(query_NE.device)]
+        targets_N = torch.from_numpy(ids_TB[there_TB].astype(np.int64)).to(query_NE.device)
+        found = list(self._log_probabilities.of_targets(query_NE, targets_N, entropy))
+        if found:
+            log_p_N, *entropy_N = torch.cat(found, 1).double().cpu().numpy()
+            log_p_TB[there_TB] = log_p_N
+            if entropy_TB is not None:
+                entropy_TB[there_TB] = entropy_N[0]
+        return log_p_TB, entropy_TB
 
     def _read(self, ids_TB: Ids, state: NetworkState, device: torch.device) -> tuple[Tensor, NetworkState]:
         """Return (queries (N, E) that predict each id, the state after them). The last id is not read yet."""

@@ -29,6 +29,10 @@ from wordtie.data.vocabulary import Vocabulary
 Nats: TypeAlias = NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.floating[Any]]
 """float32 or float64, as the model computes."""
+Queries: TypeAlias = NDArray[np.float32]
+"""The vectors from which a network predicts words."""
+SMALLEST_LOG_P = -87.0
+"""Log p below which float32 has no normal number for p."""
 S = TypeVar("S")
 """A model's state."""
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from wordtie.config import ModelSettings
 from wordtie.data.batches import PADDING, Ids
 from wordtie.data.vocabulary import Vocabulary
-from wordtie.models.next_word import Floats, Nats
+from wordtie.models.next_word import SMALLEST_LOG_P, Floats, Nats
 
 Array: TypeAlias = NDArray[np.float32]
 LayerState: TypeAlias = tuple[Array, ...]
@@ -31,8 +31,6 @@ Cell: TypeAlias = Callable[[Parameters, Array, LayerState], LayerState]
 
 SCORES_AT_ONCE = 2_000_000
 """Scores (tokens x vocabulary) in memory at a time."""
-SMALLEST_LOG_P = -87.0
-"""Log p below which float32 has no normal number for p."""
 
 
 def sigmoid(x: Array) -> Array:
@@ -147,9 +145,19 @@ class NumpyNetwork:
 
     def score(self, ids_TB: Ids, state: NumpyState, entropy: bool = False) -> tuple[Nats, Nats | None, NumpyState]:
         """Return (log p of each id, entropies if asked, the state after them); 0 where the id is `PADDING`."""
+        query_NE, state = self._read(ids_TB, state)
+        return *self._scores(ids_TB, query_NE, entropy), state
+
+    def score_with_queries(self, ids_TB: Ids, state: NumpyState) -> tuple[Nats, Array, NumpyState]:
+        """Return (log p of each id, like `score`; the vector from which it is predicted, (T, B, E); the state after
+        them), in one pass over the ids."""
+        query_NE, state = self._read(ids_TB, state)
+        return self._scores(ids_TB, query_NE)[0], query_NE.reshape(*ids_TB.shape, query_NE.shape[1]), state
+
+    def _scores(self, ids_TB: Ids, query_NE: Array, entropy: bool = False) -> tuple[Nats, Nats | None]:
+        """Return (log p of each id, entropies if asked), from the queries of all."""
         there_TB = ids_TB != PADDING
         log_p_TB, entropy_TB = np.zeros(ids_TB.shape), np.zeros(ids_TB.shape) if entropy else None
-        query_NE, state = self._read(ids_TB, state)
         query_NE, targets_N = query_NE[there_TB.reshape(-1)], ids_TB[there_TB]
         log_p_N, entropy_N = np.zeros(len(targets_N)), np.zeros(len(targets_N))
         rows = max(1, SCORES_AT_ONCE // len(self.vocabulary))
@@ -162,7 +170,7 @@ class NumpyNetwork:
         log_p_TB[there_TB] = log_p_N
         if entropy_TB is not None:
             entropy_TB[there_TB] = entropy_N
-        return log_p_TB, entropy_TB, state
+        return log_p_TB, entropy_TB
 
     def distributions(self, ids_TB: Ids, state: NumpyState) -> tuple[Floats, NumpyState]:
         """Return (p of every word before each id is read, (T, B, V); the state after them)."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +33,7 @@ from wordtie.models.mixture import (
     expectation_maximisation,
     log_p_of_tokens,
 )
-from wordtie.models.next_word import Floats, Nats, NextWordModel
-
-Queries: TypeAlias = NDArray[np.float32]
+from wordtie.models.next_word import Floats, Nats, NextWordModel, Queries
 
 FIRST_HALF_LIFE = 100
 HALF_LIVES = (50, 100, 200, 400)
@@ -60,14 +58,14 @@ MOST_KEPT = 50_000_000
 
 
 @runtime_checkable
-class HasQueries(Protocol):
+class HasQueries(NextWordModel[Any], Protocol):
     """A part that predicts from a vector."""
-
-    def initial_state(self, streams: int) -> Any:
-        """Return the initial state, like a `NextWordModel`."""
 
     def queries(self, ids_TB: Ids, state: Any) -> tuple[Queries, Any]:
         """Return (the vector from which each id is predicted, (T, B, E); the state after them)."""
+
+    def score_with_queries(self, ids_TB: Ids, state: Any) -> tuple[Nats, Queries, Any]:
+        """Return (log p of each id, like `score`; its query, like `queries`; the state after them)."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ class Memory:
 
     ids_BM: NDArray[np.int64]
     query_BME: Queries
-    """Queries from which the words were predicted; E is 0 if they do not matter."""
+    """Vectors from which the words were predicted; E is 0 if they do not matter."""
 
     def after(self, ids_TB: Ids, query_TBE: Queries, words: int) -> Memory:
         """Return the memory after these words, limited to the last `words` words."""
@@ -201,26 +199,39 @@ class AdaptiveMixture(Mixture):
         """Return (log p of each id, entropies if asked, the state after them); 0 where the id is `PADDING`."""
         if entropy:
             return self._score_with_entropy(ids_TB, state)
-        log_m_TB, _, after = super().score(ids_TB, state[:-1])
-        share_TB, of_ids_TB, memory = self.recent.shares(ids_TB, self._queries(ids_TB, state), state[-1])
+        log_p_PTB, after, query_TBE = [], [], np.zeros((*ids_TB.shape, 0), np.float32)
+        for part, of_part in zip(self.parts, state[:-1], strict=True):
+            if part is self._queries.part:
+                log_p_TB, query_TBE, new = part.score_with_queries(ids_TB, of_part)
+            else:
+                log_p_TB, _, new = part.score(ids_TB, of_part)
+            log_p_PTB.append(log_p_TB)
+            after.append(new)
+        log_m_TB = self._mixed(ids_TB, state, log_p_PTB)
+        share_TB, of_ids_TB, memory = self.recent.shares(ids_TB, query_TBE, state[-1])
         log_p_TB = np.where(ids_TB == PADDING, 0.0, log_with_recent(log_m_TB, share_TB, of_ids_TB))
         return log_p_TB, None, (*after, memory)
 
     def distributions(self, ids_TB: Ids, state: States) -> tuple[Floats, States]:
         """Return (p of every word before each id is read, (T, B, V); the state after them)."""
         p_TBV, after = super().distributions(ids_TB, state[:-1])
-        return p_TBV, (*after, self.recent.add_to(p_TBV, ids_TB, self._queries(ids_TB, state), state[-1]))
+        return p_TBV, (*after, self.recent.add_to(p_TBV, ids_TB, self._queries(ids_TB, state)[0], state[-1]))
 
     def next(self, state: States) -> Nats:
         """Return log p of every word, (B, V)."""
         log_p_BV = super().next(state[:-1])
-        self.recent.add_to_logs(log_p_BV, self._queries(np.zeros((1, len(log_p_BV)), np.int64), state), state[-1])
+        query_1BE, _ = self._queries(np.zeros((1, len(log_p_BV)), np.int64), state)
+        self.recent.add_to_logs(log_p_BV, query_1BE, state[-1])
         return log_p_BV
 
     def advance(self, ids_TB: Ids, state: States) -> States:
         """Return the state after these words."""
-        memory = state[-1].after(ids_TB, self._queries(ids_TB, state), self.recent.words)
-        return (*super().advance(ids_TB, state[:-1]), memory)
+        query_TBE, read = self._queries(ids_TB, state)
+        after = [
+            read if part is self._queries.part else part.advance(ids_TB, of_part)
+            for part, of_part in zip(self.parts, state[:-1], strict=True)
+        ]
+        return (*after, state[-1].after(ids_TB, query_TBE, self.recent.words))
 
     def select(self, state: States, streams: Sequence[int] | NDArray[np.intp]) -> States:
         """Return the state of these streams."""
@@ -241,11 +252,11 @@ class _QueriesOf:
             return cls()
         return next((cls(part, n) for n, part in enumerate(parts) if isinstance(part, HasQueries)), cls())
 
-    def __call__(self, ids_TB: Ids, state: States) -> Queries:
-        """Return the queries before each id is read, (T, B, E)."""
+    def __call__(self, ids_TB: Ids, state: States) -> tuple[Queries, Any]:
+        """Return (the queries before each id is read, (T, B, E); the part's state after them)."""
         if self.part is None:
-            return np.zeros((*ids_TB.shape, 0), np.float32)
-        return self.part.queries(ids_TB, state[self.number])[0]
+            return np.zeros((*ids_TB.shape, 0), np.float32), None
+        return self.part.queries(ids_TB, state[self.number])
 
 
 def mixture_of(parts: Sequence[NextWordModel[Any]], weights_RP: Nats, recent: RecentWords | None) -> Mixture:

@@ -189,11 +189,7 @@ class LanguageModelling:
         for split, ids, most in (("valid", self.valid, None), ("test", self.test, math.inf)):
             score = self._final(ids, self.log_p.setdefault(split, []), self.queries.setdefault(split, []))
             what = what or why_diverged(score, self.model.words, most)
-            found |= {
-                f"{split}_perplexity": score.perplexity,
-                f"{split}_nats": score.nats,
-                f"{split}_tokens": score.tokens,
-            }
+            found |= score.figures(split)
         return found, what
 
     def seconds_to_measure(self) -> float:

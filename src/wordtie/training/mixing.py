@@ -22,9 +22,8 @@ from wordtie.data.batches import Ids
 from wordtie.evaluation.perplexity import Score
 from wordtie.models.mixture import Classes, Mixture, log_p_of_tokens, log_probabilities
 from wordtie.models.network import Network
-from wordtie.models.next_word import Nats
+from wordtie.models.next_word import Nats, Queries
 from wordtie.models.recent_words import (
-    Queries,
     best_adaptive_mixture,
     recent_words_of,
     text_queries,
@@ -158,9 +157,5 @@ def _figures(
             log_p_N = log_p_of_tokens(read.log_p_NP, read.class_N, weights_RP)
             log_p_N = with_recent_words(mixture, read.ids_N, log_p_N, read.query_NE) if mixture else log_p_N
         score = Score(-float(log_p_N.sum()), len(read.class_N))
-        found |= {
-            f"{split}_perplexity": score.perplexity,
-            f"{split}_nats": score.nats,
-            f"{split}_tokens": score.tokens,
-        }
+        found |= score.figures(split)
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from wordtie.console import say, waiting
 from wordtie.data.input_warnings import training_text_warnings
 from wordtie.data.prepare import prepare
 from wordtie.errors import require
+from wordtie.evaluation.perplexity import Score
 from wordtie.ngrams.kneser_ney import fit_kneser_ney
 from wordtie.ngrams.memory import check_ngrams_fit
 from wordtie.runs import layout, run_folder
@@ -64,18 +64,15 @@ def train_ngrams(settings: NgramSettings, out: str | Path, mode: run_folder.Mode
         if mode == "overwrite":
             run_folder.clear(folder, but=layout.MODEL_FILES)
         write_text(folder / layout.SETTINGS, yaml.safe_dump(as_sections(settings), sort_keys=False))
-        nats = {split: -float(trie.log_probabilities(getattr(data, split)).sum()) for split in ("valid", "test")}
+        texts = {"valid": data.valid, "test": data.test}
+        scores = {split: Score(-float(trie.log_probabilities(ids).sum()), len(ids)) for split, ids in texts.items()}
         result = NgramResult(
             folder=folder,
             ngrams=trie.ngrams,
             bytes=(folder / layout.MODEL).stat().st_size,
             seconds=round(seconds, 2),
-            valid_perplexity=math.exp(nats["valid"] / len(data.valid)),
-            valid_nats=nats["valid"],
-            valid_tokens=len(data.valid),
-            test_perplexity=math.exp(nats["test"] / len(data.test)),
-            test_nats=nats["test"],
-            test_tokens=len(data.test),
+            **scores["valid"].figures("valid"),
+            **scores["test"].figures("test"),
         )
         result.save()
     return result

@@ -12,19 +12,20 @@ What is best for a number of tokens is in `wordtie.training.recipe`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import torch
 
-from wordtie.config import SECTIONS, Settings, to_dict
+from wordtie.config import SECTIONS, Settings, parse_time, plain_values, to_dict
 from wordtie.config.keywords import settings_from
 from wordtie.config.names import Names
 from wordtie.config.ngram import NgramSettings
-from wordtie.config.recommended import ADAPTING_RATE
+from wordtie.config.recommended import rate_to_extend, recommended
 from wordtie.console import amount
+from wordtie.data.batches import stream_length
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import require
 from wordtie.evaluation.format_perplexity import format_epochs
@@ -74,13 +75,13 @@ class Plan:
 
 def plan(
     text: Settings | str | Path,
-    seconds: float | None = None,
+    seconds: float | str | None = None,
     ngram: int | Literal["none"] | None = None,
     *,
     extend_vocabulary: bool = False,
     **named: Any,
 ) -> Plan:
-    """Plan a training on this text that takes about `seconds` on this machine, all included.
+    """Plan a training on this text that takes about `seconds` on this machine, all included; `"10m"` is ten minutes.
 
     Without `seconds`, training stops when the validation perplexity no longer improves.
 
@@ -93,18 +94,41 @@ def plan(
     """
     if extend_vocabulary or not isinstance(text, Settings):
         named = of_the_start(named, extend_vocabulary) | named
-    if extend_vocabulary and not named.keys() & {"training", "optimiser", "training.optimiser"}:
-        named = {"training.lr": ADAPTING_RATE} | named
-    settings = settings_from(text, **named)
-    names = Names(SECTIONS)
-    given = {(names.switch(name) or [names.find(name)])[0] for name in named if name not in SECTIONS}
-    default = to_dict(Settings())
-    for section, values in to_dict(settings).items():
-        given |= {f"{section}.{name}" for name, value in values.items() if value != default[section][name]}
+    given = given_by(text, named)
+    if extend_vocabulary:
+        rate = rate_to_extend(given)
+        given, named = given | rate, named | rate
+    recipe = {name: value for name, value in recommended(given).items() if name not in given}
+    settings = settings_from(text, **recipe, **named)
+    if isinstance(seconds, str):
+        seconds = parse_time(seconds, "seconds")
     if ngram is None:
         return make_plan(settings, given, seconds)
     order = None if ngram == "none" else NgramSettings(settings.data, ngram).order
     return make_plan(settings, given, seconds, ngram=order, keep_ngram=True)
+
+
+def given_by(text: Settings | str | Path, named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a caller of `plan` sets, by full name: all keywords, and values of sections that are no default.
+
+    >>> from wordtie.config import ModelSettings
+    >>> given_by("novel.txt", {"nhid": 8, "model": ModelSettings(layers=3, hidden=200), "tied": True})
+    {'model.layers': 3, 'model.hidden': 8, 'model.head': 'tied'}
+    """
+    names, default = Names(SECTIONS), to_dict(Settings())
+    sections = {name: getattr(text, name) for name in SECTIONS} if isinstance(text, Settings) else {}
+    sections |= {name: value for name, value in named.items() if name in SECTIONS}
+    given = {
+        f"{section}.{name}": value
+        for section, values in sections.items()
+        for name, value in plain_values(values).items()
+        if value != default[section][name]
+    }
+    for name, value in named.items():
+        if name not in SECTIONS:
+            full, if_true, if_false = names.switch(name) or (names.find(name), value, value)
+            given[full] = if_true if value else if_false
+    return given
 
 
 def make_plan(
@@ -172,7 +196,7 @@ def has_memory(texts: Texts, order: int, *, keep: bool) -> bool:
     """Return whether n-grams of this order fit into memory. Raises `SettingsError` if they do not, but are kept."""
     if keep:
         check_ngrams_fit(texts.tokens_to_count, order)
-    return ngrams_fit(texts.tokens_to_count, order)
+    return keep or ngrams_fit(texts.tokens_to_count, order)
 
 
 def fitted_to_length(
@@ -190,6 +214,7 @@ def fitted_to_length(
     epochs = (settings.training.tokens or MOST_EPOCHS * words) / words
     noise = noise_for(words, epochs, settings, given) if words < SHORT else {}
     fitted = with_recipe(settings, given, {**streams_for(words), **samples_for(len(data.vocabulary)), **noise})
+    stream_length(words, fitted.training.streams)  # refuses a text that is too short, before anything is printed
     kept = ngram if ngram and has_memory(texts, ngram, keep=keep_ngram) else None
     small = f" for fewer than {SHORT:,} words" if noise else ""
     sizes = f"plan: {size_of(fitted)}, {dropped(fitted)}{small}"

@@ -180,7 +180,7 @@ def units(settings: Settings, given: Collection[str], planned: int) -> int:
 
 def size(hidden: int) -> dict[str, int]:
     """Return the model's sizes. Word vectors are half as long as the state: longer ones are not worth their time."""
-    return {"model.hidden": hidden, "model.embedding": hidden // 2}
+    return {"model.hidden": hidden, "model.embedding": max(1, hidden // 2)}
 
 
 def samples_for(vocabulary: int) -> dict[str, Any]:
@@ -252,8 +252,8 @@ def with_recipe(settings: Settings, given: Collection[str], choices: Mapping[str
     """
     free = recommended(_values_of(settings, given), choices)
     free |= {name: value for name, value in choices.items() if name in free or name in BUDGET}
-    if free.get("training.schedule") == "cosine":
-        free.pop("training.decay", None)
+    if free.get("training.schedule") == "cosine" and "training.decay" in free:
+        free["training.decay"] = TrainingSettings.decay  # it has no effect
     return settings_from(settings, **{name: value for name, value in free.items() if name not in given})
 
 

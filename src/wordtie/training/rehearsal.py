@@ -24,6 +24,7 @@ from wordtie.config import DataSettings, ModelSettings, Settings, plain_values
 from wordtie.config.model import SHARES
 from wordtie.config.paths import is_same_file, path_of
 from wordtie.config.unused_settings import AT_THE_START
+from wordtie.console import say
 from wordtie.data.batches import Ids, spread
 from wordtie.data.prepare import prepare
 from wordtie.data.token_file import PreparedData
@@ -89,7 +90,11 @@ class EarlierText:
         if result is None:
             return found
         if self.at_most is not None:
-            return found | {"network_before": self.perplexity(self._network_before())}
+            try:
+                return found | {"network_before": self.perplexity(self._network_before())}
+            except RunFolderError as error:  # it was moved while the new one was trained, which is not lost for that
+                say([f"{error}: how much of its text was forgotten is not known"])
+                return found
         mixed = {} if result.mixture is None else {"mixture_before": result.mixture["test_perplexity"]}
         return found | {"network_before": result.test_perplexity} | mixed
 
@@ -116,13 +121,7 @@ class Texts:
         """Return the data with a training text of which earlier texts are a share of `rehearsal`, if they suffice."""
         if not self._share_to_read(rehearsal):
             return self.own
-        info = self.own.info
-        stats = dict(info.splits)
-        for number, each in enumerate(self.earlier, 1):
-            stats[f"earlier {number}"] = each.data.info.splits["train"]
-        return replace(
-            self.own, train=self.of_epoch(1, rehearsal).astype(np.int32, copy=False), info=replace(info, splits=stats)
-        )
+        return self._trained_on(self.of_epoch(1, rehearsal))
 
     def too_short(self, rehearsal: float) -> list[str]:
         """Return a note if the earlier texts are too short for a share of `rehearsal`: they are not repeated."""
@@ -162,6 +161,10 @@ class Texts:
         """Return the texts with at most about this many tokens of each earlier test text to measure; None: no limit."""
         return replace(self, earlier=[each.within(most) for each in self.earlier])
 
+    def without_figures(self) -> Texts:
+        """Return the texts without the results of the earlier runs, which are of other models by now."""
+        return replace(self, earlier=[replace(each, result=None) for each in self.earlier])
+
     @property
     def tokens_to_count(self) -> int:
         """Number of training tokens of `for_counting`, found without concatenating the texts."""
@@ -169,8 +172,16 @@ class Texts:
 
     def for_counting(self) -> PreparedData:
         """Return the data with all training texts concatenated: n-gram counts forget nothing."""
-        train = [self.own.train, *(each.data.train for each in self.earlier)]
-        return replace(self.own, train=np.concatenate(train)) if self.earlier else self.own
+        if not self.earlier:
+            return self.own
+        return self._trained_on(np.concatenate([self.own.train, *(each.data.train for each in self.earlier)]))
+
+    def _trained_on(self, train: Ids) -> PreparedData:
+        """Return the data with this training text, of which earlier texts are parts, named `earlier 1` and so on."""
+        stats = dict(self.own.info.splits)
+        for number, each in enumerate(self.earlier, 1):
+            stats[f"earlier {number}"] = each.data.info.splits["train"]
+        return replace(self.own, train=train.astype(np.int32, copy=False), info=replace(self.own.info, splits=stats))
 
 
 def _share(rehearsal: float, own: int, earlier: Sequence[Ids]) -> float:

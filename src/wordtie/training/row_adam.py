@@ -6,10 +6,13 @@ used, updates these rows alone:
     v_r = beta2 v_r + (1 - beta2) g_r^2,        p_r -= lr g_r / (sqrt(v_r / (1 - beta2^t)) + eps)
 
 t counts the steps of the matrix. There is no mean gradient (beta1 = 0): where dense Adam spreads what a gradient moves
-over the steps after it, through its decaying mean, here the row moves at once. With beta1 > 0 a rare row would move a
-tenth as far, since its mean is not applied again until the row is next used. v_r does not decay between uses, as it
-does in dense Adam: a row that is used every n-th step moves about sqrt(n) times less far at each use. The higher rate
-of the word matrix, `training.word_rate`, makes up for some of that.
+over the steps after it, through its decaying mean, here the row moves at once. With beta1 > 0 a rare row would move
+1 - beta1 times as far, since its mean is not applied again until the row is next used.
+
+v_r does not decay between uses, as it does in dense Adam, so that a rare row moves less far at each use. In a long run,
+a row that is used every n-th step moves sqrt(n) times less far. Before it has been used 1 / (1 - beta2) times, the
+difference is smaller: after t > 1 / (1 - beta2) steps, it is about sqrt((1 - beta2) t). The higher rate of the word
+matrix, `training.word_rate`, makes up for some of that.
 
 Where dense and sparse steps of a matrix alternate, the mean gradient of the dense ones stands still during the sparse
 ones: the next dense step continues from it.

@@ -90,7 +90,10 @@ def train(
         torch.manual_seed(settings.training.seed)
         task = LanguageModelling(settings, data, device, precision, texts.by_epoch(settings.training.rehearsal))
         started_from = load_start(start, settings, task.model, data) if start else ""
-        task.retention = limit_on_forgetting(task, start, texts, resumable)
+        if resumable and texts.earlier and settings.training.start_from is not None:
+            start = start_again(task, resumable)
+            texts = texts if start else texts.without_figures()
+        task.retention = limit_on_forgetting(task, start, texts)
         optimiser = build_optimiser(settings.training, parameter_groups(task.model, settings.training.word_rate))
         state = RunState(task.model, optimiser, task.initial_state(), Position(started_from=started_from))
         writer = RunWriter(folder, language_model_record(settings, data, order), mode, resumable)
@@ -132,26 +135,23 @@ def notes(settings: Settings, texts: Texts, folder: Path, mode: Mode, *, resumed
     return [*new, *chain.from_iterable(found), *missing, *texts.too_short(settings.training.rehearsal)]
 
 
-def limit_on_forgetting(
-    task: LanguageModelling, start: SavedModel | None, texts: Texts, resumable: Resumable | None
-) -> Retention | None:
+def limit_on_forgetting(task: LanguageModelling, start: SavedModel | None, texts: Texts) -> Retention | None:
     """Return the limit that the settings ask for; None if there is none, or no earlier text to measure it by.
 
-    `start` is the model whose parameters the task's model has. If the run is resumed, it is read again, and these are
-    replaced. Raises `RunFolderError` if a finished model cannot be made again because its start was trained again.
+    `start` is the model whose parameters the task's model has.
     """
-    if not is_limited(task.settings) or not texts.earlier:
-        return None
-    if resumable:
-        start = start_again(task, resumable)
-    if start is None:
+    if start is None or not is_limited(task.settings) or not texts.earlier:
         return None
     retention = Retention.of(task.settings, start, task.for_export(task.model.state_dict()), texts.earlier)
     return retention if retention.texts else None
 
 
 def start_again(task: LanguageModelling, resumable: Resumable) -> SavedModel | None:
-    """Read the model that a run started from, to resume it; None, with a note, if it was trained again since."""
+    """Read the model that a run started from, to resume it, into the task's model; None, with a note, if it was trained
+    again since, or is gone.
+
+    Raises `RunFolderError` if a finished model cannot be made again without it.
+    """
     run, folder = task.settings.training.start_from, resumable.path.parent.parent
     with suppress(RunFolderError):
         start = read_start(task.settings)
@@ -162,7 +162,7 @@ def start_again(task: LanguageModelling, resumable: Resumable) -> SavedModel | N
     result = read_result(folder)
     if result and result.stopped != "max_time" and result.change_kept is not None:
         raise RunFolderError(f"{again}, so its model cannot be made again: it stays; train another with --out")
-    say([f"{again}: the model is not moved back towards it, and may forget its text"])
+    say([f"{again}: what was forgotten of its text is neither limited nor known"])
     return None
 
 

@@ -90,12 +90,12 @@ class Trainer:
                 self.checkpoint()
                 self.progress.say(f"interrupted; the same command {self.writer.how_to_resume}resumes")
                 self.signals.leave()
-            exported = state.kept
+            exported, best_epoch = state.kept, state.position.best_epoch
             if stopped == "max_time":
                 self.checkpoint()
-                exported = self.provisional()
+                exported, best_epoch = self.provisional()
             self.progress.say(f"stopped: {stopped}; measuring the model on the validation and the test text")
-            return self.finish(stopped, exported)
+            return self.finish(stopped, exported, best_epoch)
 
     def train(self) -> Stopped:
         """Train until there is a reason to stop."""
@@ -132,10 +132,10 @@ class Trainer:
         done = windows_done(self.budget, position)
         self.live(done / self.budget.windows_per_epoch, self.seconds())
         if done < end:
-            if self.signals.heard or self.out_of_time():
-                return False
             if done % WINDOWS_BETWEEN_LINES == 0:
                 self.write_line()
+            if self.signals.heard or self.out_of_time():
+                return False
             if done % training.checkpoint_every == 0:
                 self.checkpoint()
         return True
@@ -219,20 +219,22 @@ class Trainer:
             self.diverged("after the last window", what)
         return exported
 
-    def provisional(self) -> Tensors:
-        """Return what to export when time ran out: the current parameters, unless those of a validation are better.
+    def provisional(self) -> tuple[Tensors, int]:
+        """Return (what to export when time ran out: the current parameters, unless those of a validation are better;
+        the number of the best validation).
 
         The checkpoint does not record this, so that a stop does not change the result of the whole run.
         """
-        state = self.state
-        if is_validated(self.budget, state.position) and state.kept:
-            return state.kept
-        validation = self.validate()
-        if self.training.keep == "best" and validation.objective >= state.position.best_perplexity:
-            return state.kept
-        return self.for_export()
+        state, position = self.state, self.state.position
+        if is_validated(self.budget, position) and state.kept:
+            return state.kept, position.best_epoch
+        better = self.validate().objective < position.best_perplexity
+        best_epoch = len(position.history) + 1 if better else position.best_epoch
+        if better or self.training.keep == "last":
+            return self.for_export(), best_epoch
+        return state.kept, best_epoch
 
-    def finish(self, stopped: Stopped, exported: Tensors) -> TrainingResult:
+    def finish(self, stopped: Stopped, exported: Tensors, best_epoch: int) -> TrainingResult:
         """Finish and export the model, measure it, and write result.json."""
         position = self.state.position
         started = time.monotonic()
@@ -249,7 +251,7 @@ class Trainer:
             folder=self.writer.folder,
             stopped=stopped,
             epochs=position.epoch - 1,
-            best_epoch=position.best_epoch if exported is self.state.kept else len(position.history) + 1,
+            best_epoch=best_epoch,
             seconds=round(self.seconds(), 1),
             parameters=self.state.model.parameter_count(),
             weights_sha256=checkpoint.tensors_sha256(finished.tensors),

@@ -29,7 +29,7 @@ from wordtie.losses.build import build_loss
 from wordtie.losses.loss import Loss, LossSum
 from wordtie.models.beam_search import Search, translate_ids
 from wordtie.models.fp32 import in_fp32
-from wordtie.models.memory import check_fits
+from wordtie.models.memory import check_training
 from wordtie.models.seq2seq import SentencePairs, Seq2Seq
 from wordtie.ngrams.counts import neighbour_counts
 from wordtie.nn.core import State
@@ -206,11 +206,7 @@ class Translation:
         for split, pairs in (("valid", self.data.valid), ("test", self.data.test)):
             score, found = self.score(pairs), self.bleu(pairs, beam, interval=True)
             what = what or why_diverged(score, self.model.words)
-            figures |= {
-                f"{split}_perplexity": score.perplexity,
-                f"{split}_nats": score.nats,
-                f"{split}_tokens": score.tokens,
-            }
+            figures |= score.figures(split)
             scores |= {f"{split}_{name}": value for name, value in found.as_json().items() if name != "signature"}
         return {**figures, "translation": {**scores, "signature": found.signature, "beam": beam}}, what
 
@@ -313,10 +309,10 @@ def also_trained_on(data: Bitext, part: Split) -> int:
 
 
 def check_memory(settings: TranslationSettings, data: Bitext, device: torch.device) -> None:
-    """Raise a `SettingsError` if a training does not fit into memory: see `wordtie.models.memory.check_size`."""
+    """Raise a `SettingsError` if the training does not fit into memory."""
     if device.type != "cpu":
         return
     sizes = [len(side.vocabulary) for side in (data.tokenizer.source, data.tokenizer.target)]
     with torch.device("meta"):
         parameters = Seq2Seq(settings.model, *sizes).parameter_count()
-    check_fits(parameters, 5, "take a smaller model.hidden or data.vocabulary_size")
+    check_training(parameters, settings.training, "take a smaller model.hidden or data.vocabulary_size")
