@@ -199,18 +199,16 @@ class AdaptiveMixture(Mixture):
         """Return (log p of each id, entropies if asked, the state after them); 0 where the id is `PADDING`."""
         if entropy:
             return self._score_with_entropy(ids_TB, state)
-        log_p_PTB, after, query_TBE = [], [], np.zeros((*ids_TB.shape, 0), np.float32)
-        for part, of_part in zip(self.parts, state[:-1], strict=True):
-            if part is self._queries.part:
-                log_p_TB, query_TBE, new = part.score_with_queries(ids_TB, of_part)
-            else:
-                log_p_TB, _, new = part.score(ids_TB, of_part)
-            log_p_PTB.append(log_p_TB)
-            after.append(new)
-        log_m_TB = self._mixed(ids_TB, state, log_p_PTB)
+        known = self._queries
+        read: list[Any] = [
+            part.score_with_queries(ids_TB, of_part) if part is known.part else part.score(ids_TB, of_part)
+            for part, of_part in zip(self.parts, state[:-1], strict=True)
+        ]
+        query_TBE = read[known.number][1] if known.part else np.zeros((*ids_TB.shape, 0), np.float32)
+        log_m_TB = self._mixed(ids_TB, state, [log_p_TB for log_p_TB, _, _ in read])
         share_TB, of_ids_TB, memory = self.recent.shares(ids_TB, query_TBE, state[-1])
         log_p_TB = np.where(ids_TB == PADDING, 0.0, log_with_recent(log_m_TB, share_TB, of_ids_TB))
-        return log_p_TB, None, (*after, memory)
+        return log_p_TB, None, (*(after for _, _, after in read), memory)
 
     def distributions(self, ids_TB: Ids, state: States) -> tuple[Floats, States]:
         """Return (p of every word before each id is read, (T, B, V); the state after them)."""

@@ -90,10 +90,7 @@ def train(
         torch.manual_seed(settings.training.seed)
         task = LanguageModelling(settings, data, device, precision, texts.by_epoch(settings.training.rehearsal))
         started_from = load_start(start, settings, task.model, data) if start else ""
-        if resumable and texts.earlier and settings.training.start_from is not None:
-            start = start_again(task, resumable)
-            texts = texts if start else texts.without_figures()
-        task.retention = limit_on_forgetting(task, start, texts)
+        task.retention, texts = limit_on_forgetting(task, start, texts, resumable)
         optimiser = build_optimiser(settings.training, parameter_groups(task.model, settings.training.word_rate))
         state = RunState(task.model, optimiser, task.initial_state(), Position(started_from=started_from))
         writer = RunWriter(folder, language_model_record(settings, data, order), mode, resumable)
@@ -135,15 +132,22 @@ def notes(settings: Settings, texts: Texts, folder: Path, mode: Mode, *, resumed
     return [*new, *chain.from_iterable(found), *missing, *texts.too_short(settings.training.rehearsal)]
 
 
-def limit_on_forgetting(task: LanguageModelling, start: SavedModel | None, texts: Texts) -> Retention | None:
-    """Return the limit that the settings ask for; None if there is none, or no earlier text to measure it by.
+def limit_on_forgetting(
+    task: LanguageModelling, start: SavedModel | None, texts: Texts, resumable: Resumable | None
+) -> tuple[Retention | None, Texts]:
+    """Return (the limit that the settings ask for, or None if there is none, or no earlier text to measure it by; the
+    texts, without figures of earlier runs if a resumed run started from a model that is gone).
 
-    `start` is the model whose parameters the task's model has.
+    `start` is the model whose parameters the task's model has. If the run is resumed, it is read again, and these are
+    replaced.
     """
+    if resumable and texts.earlier and task.settings.training.start_from is not None:
+        start = start_again(task, resumable)
+        texts = texts if start else texts.without_figures()
     if start is None or not is_limited(task.settings) or not texts.earlier:
-        return None
+        return None, texts
     retention = Retention.of(task.settings, start, task.for_export(task.model.state_dict()), texts.earlier)
-    return retention if retention.texts else None
+    return retention if retention.texts else None, texts
 
 
 def start_again(task: LanguageModelling, resumable: Resumable) -> SavedModel | None:
