@@ -218,7 +218,7 @@ def test_the_weight_is_the_likeliest() -> None:
     grid = {
         (weight, half_life): log_p(RecentWords(weight, half_life), mixed).sum()
         for half_life in recent_words.HALF_LIVES
-        for weight in np.linspace(0.1, 0.9, 41)
+        for weight in np.linspace(0.1, 0.9, 17)
     }
     weight, half_life = max(grid, key=lambda each: grid[each])
     assert recent.half_life == half_life

@@ -16,7 +16,7 @@ BYTES = 4
 """Size of a float32, in bytes."""
 
 
-def check_fits(parameters: int, copies: int, hint: str) -> None:
+def check_memory(parameters: int, copies: int, hint: str) -> None:
     """Raise a `SettingsError` if the float32 parameters, each kept `copies` times, do not fit into memory."""
     needed, available = parameters * copies * BYTES, machine_memory()
     if needed > available:
@@ -31,7 +31,7 @@ def check_training(parameters: int, training: TrainingSettings, hint: str, more:
     far and the optimiser's moments, and once more the gradients or, later, what is exported; `more`: further copies."""
     moments = {"sgd": 0, "adam": 2, "rmsprop": 1, "adadelta": 2}[training.optimiser]
     mean = training.average_patience > 0
-    check_fits(parameters, 3 + moments + mean + more, hint)
+    check_memory(parameters, 3 + moments + mean + more, hint)
 
 
 def parameters_of(settings: Settings, words: int) -> int:

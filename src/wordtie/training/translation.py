@@ -279,7 +279,7 @@ def train_translation(
         if not resumable:
             say([f"{folder}: no run to resume, so a new one starts"] if mode == "resume" else [])
             say([*unused_translation_settings(settings, bool(data.columns)), *notes(data)])
-        check_memory(settings, data, device)
+        check_translation_memory(settings, data, device)
         torch.manual_seed(training.seed)
         task = Translation(settings, data, device, precision)
         optimiser = build_optimiser(training, parameter_groups(task.model, training.word_rate))
@@ -308,7 +308,7 @@ def also_trained_on(data: Bitext, part: Split) -> int:
     return sum(pair in trained for pair in zip(part.source_lines, part.target_lines, strict=True))
 
 
-def check_memory(settings: TranslationSettings, data: Bitext, device: torch.device) -> None:
+def check_translation_memory(settings: TranslationSettings, data: Bitext, device: torch.device) -> None:
     """Raise a `SettingsError` if the training does not fit into memory."""
     if device.type != "cpu":
         return

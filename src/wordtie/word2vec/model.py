@@ -20,7 +20,7 @@ from torch import Tensor
 
 from wordtie.errors import DataError
 from wordtie.kernels.word2vec.draws import ALWAYS, alias_table
-from wordtie.models.memory import check_fits
+from wordtie.models.memory import check_memory
 from wordtie.word2vec.settings import Word2VecSettings
 
 LANES = 16
@@ -51,7 +51,7 @@ class Word2Vec:
         self.threshold_V, self.alias_V = alias_table(noise_weights(count_V, settings.ns_exponent))
         words, size = len(count_V), settings.vector_size
         matrices = 2 if settings.head == "untied" else 1
-        check_fits(matrices * words * padded(size), 1, "take a smaller word2vec.vector_size or data.vocabulary_size")
+        check_memory(matrices * words * padded(size), 1, "take a smaller word2vec.vector_size or data.vocabulary_size")
         rng = np.random.default_rng(settings.seed)
         self.input_VP = _zeros(words, padded(size))
         for row in range(0, words, 4096):  # in pieces, so that no second matrix is ever in memory
