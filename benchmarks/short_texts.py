@@ -1,76 +1,93 @@
-"""How much noise a short text needs, which is read many times over in the minutes given.
+"""How much noise a short text needs, which is read many times over.
 
-    python -m benchmarks.short_texts                 results/bench/short-texts.tsv, and the table on the page
-    python -m benchmarks.short_texts ptb > my.tsv    of these texts, elsewhere
+    python -m benchmarks.short_texts                 the rows that results/bench/short-texts.tsv lacks
+    python -m benchmarks.short_texts ptb             of this text
 
-Each row trains on the first sentences of a text, so many words of them, with the size and the dropout that `wordtie
-train --time` plans for two million tokens. Of the words read, data noising with Kneser-Ney replaces up to a share of
-`gamma`. Perplexities are of the validation text, which is whole: of the network, and of its mixture with 5-grams and
-recent words. The rule that follows from it is `wordtie.training.recipe.NOISES_IF_SHORT`.
+Each row trains on the first sentences of a text, about so many words of them: on two million tokens, as `wordtie train
+--time` plans them, or without a time until validation no longer improves (tokens: `-`). Of the words read, data noising
+with Kneser-Ney replaces up to a share of `gamma`. Perplexities are of the validation text, which is whole: of the
+network, and of its mixture with 5-grams and recent words. The rules that follow from it are
+`wordtie.training.recipe.NOISES_IF_SHORT` and, without a time, `wordtie.training.plan.fitted_to_length`.
 """
 
 from __future__ import annotations
 
-import sys
+import csv
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import Any
 
 from benchmarks import names_given
-from benchmarks.planned import planned, trained, training_on
-from wordtie.config import DataSettings, NoiseSettings, Settings
+from benchmarks.compared import DATA_NOISING, RESULTS, Measured, add_rows
+from benchmarks.environment import machine
+from benchmarks.planned import planned, trained, training_on, until_no_better
+from wordtie.config import DataSettings, Settings
+from wordtie.config.keywords import settings_from
 from wordtie.data.catalogue import locate
-from wordtie.data.prepare import prepare
 from wordtie.reproduction.render import generated_blocks
+from wordtie.runs.provenance import code_version
 
 TEXTS = ("ptb", "wikitext-2")
 LENGTHS = (100_000, 300_000)
 GAMMAS = (0.0, 0.1, 0.3)
-TOKENS = 2_000_000
+TOKENS = (2_000_000, None)
+"""Tokens of the training; None: until validation no longer improves."""
 PAGE = Path(__file__).parent.parent / "docs" / "how-to" / "your-own-text.md"
 BEGIN, END = "<!-- short texts: begin -->", "<!-- short texts: end -->"
-RESULTS = Path(__file__).parent.parent / "results" / "bench" / "short-texts.tsv"
-COLUMNS = ("text", "words", "epochs", "dropout", "gamma", "network", "mixture")
+FILE = RESULTS / "short-texts.tsv"
+KEY = ("text", "words", "tokens", "gamma")
+SHOWN = (*KEY, "epochs", "dropout", "network", "mixture")
+COLUMNS = (*SHOWN, "version", "processor")
 
 
 def main(texts: Sequence[str]) -> None:
-    """Print rows of these texts; of the usual ones, if there are none, into the file and the page."""
-    if texts:
-        measure(texts, sys.stdout)
-        return
-    with RESULTS.open("w", encoding="utf-8") as file:
-        measure(TEXTS, file)
-    generated_blocks.replace(PAGE, BEGIN, END, table(RESULTS.read_text(encoding="utf-8")))
+    """Measure the rows of these texts, of all if there are none, that the file lacks; then write the page's table."""
+    rows: dict[tuple[str, ...], Measured] = {
+        (text, f"{words}", f"{tokens or '-'}", f"{gamma:g}"): partial(measure, text, words, tokens, gamma)
+        for text in texts or TEXTS
+        for tokens in TOKENS
+        for words in LENGTHS
+        for gamma in GAMMAS
+    }
+    add_rows(FILE, COLUMNS, rows)
+    generated_blocks.replace(PAGE, BEGIN, END, table())
 
 
-def table(rows: str) -> str:
+def table() -> str:
     """The rows as a table of Markdown."""
-    header, *body = (line.split("\t") for line in rows.splitlines())
-    lines = [header, ["---"] * len(header), *([name, f"{int(words):,}", *rest] for name, words, *rest in body)]
+    with FILE.open(encoding="utf-8", newline="") as file:
+        rows = sorted(csv.DictReader(file, delimiter="\t"), key=order)
+    lines = [SHOWN, ("---",) * len(SHOWN), *([with_commas(row[name]) for name in SHOWN] for row in rows)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def measure(texts: Sequence[str], file: TextIO) -> None:
-    """A row for each text, length and share."""
-    print(*COLUMNS, sep="\t", file=file, flush=True)
-    for text in texts:
-        for words in LENGTHS:
-            with tempfile.TemporaryDirectory() as folder:
-                write_start(text, words, Path(folder))
-                for row in rows(Path(folder)):
-                    print(text, *row, sep="\t", file=file, flush=True)
+def order(row: dict[str, str]) -> tuple[Any, ...]:
+    """Sort key of a row."""
+    return row["text"], row["tokens"] == "-", int(row["words"]), float(row["gamma"])
 
 
-def rows(folder: Path) -> Iterator[tuple[str, ...]]:
-    """The rows of one text."""
-    data = DataSettings(corpus=str(folder))
-    words = len(prepare(data).train)
-    for gamma in GAMMAS:
-        noise = NoiseSettings(kind="kneser_ney", scheme="data_noising", gamma=gamma) if gamma else NoiseSettings()
-        settings = planned(Settings(data, noise=noise, training=training_on(TOKENS)), ["noise.kind"])
-        epochs, *perplexities = trained(settings, folder / f"{gamma:g}")
-        yield f"{words}", epochs, f"{settings.model.hidden_dropout:g}", f"{gamma:g}", *perplexities
+def with_commas(entry: str) -> str:
+    """An entry of the table."""
+    return f"{int(entry):,}" if entry.isdecimal() else entry
+
+
+def measure(text: str, words: int, tokens: int | None, gamma: float) -> tuple[str, ...]:
+    """A row."""
+    noise = {**DATA_NOISING, "noise.gamma": gamma} if gamma else {"noise.kind": "none"}
+    with tempfile.TemporaryDirectory() as folder:
+        write_start(text, words, Path(folder))
+        data = DataSettings(corpus=folder)
+        if tokens is None:
+            settings = until_no_better(data, {"training.threads": 1, **noise})
+        else:
+            start = Settings(data, training=training_on(tokens, threads=1))
+            settings = planned(settings_from(start, **noise), noise)
+        epochs, *perplexities = trained(settings, Path(folder) / "run")
+    dropout = f"{settings.model.hidden_dropout:g}"
+    key = (text, f"{words}", f"{tokens or '-'}", f"{gamma:g}")
+    return *key, epochs, dropout, *perplexities, code_version(), machine()["processor"]
 
 
 def write_start(text: str, words: int, folder: Path) -> None:
