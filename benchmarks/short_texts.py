@@ -1,4 +1,4 @@
-"""How much noise a short text needs, which is read many times over.
+"""How much dropout and noise a short text needs, which is read many times over.
 
     python -m benchmarks.short_texts                 the rows that results/bench/short-texts.tsv lacks
     python -m benchmarks.short_texts ptb             of this text
@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import csv
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks import names_given
-from benchmarks.compared import DATA_NOISING, RESULTS, Measured, add_rows
+from benchmarks.compared import DATA_NOISING, DROPPED, RESULTS, Measured, add_rows
 from benchmarks.environment import machine
 from benchmarks.planned import planned, trained, training_on, until_no_better
 from wordtie.config import DataSettings, Settings
@@ -30,25 +30,28 @@ from wordtie.reproduction.render import generated_blocks
 from wordtie.runs.provenance import code_version
 
 TEXTS = ("ptb", "wikitext-2")
-LENGTHS = (100_000, 300_000)
 GAMMAS = (0.0, 0.1, 0.3)
-TOKENS = (2_000_000, None)
-"""Tokens of the training; None: until validation no longer improves."""
+DROPOUTS: Mapping[int | None, Mapping[int, Sequence[float]]] = {
+    2_000_000: {100_000: (0.5,), 300_000: (0.3,)},
+    None: {100_000: (0.3, 0.5), 300_000: (0.3, 0.5)},
+}
+"""By tokens of the training (None: until validation no longer improves) and by words of the text. For a number of
+tokens, it is what is planned."""
 PAGE = Path(__file__).parent.parent / "docs" / "how-to" / "your-own-text.md"
 BEGIN, END = "<!-- short texts: begin -->", "<!-- short texts: end -->"
 FILE = RESULTS / "short-texts.tsv"
-KEY = ("text", "words", "tokens", "gamma")
-SHOWN = (*KEY, "epochs", "dropout", "network", "mixture")
+SHOWN = ("text", "words", "tokens", "dropout", "gamma", "epochs", "network", "mixture")
 COLUMNS = (*SHOWN, "version", "processor")
 
 
 def main(texts: Sequence[str]) -> None:
     """Measure the rows of these texts, of all if there are none, that the file lacks; then write the page's table."""
     rows: dict[tuple[str, ...], Measured] = {
-        (text, f"{words}", f"{tokens or '-'}", f"{gamma:g}"): partial(measure, text, words, tokens, gamma)
+        (text, *key_of(words, tokens, dropout, gamma)): partial(measure, text, words, tokens, dropout, gamma)
         for text in texts or TEXTS
-        for tokens in TOKENS
-        for words in LENGTHS
+        for tokens, lengths in DROPOUTS.items()
+        for words, dropouts in lengths.items()
+        for dropout in dropouts
         for gamma in GAMMAS
     }
     add_rows(FILE, COLUMNS, rows)
@@ -65,7 +68,7 @@ def table() -> str:
 
 def order(row: dict[str, str]) -> tuple[Any, ...]:
     """Sort key of a row."""
-    return row["text"], row["tokens"] == "-", int(row["words"]), float(row["gamma"])
+    return row["text"], row["tokens"] == "-", int(row["words"]), float(row["dropout"]), float(row["gamma"])
 
 
 def with_commas(entry: str) -> str:
@@ -73,21 +76,26 @@ def with_commas(entry: str) -> str:
     return f"{int(entry):,}" if entry.isdecimal() else entry
 
 
-def measure(text: str, words: int, tokens: int | None, gamma: float) -> tuple[str, ...]:
+def key_of(words: int, tokens: int | None, dropout: float, gamma: float) -> tuple[str, ...]:
+    """What distinguishes the rows of a text."""
+    return f"{words}", f"{tokens or '-'}", f"{dropout:g}", f"{gamma:g}"
+
+
+def measure(text: str, words: int, tokens: int | None, dropout: float, gamma: float) -> tuple[str, ...]:
     """A row."""
-    noise = {**DATA_NOISING, "noise.gamma": gamma} if gamma else {"noise.kind": "none"}
+    given: dict[str, Any] = {**DATA_NOISING, "noise.gamma": gamma} if gamma else {"noise.kind": "none"}
+    given |= dict.fromkeys(DROPPED, dropout)
     with tempfile.TemporaryDirectory() as folder:
         write_start(text, words, Path(folder))
         data = DataSettings(corpus=folder)
         if tokens is None:
-            settings = until_no_better(data, {"training.threads": 1, **noise})
+            settings = until_no_better(data, {"training.threads": 1, **given})
         else:
             start = Settings(data, training=training_on(tokens, threads=1))
-            settings = planned(settings_from(start, **noise), noise)
+            settings = planned(settings_from(start, **given), given)
         epochs, *perplexities = trained(settings, Path(folder) / "run")
-    dropout = f"{settings.model.hidden_dropout:g}"
-    key = (text, f"{words}", f"{tokens or '-'}", f"{gamma:g}")
-    return *key, epochs, dropout, *perplexities, code_version(), machine()["processor"]
+    trained_by = code_version(), machine()["processor"]
+    return text, *key_of(words, tokens, dropout, gamma), epochs, *perplexities, *trained_by
 
 
 def write_start(text: str, words: int, folder: Path) -> None:
