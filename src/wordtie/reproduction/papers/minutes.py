@@ -154,7 +154,6 @@ TEN_MINUTES = Group(
         **vectors_as_long_as_the_state(400),
         "augmented": TWO_MINUTES.variants["augmented"],
         "full-softmax": TWO_MINUTES.variants["full-softmax"],
-        "two-layers": TWO_MINUTES.variants["two-layers"],
     },
 )
 """What lowered the perplexity after two million tokens by more than one percent on one text at least."""
