@@ -407,6 +407,8 @@ def test_a_plan_for_python_extends_a_vocabulary(first: Path) -> None:
         for optimiser, rate in (("sgd", 1.0), ("adam", ADAPTING_RATE)):
             adapted: dict[str, Any] = {"start_from": "run", "extend_vocabulary": True, alias: optimiser}
             assert wordtie.plan("second", 3, **adapted).settings.training.lr == rate
+    untimed = wordtie.plan("second", start_from="run", extend_vocabulary=True).settings
+    assert (untimed.training.lr, untimed.model.hidden_dropout) == (ADAPTING_RATE, 0.3), "a short text, but no new model"
     assert plan.settings.model.hidden == 12
     result = wordtie.train(plan, "more")
     assert result.earlier is not None

@@ -17,23 +17,35 @@ from wordtie.errors import SettingsError
 from wordtie.training import plan as planning
 from wordtie.training import recipe
 from wordtie.training.plan import fitted_to_length
-from wordtie.training.recipe import streams_for
+from wordtie.training.recipe import dropout_for, streams_for
 from wordtie.training.rehearsal import read_texts
 
 
 def test_a_short_text_is_read_with_noise_without_a_time_too(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = settings_from(text, streams=32)
     words = len(read_texts(settings.data).own.train)
-    monkeypatch.setattr(planning, "SHORT", words)
     monkeypatch.setattr(recipe, "SHORT", words + 1)
-    assert fitted_to_length(settings, ["data.corpus"]).settings.noise == NoiseSettings()
-    monkeypatch.setattr(planning, "SHORT", words + 1)
-    fitted = fitted_to_length(settings, ["data.corpus"]).settings
-    assert fitted.noise == NoiseSettings("kneser_ney", "data_noising", gamma=0.3)
+    for short, gamma in ((words, 0.0), (words + 1, 0.3)):
+        monkeypatch.setattr(planning, "SHORT", short)
+        fitted = fitted_to_length(settings, ["data.corpus"]).settings
+        expected = NoiseSettings("kneser_ney", "data_noising", gamma=gamma) if gamma else NoiseSettings()
+        assert fitted.noise == expected
     assert fitted.training.streams == streams_for(words)["training.streams"]
     kept = fitted_to_length(settings, ["data.corpus", "noise.l2", "training.streams"]).settings
     assert kept.noise == settings.noise
     assert kept.training.streams == 32
+
+
+def test_the_shorter_a_text_the_more_is_dropped(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = len(read_texts(settings_from(text).data).own.train)
+    found = []
+    for parameters in (0.01, 1.0, 100.0):
+        monkeypatch.setattr(planning, "parameters_of", lambda *_, each=parameters: each * words)
+        fitted = wordtie.plan(text).settings.model
+        assert fitted.input_dropout == fitted.hidden_dropout == dropout_for(15, parameters)["model.hidden_dropout"]
+        found.append(fitted.hidden_dropout)
+    assert found == [0.0, 0.3, 0.5]
+    assert wordtie.plan(text, hidden_dropout=0.2).settings.model.hidden_dropout == 0.2
 
 
 def test_a_plan_without_a_time_is_what_the_command_does_without_one(text: Path, capsys: Capture) -> None:
@@ -50,7 +62,7 @@ def test_a_plan_without_a_time_is_what_the_command_does_without_one(text: Path, 
         first == f"plan: at most 50 epochs of {words:,} words, until the validation perplexity has not improved "
         "for 3 epochs"
     )
-    assert second == "plan: 1 layer of 16 units, dropout 0.3 and noise 0.3 for fewer than 500,000 words"
+    assert second == f"plan: 1 layer of 16 units, dropout 0.3 and noise 0.3 for {words:,} words"
     assert third.endswith("; a validation an epoch; a 5-gram model and recent words are mixed in")
 
 
@@ -61,7 +73,7 @@ def test_a_plan_without_a_time_describes_what_is_given(text: Path) -> None:
     assert "; 20 validations; " in often.reasons[2]
     once = wordtie.plan(text, ngram="none", tokens=len(read_texts(often.settings.data).own.train))
     assert once.reasons[0].endswith(" tokens, 1 epoch as given")
-    assert once.reasons[1].endswith(", dropout 0.3"), "a text that is read once needs no noise"
+    assert once.settings.noise == NoiseSettings(), "a text that is read once needs no noise"
     assert once.reasons[2].endswith("; no n-gram model")
     assert once.ngram is None
 

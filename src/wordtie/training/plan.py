@@ -29,6 +29,7 @@ from wordtie.data.batches import stream_length
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import require
 from wordtie.evaluation.format_perplexity import format_epochs
+from wordtie.models.memory import parameters_of
 from wordtie.ngrams.memory import check_ngrams_fit, ngrams_fit
 from wordtie.training.precision import precision_of, resolve_device
 from wordtie.training.process import exclusive_training
@@ -37,6 +38,8 @@ from wordtie.training.recipe import (
     MOST_EPOCHS,
     REFERENCE,
     SHORT,
+    USUAL_EPOCHS,
+    dropout_for,
     noise_for,
     samples_for,
     size,
@@ -204,20 +207,23 @@ def fitted_to_length(
 ) -> Plan:
     """Plan for this text, read until validation stops improving. `given`: full names of the settings to keep.
 
-    A text of fewer than `SHORT` words is read so often that noise helps; a very short one is read in fewer streams.
+    The shorter the text, the more dropout and noise; a very short one is read in fewer streams.
     """
     precision_of(settings, resolve_device(settings.training.device))  # what makes no sense is refused before any text
     read_start(settings)
     texts = read_texts(settings.data)
     data = texts.for_training(settings.training.rehearsal)
     words = len(data.train)
-    epochs = (settings.training.tokens or MOST_EPOCHS * words) / words
-    noise = noise_for(words, epochs, settings, given) if words < SHORT else {}
-    fitted = with_recipe(settings, given, {**streams_for(words), **samples_for(len(data.vocabulary)), **noise})
+    planned = settings.training.tokens
+    noise = noise_for(words, planned / words if planned else MOST_EPOCHS, settings, given) if words < SHORT else {}
+    of_text = {**streams_for(words), **samples_for(len(data.vocabulary)), **noise}
+    if settings.training.start_from is None:  # a model that knows much already is not read as often
+        parameters = parameters_of(with_recipe(settings, given, of_text), len(data.vocabulary))
+        of_text |= dropout_for(planned / words if planned else USUAL_EPOCHS, parameters / words)
+    fitted = with_recipe(settings, given, of_text)
     stream_length(words, fitted.training.streams)  # refuses a text that is too short, before anything is printed
     kept = ngram if ngram and has_memory(texts, ngram, keep=keep_ngram) else None
-    small = f" for fewer than {SHORT:,} words" if noise else ""
-    sizes = f"plan: {size_of(fitted)}, {dropped(fitted)}{small}"
+    sizes = f"plan: {size_of(fitted)}, {dropped(fitted)} for {amount(words, 'word')}"
     return Plan(fitted, kept, (length_of(fitted, words), sizes, steps_of(fitted, data, mixed_in(kept, ngram))))
 
 

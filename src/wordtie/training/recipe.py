@@ -52,6 +52,9 @@ With so many, a full softmax at the end takes more time than it is worth."""
 MOST_EPOCHS = 40
 """Largest number of epochs to plan: with twice as many, the network overfits, and the mixture gains no more than 0.5 %
 (`benchmarks/sizes.py`)."""
+USUAL_EPOCHS = 15
+"""Epochs for which dropout is chosen where it is not known how often the text will be read: until validation no longer
+improves (`benchmarks/short_texts.py`)."""
 FEWEST_WINDOWS = 20
 """Windows to train on even if there is no time at all: an untrained model is of no use."""
 MOST_VALIDATIONS = 10
