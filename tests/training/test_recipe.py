@@ -12,7 +12,7 @@ import pytest
 from wordtie.config import LossSettings, NoiseSettings, Settings, TrainingSettings
 from wordtie.config.keywords import settings_from
 from wordtie.config.recommended import RECOMMENDED
-from wordtie.training.recipe import FEWEST_WINDOWS, MOST_EPOCHS, SHORT, Lengths, choose, measuring_seconds
+from wordtie.training.recipe import FEWEST_WINDOWS, MOST_EPOCHS, Lengths, choose, measuring_seconds
 from wordtie.training.schedule import budget_of
 from wordtie.training.timings import Timings
 
@@ -104,11 +104,19 @@ def test_a_text_that_is_read_often_is_read_with_noise() -> None:
     assert noise(20_000, "noise.l2") == NoiseSettings(), "whoever chooses the noise chooses it whole"
 
 
-@pytest.mark.parametrize(("words", "gamma"), [(SHORT, 0.1), (SHORT - 1, 0.3)])
+@pytest.mark.parametrize(("words", "gamma"), [(199_999, 0.3), (200_000, 0.1), (500_000, 0.1)])
 def test_a_text_of_many_words_takes_little_noise_however_often_it_is_read(words: int, gamma: float) -> None:
     settings = Settings(training=TrainingSettings(tokens=20 * words))
     lengths = Lengths(words, 100_000, 100_000, 10_000)
     assert choose(settings, ["training.tokens"], lengths, 100, 10, FAST).noise.gamma == gamma
+
+
+@pytest.mark.parametrize(("words", "gamma"), [(199_999, 0.1), (200_000, 0.1), (499_999, 0.1), (500_000, 0.0)])
+def test_a_text_of_few_words_takes_noise_if_it_is_read_seven_times(words: int, gamma: float) -> None:
+    settings = Settings(training=TrainingSettings(tokens=7 * words))
+    lengths = Lengths(words, 100_000, 100_000, 10_000)
+    noise = choose(settings, ["training.tokens"], lengths, 100, 10, FAST).noise
+    assert noise == (NoiseSettings("kneser_ney", "data_noising", gamma=gamma) if gamma else NoiseSettings())
 
 
 def test_how_much_noise_can_be_chosen_alone() -> None:

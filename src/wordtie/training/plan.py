@@ -37,7 +37,6 @@ from wordtie.training.recipe import (
     MARGIN,
     MOST_EPOCHS,
     REFERENCE,
-    SHORT,
     USUAL_EPOCHS,
     dropout_for,
     noise_for,
@@ -214,12 +213,12 @@ def fitted_to_length(
     texts = read_texts(settings.data)
     data = texts.for_training(settings.training.rehearsal)
     words = len(data.train)
-    planned = settings.training.tokens
-    noise = noise_for(words, planned / words if planned else MOST_EPOCHS, settings, given) if words < SHORT else {}
-    of_text = {**streams_for(words), **samples_for(len(data.vocabulary)), **noise}
-    if settings.training.start_from is None:  # a model that knows much already is not read as often
+    of_text = {**streams_for(words), **samples_for(len(data.vocabulary))}
+    if settings.training.start_from is None:  # a model that knows much already need not read the text as often
+        epochs = settings.training.tokens / words if settings.training.tokens else USUAL_EPOCHS
+        of_text |= noise_for(words, epochs, settings, given)
         parameters = parameters_of(with_recipe(settings, given, of_text), len(data.vocabulary))
-        of_text |= dropout_for(planned / words if planned else USUAL_EPOCHS, parameters / words)
+        of_text |= dropout_for(epochs, parameters / words)
     fitted = with_recipe(settings, given, of_text)
     stream_length(words, fitted.training.streams)  # refuses a text that is too short, before anything is printed
     kept = ngram if ngram and has_memory(texts, ngram, keep=keep_ngram) else None

@@ -28,14 +28,14 @@ buys a larger model, since more epochs make it no better (`benchmarks/sizes.py`)
 DROPOUTS = ((3.6, 0.0), (5.2, 0.1), (10.0, 0.2), (25.0, 0.3), (45.0, 0.4), (math.inf, 0.5))
 """Best dropout by epochs x sqrt(parameters / words of the text), as (upper limit, dropout): `benchmarks/dropout.py`,
 and from 9 on `benchmarks/regularisation.py`."""
-SHORT = 500_000
-"""Words below which a text is short: it takes more noise, and gets it also if it is read until validation stops
-improving."""
-NOISES = ((9.0, 0.0), (math.inf, 0.1))
-"""Best gamma of data noising with Kneser-Ney (`wordtie.noise`) by epochs, as (upper limit, gamma):
+NOISES = (
+    (200_000, ((6.0, 0.0), (16.0, 0.1), (math.inf, 0.3))),
+    (500_000, ((6.0, 0.0), (math.inf, 0.1))),
+    (math.inf, ((9.0, 0.0), (math.inf, 0.1))),
+)
+"""Best gamma of data noising with Kneser-Ney (`wordtie.noise`) by words of the text and by epochs, as (upper limit of
+words, pairs of (upper limit of epochs, gamma)): `benchmarks/short_texts.py`, on 100,000 and 300,000 words,
 `benchmarks/regularisation.py` and `benchmarks/sizes.py`."""
-NOISES_IF_SHORT = ((6.0, 0.0), (16.0, 0.1), (math.inf, 0.3))
-"""The same for a text of fewer than `SHORT` words: `benchmarks/short_texts.py`, on 100,000 and 300,000 words."""
 STREAMS = ((6e6, 32), (math.inf, 64))
 """Best number of streams by tokens, as (upper limit, streams): with more time, steps may be fewer and less noisy."""
 RATES = ((0.2e6, 0.012), (0.8e6, 0.006))
@@ -52,9 +52,9 @@ With so many, a full softmax at the end takes more time than it is worth."""
 MOST_EPOCHS = 40
 """Largest number of epochs to plan: with twice as many, the network overfits, and the mixture gains no more than 0.5 %
 (`benchmarks/sizes.py`)."""
-USUAL_EPOCHS = 15
-"""Epochs for which dropout is chosen where it is not known how often the text will be read: until validation no longer
-improves (`benchmarks/short_texts.py`)."""
+USUAL_EPOCHS = 20
+"""Epochs for which dropout and noise are chosen if it is not known how often the text will be read: until validation no
+longer improves (`benchmarks/short_texts.py`)."""
 FEWEST_WINDOWS = 20
 """Windows to train on even if there is no time at all: an untrained model is of no use."""
 MOST_VALIDATIONS = 10
@@ -241,7 +241,7 @@ def noise_for(words: int, epochs: float, settings: Settings, given: Collection[s
     >>> [noise_for(words, 20, usual, [])["noise.gamma"] for words in (1_000_000, 100_000)]
     [0.1, 0.3]
     """
-    gamma = _first(NOISES_IF_SHORT if words < SHORT else NOISES, epochs)
+    gamma = _first(_first(NOISES, words), epochs)
     chosen = {name for name in given if name.startswith("noise.")}
     if not gamma or chosen - {"noise.gamma"} or (chosen and not settings.noise.gamma):
         return {}
