@@ -40,8 +40,7 @@ examples:
 
 CORPUS is a name from `wordtie corpora`, a folder with train.txt, valid.txt and test.txt, or one
 text file. The run folder that comes out is the model: `wordtie evaluate` and the others open it.
---time chooses sizes, dropout and epochs; without it, dropout and noise fit the length of the text.
-Recipes have the papers' defaults: see --help-all."""
+--time chooses sizes, dropout and epochs. Recipes have the papers' defaults: see --help-all."""
 
 USAGE = "[CORPUS] [--time 10m] [--SETTING VALUE ...] [--out RUN]"
 
