@@ -69,6 +69,7 @@ def test_a_plan_without_a_time_is_what_the_command_does_without_one(text: Path, 
 
 def test_a_plan_without_a_time_describes_what_is_given(text: Path) -> None:
     assert wordtie.plan(text, patience=0, epochs=7).reasons[0].startswith("plan: 7 epochs of ")
+    assert "improved" not in wordtie.plan(text, epochs=3).reasons[0]
     often = wordtie.plan(text, validations=20, patience=1)
     assert often.reasons[0].endswith("has not improved for 1 validation")
     assert "; 20 validations; " in often.reasons[2]

@@ -286,7 +286,7 @@ def length_of(settings: Settings, words: int) -> str:
     if training.tokens:
         return f"plan: {training.tokens:,} tokens, {format_epochs(training.tokens / words, 2)} as given"
     epochs = f"{amount(training.epochs, 'epoch')} of {words:,} words"
-    if not training.patience:
+    if not training.patience or training.patience >= training.epochs:
         return f"plan: {epochs}"
     more = amount(training.patience, "validation" if training.validations else "epoch")
     return f"plan: at most {epochs}, until the validation perplexity has not improved for {more}"
