@@ -6,8 +6,8 @@
 Each row trains on the first sentences of a text, about so many words of them: on two million tokens, as `wordtie train
 --time` plans them, or without a time until validation no longer improves (tokens: `-`). Of the words read, data noising
 with Kneser-Ney replaces up to a share of `gamma`. Perplexities are of the validation text, which is whole: of the
-network, and of its mixture with 5-grams and recent words. The rules that follow from it are
-`wordtie.training.recipe.NOISES_IF_SHORT` and, without a time, `wordtie.training.plan.fitted_to_length`.
+network, and of its mixture with 5-grams and recent words. What follows from it is in `wordtie.training.recipe.NOISES`
+and, without a time, `wordtie.training.recipe.USUAL_EPOCHS`.
 """
 
 from __future__ import annotations

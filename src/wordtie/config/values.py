@@ -1,4 +1,4 @@
-"""Values of settings: what a type allows, how it is described, and how a value is read from text.
+"""Check, describe and parse the values of settings, by their types.
 
 The command line and recipes share one parser, so both accept the same values.
 """
@@ -24,7 +24,7 @@ HINTS = {
     "model.dropout": "; rates are hidden_dropout (outputs of layers) and input_dropout (word vectors)",
     "data.split": ": for example 0.9,0.05,0.05",
 }
-"""Hints at the end of error messages on wrong values, by setting."""
+"""Hint at the end of the error message for a wrong value, by setting."""
 _WORDS: dict[Any, str] = {
     bool: "true or false",
     int: "a whole number",
@@ -45,7 +45,7 @@ def choices_of(hint: Any) -> tuple[str, ...]:
 
 
 def fits(hint: Any, value: object) -> bool:
-    """Return whether the type allows the value."""
+    """Return whether the value is of this type."""
     parts = parts_of(hint)
     if len(parts) > 1:
         return any(fits(part, value) for part in parts)
@@ -78,7 +78,7 @@ def described(hint: Any) -> str:
 
 
 def refusal(name: str, hint: Any, value: object, shown: str) -> str:
-    """Return the end of an error message on a value that does not fit: `must be a whole number, got many`."""
+    """Return the end of the error message for a value of another type: `must be a whole number, got many`."""
     most = f" ({LARGEST:g} at most)" if type(value) in (int, float) and float in parts_of(hint) else ""
     meant = did_you_mean(value, choices_of(hint)) if isinstance(value, str) else ""
     return f"must be {described(hint)}{most}, got {shown}{meant or HINTS.get(name, '')}"

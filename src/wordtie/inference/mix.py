@@ -122,7 +122,7 @@ def _text_for_weights(
         ids_N, stats = encode_file(text, models[0].tokenizer)
         sha256 = stats.sha256
     for each, model in zip(folders, models, strict=True):
-        if any(text == sha256 for name, text in model.texts.items() if name not in ("valid", "test")):
+        if any(each_sha256 == sha256 for split, each_sha256 in model.texts.items() if split not in ("valid", "test")):
             raise DataError(
                 f"{each}: was trained on the text that weights are fitted on, so that its weight would be too large: "
                 "give a --text that no run was trained on"

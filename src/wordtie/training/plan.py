@@ -100,8 +100,7 @@ def plan(
     if extend_vocabulary:
         rate = rate_to_extend(given)
         given, named = given | rate, named | rate
-    recipe = {name: value for name, value in recommended(given).items() if name not in given}
-    settings = settings_from(text, **recipe, **named)
+    settings = settings_from(text, **recommended(given), **named)
     if isinstance(seconds, str):
         seconds = parse_time(seconds, "seconds")
     if ngram is None:
