@@ -76,7 +76,9 @@ def main(texts: Sequence[str], file: Path = FILE, tokens: int = TOKENS) -> None:
 
 def measure(text: str, updates: str, rate: float, tokens: int) -> tuple[str, ...]:
     """A row of the table."""
-    given: dict[str, Any] = {"training.word_rate": rate, "training.sparse_updates": updates != "dense"}
+    given: dict[str, Any] = {"training.word_rate": rate}
+    if updates == "dense":
+        given["training.sparse_updates"] = False
     start = Settings(TEXTS[text](), training=training_on(tokens, threads=1))
     settings = planned(settings_from(start, **given), given)
     begun = time.process_time()

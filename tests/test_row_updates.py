@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks import row_updates
-from benchmarks.row_updates import decayed, one_square_a_row, replaced
+from benchmarks.row_updates import COLUMNS, UPDATES, decayed, one_square_a_row, replaced
+from wordtie.config import DataSettings
 from wordtie.training.row_adam import RowAdam
 
 V, E, STEPS = 7, 3, 5
@@ -60,15 +62,15 @@ def test_squares_that_decay_are_those_of_dense_adam_without_a_mean() -> None:
     torch.testing.assert_close(found, expected)
 
 
-def test_rows_are_added_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "rows.tsv"
-    measured = []
-
-    def measure(text: str, updates: str, rate: float, tokens: int) -> tuple[str, ...]:
-        measured.append((updates, rate))
-        return text, updates, f"{rate:g}", *["0"] * 5
-
-    monkeypatch.setattr(row_updates, "measure", measure)
-    for _ in range(2):
-        row_updates.main(["ptb"], file)
-    assert len(measured) == len(set(measured)) == len(file.read_text().splitlines()) - 1 == 8
+def test_each_update_is_trained_once_and_is_another(own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, generator = own_folder / "rows.tsv", random.Random(1)
+    weights = [1 / (number + 1) for number in range(5000)]  # so that most words are in few windows
+    lines = (generator.choices(range(len(weights)), weights, k=10) for _ in range(3000))
+    (own_folder / "text.txt").write_text("\n".join(" ".join(f"w{word}" for word in line) for line in lines))
+    monkeypatch.setattr(row_updates, "RATES", (10.0,))
+    monkeypatch.setitem(row_updates.TEXTS, "tiny", lambda: DataSettings(corpus="text.txt"))
+    row_updates.main(["tiny"], file, 20_000)
+    rows = file.read_text()
+    assert len({line.split("\t")[COLUMNS.index("network")] for line in rows.splitlines()}) == 1 + len(UPDATES)
+    row_updates.main(["tiny"], file, 20_000)
+    assert file.read_text() == rows
