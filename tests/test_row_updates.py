@@ -68,7 +68,7 @@ def test_each_update_is_trained_once_and_is_another(own_folder: Path, monkeypatc
     lines = (generator.choices(range(len(weights)), weights, k=10) for _ in range(3000))
     (own_folder / "text.txt").write_text("\n".join(" ".join(f"w{word}" for word in line) for line in lines))
     monkeypatch.setattr(row_updates, "RATES", (10.0,))
-    monkeypatch.setitem(row_updates.TEXTS, "tiny", lambda: DataSettings(corpus="text.txt"))
+    monkeypatch.setattr(row_updates, "TEXTS", {"tiny": lambda: DataSettings(corpus="text.txt")})
     row_updates.main(["tiny"], file, 20_000)
     rows = file.read_text()
     assert len({line.split("\t")[COLUMNS.index("network")] for line in rows.splitlines()}) == 1 + len(UPDATES)
