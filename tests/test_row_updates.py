@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks import row_updates
-from benchmarks.row_updates import COLUMNS, UPDATES, decayed, one_square_a_row, replaced
+from benchmarks.row_updates import COLUMNS, RATES, UPDATES, decayed, one_square_a_row, replaced
 from wordtie.config import DataSettings
 from wordtie.training.row_adam import RowAdam
 
@@ -67,10 +67,10 @@ def test_each_update_is_trained_once_and_is_another(own_folder: Path, monkeypatc
     weights = [1 / (number + 1) for number in range(5000)]  # so that most words are in few windows
     lines = (generator.choices(range(len(weights)), weights, k=10) for _ in range(3000))
     (own_folder / "text.txt").write_text("\n".join(" ".join(f"w{word}" for word in line) for line in lines))
-    monkeypatch.setattr(row_updates, "RATES", (10.0,))
     monkeypatch.setattr(row_updates, "TEXTS", {"tiny": lambda: DataSettings(corpus="text.txt")})
     row_updates.main(["tiny"], file, 20_000)
     rows = file.read_text()
-    assert len({line.split("\t")[COLUMNS.index("network")] for line in rows.splitlines()}) == 1 + len(UPDATES)
+    networks = [line.split("\t")[COLUMNS.index("network")] for line in rows.splitlines()[1:]]
+    assert len(networks) == len(set(networks)) == len(UPDATES) * len(RATES) == 8
     row_updates.main(["tiny"], file, 20_000)
     assert file.read_text() == rows

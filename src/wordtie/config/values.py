@@ -19,7 +19,7 @@ NONE = ("none", "null", "~")
 LARGEST = 3.4e38
 """The largest float32; models are trained in float32."""
 LARGEST_INTEGER = 10**20 - 1
-"""The largest whole number that can be read again from the files of a run (`wordtie.storage.strict_json`)."""
+"""The largest whole number that `wordtie.storage.strict_json` accepts in the files of a run."""
 HINTS = {
     "model.dropout": "; rates are hidden_dropout (outputs of layers) and input_dropout (word vectors)",
     "data.split": ": for example 0.9,0.05,0.05",
@@ -35,7 +35,7 @@ _WORDS: dict[Any, str] = {
 
 
 def parts_of(hint: Any) -> tuple[Any, ...]:
-    """Return the types of a union, or the type alone."""
+    """Return the types of a union; of any other type, the type itself."""
     return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
 
 
