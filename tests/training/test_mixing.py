@@ -17,7 +17,7 @@ from wordtie.config.ngram import NgramSettings
 from wordtie.errors import DivergedError, RunFolderError, SaveError, SettingsError
 from wordtie.models.mixture import Mixture
 from wordtie.ngrams import memory
-from wordtie.runs import provenance
+from wordtie.runs import provenance, run_folder
 from wordtie.runs.curves import read_state
 from wordtie.runs.metrics import read_metrics
 from wordtie.runs.provenance import UNMIXED
@@ -37,7 +37,7 @@ def settings(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Set
     return Settings(DataSettings(corpus=str(text)), ModelSettings(hidden=8), loss, training=training)
 
 
-def stopped(*_: object) -> NoReturn:
+def stopped(*_: object, **__: object) -> NoReturn:
     """Take the place of a function in which a training is stopped."""
     raise KeyboardInterrupt
 
@@ -90,6 +90,20 @@ def test_a_run_that_is_killed_before_its_first_window_keeps_its_order(
     result = train(settings, "run", mode="resume")
     assert result.ngram is not None
     assert result.ngram["order"] == 2
+
+
+def test_a_run_killed_while_it_replaces_another_lists_none_of_its_invocations(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(settings, "run")
+    with monkeypatch.context() as patch:
+        patch.setattr(run_folder, "clear", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            train(settings, "run", mode="overwrite", lr=0.5)
+    train(settings, "run", mode="resume", lr=0.5)
+    assert len(provenance.invocations(Path("run"))) == 1
+    train(settings, "run", mode="resume", lr=0.5, epochs=4)
+    assert len(provenance.invocations(Path("run"))) == 2
 
 
 def test_what_a_kill_left_while_mixing_is_removed(settings: Settings) -> None:

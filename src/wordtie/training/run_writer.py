@@ -149,9 +149,14 @@ class RunWriter:
         (self.folder / RESULT).unlink(missing_ok=True)
 
     def begin_invocation(self, state: RunState) -> None:
-        """Record what computes from here on: code and machine. Raises `SaveError`."""
+        """Record what computes from here on: code and machine. Raises `SaveError`.
+
+        Before the first window, the lines that are there are of a run that this one replaces, or of invocations that
+        computed nothing of it.
+        """
         where = {"epoch": state.position.epoch, "window": state.position.window}
-        provenance.begin_invocation(self.folder, self.resumable is None, state.device, {**where, **self.record.noted})
+        fresh = where == {"epoch": 1, "window": 0}
+        provenance.begin_invocation(self.folder, fresh, state.device, {**where, **self.record.noted})
 
     def end_invocation(self, how: str) -> None:
         """Record how the invocation ended, if the run will not continue. Raises `SaveError`."""
