@@ -16,6 +16,7 @@ CLAIM_FILES = (
     "small_dropout_lstm",
     "sampled_softmax",
     "products",
+    "recurrence",
     "loss_memory",
     "kept_memory",
     "noise",

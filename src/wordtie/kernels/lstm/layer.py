@@ -42,9 +42,10 @@ def _steps_for(operand: Tensor, precision: torch.dtype, training: bool) -> Any:
     if operand.is_cuda:
         return Steps(precision)
     if training and numba_serves(operand):
-        from wordtie.kernels.lstm import steps_numba
+        from wordtie.kernels.lstm import steps_amx, steps_numba
+        from wordtie.kernels.lstm.tile_product import tiles_serve
 
-        return steps_numba
+        return steps_amx if precision == torch.bfloat16 and tiles_serve() else steps_numba
     return steps_torch
 
 
