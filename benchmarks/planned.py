@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import tempfile
+import time
 from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import wordtie
+from benchmarks.environment import machine
 from wordtie.config import DataSettings, Settings, TrainingSettings
 from wordtie.config.keywords import settings_from
 from wordtie.config.recommended import recommended
 from wordtie.data.prepare import prepare
+from wordtie.runs.provenance import code_version
 from wordtie.training.plan import fitted_to_length
 from wordtie.training.recipe import Lengths, choose
 from wordtie.training.timings import Timings
@@ -36,6 +41,20 @@ def until_no_better(data: DataSettings, given: Mapping[str, Any]) -> Settings:
     """What `wordtie train TEXT` trains without a time. `given`: other settings, by full name."""
     settings = settings_from(Settings(data), **recommended(given), **given)
     return fitted_to_length(settings, ["data.corpus", *given]).settings
+
+
+def trained_as_planned(
+    data: DataSettings, given: Mapping[str, Any], tokens: int, within: AbstractContextManager[None] | None = None
+) -> tuple[str, ...]:
+    """The last columns of a row: the two perplexities, seconds of one core, version and processor.
+
+    `given`: settings by full name that are kept as they are; `within`: entered while it trains.
+    """
+    settings = planned(settings_from(Settings(data, training=training_on(tokens, threads=1)), **given), given)
+    begun = time.process_time()
+    with tempfile.TemporaryDirectory() as folder, within or nullcontext():
+        _, *perplexities = trained(settings, Path(folder) / "run")
+    return *perplexities, f"{time.process_time() - begun:.0f}", code_version(), machine()["processor"]
 
 
 def trained(settings: Settings, out: Path) -> tuple[str, str, str]:

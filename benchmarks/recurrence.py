@@ -11,10 +11,8 @@ recent words. Seconds are of one core, of the whole command.
 
 from __future__ import annotations
 
-import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
 from itertools import cycle, product
 from pathlib import Path
@@ -25,16 +23,14 @@ import torch
 
 from benchmarks import names_given
 from benchmarks.compared import RESULTS, Measured, add_rows
-from benchmarks.environment import machine
 from benchmarks.harness import Claim, Effort, MatrixProbe, Measurement, UnavailableError, compare
-from benchmarks.planned import planned, trained, training_on
+from benchmarks.planned import trained_as_planned
 from benchmarks.quality.texts import TEXTS
 from benchmarks.steps import ROUNDS, Setup, fast_contender, memory_as_in_training, windows_of
-from wordtie.config import LossSettings, ModelSettings, Settings, TrainingSettings
-from wordtie.config.keywords import settings_from
+from wordtie.config import LossSettings, ModelSettings, TrainingSettings
 from wordtie.errors import WordtieError
-from wordtie.kernels.backend import have_numba
-from wordtie.runs.provenance import code_version
+from wordtie.kernels.backend import tiles_serve
+from wordtie.kernels.lstm import layer
 
 TOKENS = 2_000_000
 SEEDS = (1, 2, 3)
@@ -62,19 +58,10 @@ STEPS = {
 }
 
 
-def tiles() -> bool:
-    """Whether this machine has tiles."""
-    if not have_numba():
-        return False
-    from wordtie.kernels.lstm.tile_product import tiles_serve
-
-    return tiles_serve()
-
-
 @contextmanager
 def in_float32() -> Iterator[None]:
     """While it is entered, no tiles are used."""
-    with mock.patch("wordtie.kernels.lstm.tile_product.tiles_serve", return_value=False):
+    with mock.patch.object(layer, "tiles_serve", return_value=False):
         yield
 
 
@@ -86,7 +73,7 @@ def without_tiles(step: Callable[[], object]) -> object:
 
 def measure_step(name: str, effort: Effort) -> Measurement:
     """One step, whose recurrent product is of either kind in turn. Raises `UnavailableError`."""
-    if not tiles():
+    if not tiles_serve():
         raise UnavailableError(MISSING)
     setup = SETUPS[name]
     step = fast_contender(setup, cycle(windows_of(setup)))
@@ -122,16 +109,11 @@ def main(texts: Sequence[str], file: Path = FILE, tokens: int = TOKENS) -> None:
 
 def measure(text: str, operands: str, seed: int, tokens: int) -> tuple[str, ...]:
     """A row of the table. Raises `WordtieError` without tiles."""
-    if not tiles():
+    if not tiles_serve():
         raise WordtieError(f"benchmarks.recurrence {MISSING}")
     given: dict[str, Any] = {"training.precision": "bf16", "training.seed": seed}
-    start = Settings(TEXTS[text](), training=training_on(tokens, threads=1))
-    settings = planned(settings_from(start, **given), given)
-    begun = time.process_time()
-    with tempfile.TemporaryDirectory() as folder, in_float32() if operands == "float32" else nullcontext():
-        _, *perplexities = trained(settings, Path(folder) / "run")
-    seconds = f"{time.process_time() - begun:.0f}"
-    return text, operands, f"{seed}", *perplexities, seconds, code_version(), machine()["processor"]
+    within = in_float32() if operands == "float32" else None
+    return text, operands, f"{seed}", *trained_as_planned(TEXTS[text](), given, tokens, within)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,6 @@ Seconds are of one core, of the whole command.
 
 from __future__ import annotations
 
-import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -28,12 +26,8 @@ from torch import Tensor
 
 from benchmarks import names_given
 from benchmarks.compared import RESULTS, Measured, add_rows
-from benchmarks.environment import machine
-from benchmarks.planned import planned, trained, training_on
+from benchmarks.planned import trained_as_planned
 from benchmarks.quality.texts import TEXTS
-from wordtie.config import Settings
-from wordtie.config.keywords import settings_from
-from wordtie.runs.provenance import code_version
 from wordtie.training import row_adam
 
 TOKENS = 2_000_000
@@ -79,13 +73,7 @@ def measure(text: str, updates: str, rate: float, tokens: int) -> tuple[str, ...
     given: dict[str, Any] = {"training.word_rate": rate}
     if updates == "dense":
         given["training.sparse_updates"] = False
-    start = Settings(TEXTS[text](), training=training_on(tokens, threads=1))
-    settings = planned(settings_from(start, **given), given)
-    begun = time.process_time()
-    with tempfile.TemporaryDirectory() as folder, replaced(UPDATES[updates]):
-        _, *perplexities = trained(settings, Path(folder) / "run")
-    seconds = f"{time.process_time() - begun:.0f}"
-    return text, updates, f"{rate:g}", *perplexities, seconds, code_version(), machine()["processor"]
+    return text, updates, f"{rate:g}", *trained_as_planned(TEXTS[text](), given, tokens, replaced(UPDATES[updates]))
 
 
 @contextmanager

@@ -9,12 +9,13 @@ import pytest
 
 from benchmarks import recurrence
 from benchmarks.harness import Effort, UnavailableError
-from benchmarks.recurrence import COLUMNS, PRODUCTS, SEEDS, main, measure_step, tiles
+from benchmarks.recurrence import COLUMNS, PRODUCTS, SEEDS, main, measure_step
 from wordtie.config import DataSettings
 from wordtie.errors import WordtieError
+from wordtie.kernels.backend import tiles_serve
 
 
-@pytest.mark.skipif(not tiles(), reason="this processor has no AMX, or there is no numba")
+@pytest.mark.skipif(not tiles_serve(), reason="this processor has no AMX, or there is no numba")
 def test_each_product_is_trained_with_each_seed(own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     generator = random.Random(1)
     lines = (" ".join(f"w{generator.randrange(100)}" for _ in range(10)) for _ in range(2000))
@@ -31,7 +32,7 @@ def test_each_product_is_trained_with_each_seed(own_folder: Path, monkeypatch: p
 
 
 def test_without_tiles_nothing_is_measured(own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recurrence, "tiles", lambda: False)
+    monkeypatch.setattr(recurrence, "tiles_serve", lambda: False)
     with pytest.raises(WordtieError, match="needs a processor with AMX"):
         main(["ptb"], own_folder / "rows.tsv")
     with pytest.raises(UnavailableError, match="needs a processor with AMX"):

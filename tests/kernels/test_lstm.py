@@ -143,22 +143,15 @@ def test_gradients_in_float64(case: Case) -> None:
     assert torch.autograd.gradcheck(whole, [inputs, hidden, cell, *parameters])
 
 
-def with_tiles(form: str) -> bool:
-    if form != "numba":
-        return False
-    from wordtie.kernels.lstm.tile_product import tiles_serve
-
-    return tiles_serve()
-
-
 def test_bf16_is_near(form: str) -> None:
     """Inputs and input weights keep 8 bits, and with AMX the recurrence's, too."""
     case = Case(6, 4, 16, 12)
     expected_values, expected = run(case, torch.float64, torch.float64)
     values, found = run(case, torch.float32, torch.bfloat16)
     assert_close(values, expected_values, 5e-2)
+    limit = 0.08 if backend.tiles_serve() else 0.05
     for one, other in zip(found, expected, strict=True):
-        assert (one - other).norm() < (0.08 if with_tiles(form) else 0.05) * other.norm()
+        assert (one - other).norm() < limit * other.norm()
 
 
 def test_a_layout_that_is_not_contiguous(form: str) -> None:

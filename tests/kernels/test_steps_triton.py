@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
+from tests.kernels.windows import backwards, window
 from wordtie.kernels.lstm import steps_torch
 
 pytest.importorskip("triton", reason="triton is not installed: it is there on Linux")
@@ -33,52 +34,32 @@ def steps_triton(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def randn(seed: int, *shape: int, scale: float = 1.0) -> Tensor:
-    return scale * torch.randn(shape, generator=torch.Generator().manual_seed(seed))
-
-
-def window(dropped: bool) -> list[Tensor | None]:
-    """The operands of `forward`, with what it writes still open."""
-    here = STREAMS, UNITS
-    cells, masked = torch.full((STEPS + 1, *here), torch.nan), torch.full((STEPS + 1, *here), torch.nan)
-    cells[0], masked[0] = randn(1, *here, scale=30), randn(2, *here)
-    mask = (randn(3, *here) > 0) * 2.0
-    written = [torch.full((STEPS, *here), torch.nan) for _ in range(2)]
-    candidates = (randn(4, STEPS, *here) > 0) * 1.25 if dropped else None
-    gates = randn(5, STEPS, STREAMS, 4 * UNITS, scale=5)
-    return [gates, randn(6, 4 * UNITS, UNITS, scale=0.3), mask, candidates, cells, *written, masked]
+def operands(dropped: bool) -> list[Any]:
+    return window(STEPS, STREAMS, UNITS, dropped, cell_scale=30, gate_scale=5)
 
 
 @pytest.mark.parametrize("dropped", [False, True], ids=["whole", "candidates dropped"])
 def test_forward_and_backward_are_those_of_torch(steps_triton: ModuleType, dropped: bool) -> None:
-    ours, expected = window(dropped), window(dropped)
+    ours, expected = operands(dropped), operands(dropped)
     steps_triton.forward(*ours)
-    steps_torch.forward(*expected)  # type: ignore[arg-type]
+    steps_torch.forward(*expected)
     for one, other in zip(ours, expected, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
-    gates, weight, mask, candidates, cells, squashed, _, _ = expected
-
-    def back() -> list[Tensor | None]:
-        d_hidden, d_cell = randn(7, STEPS, STREAMS, UNITS), randn(8, STREAMS, UNITS)
-        d_gates = torch.full_like(randn(9, STEPS, STREAMS, 4 * UNITS), torch.nan)
-        d_next = torch.zeros(STREAMS, UNITS)
-        return [d_hidden, d_next, d_cell, gates, weight, mask, candidates, cells, squashed, d_gates]
-
-    ours, expected = back(), back()
+    ours, expected = backwards(expected), backwards(expected)
     steps_triton.backward(*ours)
-    steps_torch.backward(*expected)  # type: ignore[arg-type]
+    steps_torch.backward(*expected)
     for one, other in zip(ours, expected, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
 
 
 def test_what_is_not_a_number_stays_so(steps_triton: ModuleType) -> None:
-    operands = window(dropped=False)
-    gates, hidden = operands[0], operands[6]
+    given = operands(dropped=False)
+    gates, hidden = given[0], given[6]
     assert gates is not None
     assert hidden is not None
     gates[0, 0, 2 * UNITS] = torch.nan
     gates[0, 1, 2 * UNITS :] = torch.inf
-    steps_triton.forward(*operands)
+    steps_triton.forward(*given)
     assert hidden[0, 0, 0].isnan()
     assert hidden[0, 1].isfinite().all()
 

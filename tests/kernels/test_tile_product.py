@@ -15,9 +15,10 @@ from torch import Tensor
 
 pytest.importorskip("numba", reason="numba is not installed")
 
+from tests.kernels.windows import backwards, randn, window
+from wordtie.kernels.backend import tiles_serve
 from wordtie.kernels.lstm import layer, steps_amx, steps_numba, steps_torch
 from wordtie.kernels.lstm.tile_product import (
-    CONFIGURATION,
     SIDE,
     add_product,
     panels,
@@ -25,7 +26,6 @@ from wordtie.kernels.lstm.tile_product import (
     round_rows,
     tiles_begin,
     tiles_end,
-    tiles_serve,
 )
 from wordtie.kernels.numba_math import compiled
 from wordtie.nn.lstm import LSTMLayer, LSTMWeights
@@ -37,26 +37,22 @@ STEPS, STREAMS, UNITS = 5, 37, 45
 """More streams than two tiles have rows, and units that fill no tile."""
 
 
-def randn(seed: int, *shape: int, scale: float = 1.0) -> Tensor:
-    return scale * torch.randn(shape, generator=torch.Generator().manual_seed(seed))
-
-
 def rounded(matrix: Tensor) -> Tensor:
     return matrix.to(torch.bfloat16).to(torch.float64)
 
 
 @compiled
-def _product(told: Any, rows: Any, cut: Any, target: Any, begin: Any, end: Any) -> None:
+def _product(rows: Any, cut: Any, target: Any, begin: Any, end: Any) -> None:
     tile, room = np.empty((SIDE, SIDE), np.float32), room_for(end - begin, cut)
     round_rows(rows, begin, end, room)
-    tiles_begin(told)
+    tiles_begin()
     add_product(room, cut, target, begin, end, tile)
     tiles_end()
 
 
 def product(rows: Tensor, matrix: Tensor, target: Tensor, begin: int, end: int) -> Tensor:
     found = target.clone()
-    _product(CONFIGURATION, rows.numpy(), panels(matrix), found.numpy(), begin, end)
+    _product(rows.numpy(), panels(matrix).numpy(), found.numpy(), begin, end)
     return found
 
 
@@ -85,20 +81,6 @@ def test_what_is_not_finite_shows(bad: float) -> None:
     found = product(rows, matrix, target, 0, 3)
     torch.testing.assert_close(found[1], torch.full((5,), bad), equal_nan=True)
     assert found[[0, 2]].isfinite().all()
-
-
-def window(dropped: bool) -> list[Tensor | None]:
-    """The operands of `forward`, with what it writes still open."""
-    here = STREAMS, UNITS
-    cells, masked = torch.full((STEPS + 1, *here), torch.nan), torch.full((STEPS + 1, *here), torch.nan)
-    cells[0], masked[0] = randn(1, *here), randn(2, *here)
-    written = [torch.full((STEPS, *here), torch.nan) for _ in range(2)]
-    candidates = (randn(4, STEPS, *here) > 0) * 1.25 if dropped else None
-    mask = (randn(3, *here) > 0) * 2.0
-    return [
-        randn(5, STEPS, STREAMS, 4 * UNITS), randn(6, 4 * UNITS, UNITS, scale=0.3), mask, candidates, cells, *written,
-        masked,
-    ]  # fmt: skip
 
 
 def literal_forward(*given: Any) -> None:
@@ -136,22 +118,14 @@ def test_the_recurrence_is_that_of_rounded_operands(dropped: bool) -> None:
     def near(kind: str, found: Tensor, literal: Tensor, exact: Tensor) -> None:
         assert (found - literal).norm() < 0.1 * (exact - literal).norm(), kind
 
-    ours, literal, exact = (window(dropped) for _ in range(3))
-    steps_amx.forward(*ours)  # type: ignore[arg-type]
+    ours, literal, exact = (window(STEPS, STREAMS, UNITS, dropped) for _ in range(3))
+    steps_amx.forward(*ours)
     literal_forward(*literal)
-    steps_torch.forward(*exact)  # type: ignore[arg-type]
+    steps_torch.forward(*exact)
     written = {"gates": 0, "cells": 4, "squashed": 5, "hidden": 6, "masked": 7}
     for kind, place in written.items():
-        near(kind, *(operands[place] for operands in (ours, literal, exact)))  # type: ignore[arg-type]
-    gates, weight, mask, candidates, cells, squashed, _, _ = literal
-
-    def begin() -> list[Any]:
-        here = STREAMS, UNITS
-        d_gates = torch.full((STEPS, STREAMS, 4 * UNITS), torch.nan)
-        return [randn(7, STEPS, *here), torch.zeros(here), randn(8, *here), gates, weight, mask, candidates, cells,
-                squashed, d_gates]  # fmt: skip
-
-    found, expected, without = begin(), begin(), begin()
+        near(kind, *(operands[place] for operands in (ours, literal, exact)))
+    found, expected, without = (backwards(literal) for _ in range(3))
     steps_amx.backward(*found)
     literal_backward(*expected)
     steps_torch.backward(*without)
@@ -200,12 +174,12 @@ def test_it_is_the_same_with_any_number_of_threads_and_each_time() -> None:
 def test_tiles_are_for_bf16_on_a_processor_that_has_them(
     precision: torch.dtype, tiles: bool, expected: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wordtie.kernels.lstm.tile_product.tiles_serve", lambda: tiles)
+    monkeypatch.setattr(layer, "tiles_serve", lambda: tiles)
     assert layer._steps_for(torch.zeros(1), precision, training=True) is expected
 
 
 def test_numba_that_compiles_for_an_older_processor_has_no_tiles() -> None:
     """A kernel with them would end the process."""
-    code = "from wordtie.kernels.lstm.tile_product import tiles_serve; assert not tiles_serve()"
+    code = "from wordtie.kernels.backend import tiles_serve; assert not tiles_serve()"
     environment = {**os.environ, "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)

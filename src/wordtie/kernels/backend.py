@@ -32,6 +32,24 @@ def numba_serves(operand: Tensor) -> bool:
     return operand.device.type == "cpu" and operand.dtype == torch.float32 and have_numba()
 
 
+def tiles_serve() -> bool:
+    """Whether numba can use the processor's tile registers (AMX): see `wordtie.kernels.lstm.tile_product`."""
+    return have_numba() and _tiles_are_there()
+
+
+@cache
+def _tiles_are_there() -> bool:
+    """Whether the processor has them, the system lets this process use them, and numba compiles for them."""
+    allowed = (getattr(torch.cpu, name, bool) for name in ("_is_amx_tile_supported", "_init_amx"))  # not public
+    if not all(ask() for ask in allowed):
+        return False
+    from numba.core.registry import cpu_target
+
+    target: Any = cpu_target
+    features = target.target_context.codegen().magic_tuple()[2].split(",")
+    return {"+amx-tile", "+amx-bf16"} <= set(features)
+
+
 def refuse_second_derivatives() -> None:
     """Refuse to differentiate a hand-written backward pass, which would silently leave out terms.
 

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from wordtie.kernels.backend import numba_serves, refuse_second_derivatives
+from wordtie.kernels.backend import numba_serves, refuse_second_derivatives, tiles_serve
 from wordtie.kernels.lstm import steps_torch
 from wordtie.kernels.lstm.inference import read_layer
 from wordtie.kernels.lstm.steps_cuda import Steps
@@ -44,7 +44,6 @@ def _steps_for(operand: Tensor, precision: torch.dtype, training: bool) -> Any:
         return Steps(precision)
     if training and numba_serves(operand):
         from wordtie.kernels.lstm import steps_amx, steps_numba
-        from wordtie.kernels.lstm.tile_product import tiles_serve
 
         return steps_amx if precision == torch.bfloat16 and tiles_serve() else steps_numba
     return steps_torch

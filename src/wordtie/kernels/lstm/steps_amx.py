@@ -15,7 +15,6 @@ from torch import Tensor
 
 from wordtie.kernels.lstm.steps_numba import candidates, run, step_backward, step_forward
 from wordtie.kernels.lstm.tile_product import (
-    CONFIGURATION,
     SIDE,
     add_product,
     panels,
@@ -29,11 +28,11 @@ from wordtie.kernels.numba_math import compiled
 
 @compiled
 def _forward(
-    configuration: Any, gates: Any, weight: Any, mask: Any, dropped: Any, cells: Any, squashed: Any, hidden: Any,
-    masked: Any, begin: Any, end: Any,
+    gates: Any, weight: Any, mask: Any, dropped: Any, cells: Any, squashed: Any, hidden: Any, masked: Any,
+    begin: Any, end: Any,
 ) -> None:  # fmt: skip
     tile, rounded = np.empty((SIDE, SIDE), np.float32), room_for(end - begin, weight)
-    tiles_begin(configuration)
+    tiles_begin()
     for t in range(gates.shape[0]):
         round_rows(masked[t], begin, end, rounded)
         add_product(rounded, weight, gates[t], begin, end, tile)
@@ -43,11 +42,11 @@ def _forward(
 
 @compiled
 def _backward(
-    configuration: Any, d_hidden: Any, d_next: Any, d_cell: Any, gates: Any, weight: Any, mask: Any, dropped: Any,
-    cells: Any, squashed: Any, d_gates: Any, begin: Any, end: Any,
+    d_hidden: Any, d_next: Any, d_cell: Any, gates: Any, weight: Any, mask: Any, dropped: Any, cells: Any,
+    squashed: Any, d_gates: Any, begin: Any, end: Any,
 ) -> None:  # fmt: skip
     tile, rounded = np.empty((SIDE, SIDE), np.float32), room_for(end - begin, weight)
-    tiles_begin(configuration)
+    tiles_begin()
     for t in range(gates.shape[0] - 1, -1, -1):
         step_backward(t, d_hidden, d_next, d_cell, gates, mask, dropped, cells, squashed, d_gates, begin, end)
         round_rows(d_gates[t], begin, end, rounded)
@@ -61,7 +60,7 @@ def forward(
 ) -> None:  # fmt: skip
     """Do the same as `steps_torch.forward`, with the product's operands in bfloat16."""
     weight, dropped = panels(recurrent_weight.T), candidates(dropped_TBH, mask_BH)
-    run(_forward, CONFIGURATION, gates_TBG, weight, mask_BH, dropped, cells, squashed_TBH, hidden_TBH, masked)
+    run(_forward, gates_TBG, weight, mask_BH, dropped, cells, squashed_TBH, hidden_TBH, masked)
 
 
 def backward(
@@ -70,5 +69,4 @@ def backward(
 ) -> None:  # fmt: skip
     """Do the same as `steps_torch.backward`, with the product's operands in bfloat16."""
     weight, dropped = panels(recurrent_weight), candidates(dropped_TBH, mask_BH)
-    given = d_hidden_TBH, d_next, d_cell, gates_TBG, weight, mask_BH, dropped, cells, squashed_TBH, d_gates_TBG
-    run(_backward, CONFIGURATION, *given)
+    run(_backward, d_hidden_TBH, d_next, d_cell, gates_TBG, weight, mask_BH, dropped, cells, squashed_TBH, d_gates_TBG)

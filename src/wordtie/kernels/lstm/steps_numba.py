@@ -36,6 +36,12 @@ def _tanh(x: Any) -> Any:
 
 
 @inlined
+def _parts(row: Any, units: Any) -> Any:
+    """Return what belongs to i, f, g and o."""
+    return row[:units], row[units : 2 * units], row[2 * units : 3 * units], row[3 * units :]
+
+
+@inlined
 def step_forward(
     t: Any, gates: Any, mask: Any, dropped: Any, cells: Any, squashed: Any, hidden: Any, masked: Any,
     begin: Any, end: Any,
@@ -44,8 +50,7 @@ def step_forward(
     units = mask.shape[1]
     d_step = dropped[min(t, dropped.shape[0] - 1)]
     for b in range(begin, end):
-        i_row, f_row = gates[t, b, :units], gates[t, b, units : 2 * units]
-        g_row, o_row = gates[t, b, 2 * units : 3 * units], gates[t, b, 3 * units :]
+        i_row, f_row, g_row, o_row = _parts(gates[t, b], units)
         c_row, next_row, d_row, mask_row = cells[t, b], cells[t + 1, b], d_step[b], mask[b]
         squashed_row, hidden_row, masked_row = squashed[t, b], hidden[t, b], masked[t + 1, b]
         for u in range(units):
@@ -77,10 +82,8 @@ def step_backward(
     units = mask.shape[1]
     d_step = dropped[min(t, dropped.shape[0] - 1)]
     for b in range(begin, end):
-        i_row, f_row = gates[t, b, :units], gates[t, b, units : 2 * units]
-        g_row, o_row = gates[t, b, 2 * units : 3 * units], gates[t, b, 3 * units :]
-        di, df = d_gates[t, b, :units], d_gates[t, b, units : 2 * units]
-        dg, do = d_gates[t, b, 2 * units : 3 * units], d_gates[t, b, 3 * units :]
+        i_row, f_row, g_row, o_row = _parts(gates[t, b], units)
+        di, df, dg, do = _parts(d_gates[t, b], units)
         c_row, s_row, d_row, mask_row = cells[t, b], squashed[t, b], d_step[b], mask[b]
         dh_row, d_next_row, d_cell_row = d_hidden[t, b], d_next[b], d_cell[b]
         for u in range(units):
@@ -107,9 +110,9 @@ def _backward(
         add_product(d_gates[t], weight, d_next, begin, end, tile)
 
 
-def run(work: Any, *operands: Any) -> None:
-    """Do the work on these tensors and arrays, the last of which has the streams second."""
-    arrays = [operand.numpy() if isinstance(operand, Tensor) else operand for operand in operands]
+def run(work: Any, *operands: Tensor) -> None:
+    """Do the work on these tensors, the last of which has the streams second."""
+    arrays = [operand.numpy() for operand in operands]
     in_parts(lambda begin, end: work(*arrays, begin, end), operands[-1].shape[1])
 
 

@@ -9,7 +9,6 @@ Shapes: B rows, K terms of a sum, C columns, P panels of 16 columns, S blocks of
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -29,46 +28,25 @@ SIDE = 32
 _TILE = 16
 _BYTES = 1024
 """Of a tile."""
-FEATURES = ("+amx-tile", "+amx-bf16")
 
 _BYTE, _INDEX = ir.IntType(8), ir.IntType(64)
 _ADDRESS = _BYTE.as_pointer()
 
 
-def _configuration() -> Any:
-    """Return what the processor is told of its tiles: palette 1, and each of the eight has 16 rows of 64 bytes."""
-    told = np.zeros(64, np.uint8)
-    told[0] = 1
-    told[16:32:2] = 64
-    told[48:56] = _TILE
-    return told
+_CONFIGURATION = np.zeros(64, np.uint8)
+"""What the processor is told of its tiles: palette 1, and each of the eight has 16 rows of 64 bytes."""
+_CONFIGURATION[0] = 1
+_CONFIGURATION[16:32:2] = 64
+_CONFIGURATION[48:56] = _TILE
 
 
-CONFIGURATION = _configuration()
-
-
-@cache
-def tiles_serve() -> bool:
-    """Whether the processor has the tiles, the system lets this process use them, and numba compiles for them."""
-    allowed = (getattr(torch.cpu, name, bool) for name in ("_is_amx_tile_supported", "_init_amx"))  # not public
-    return all(ask() for ask in allowed) and _compiles()
-
-
-def _compiles() -> bool:
-    from numba.core.registry import cpu_target
-
-    target: Any = cpu_target
-    features = target.target_context.codegen().magic_tuple()[2].split(",")
-    return all(feature in features for feature in FEATURES)
-
-
-def panels(matrix_KC: Tensor) -> Any:
+def panels(matrix_KC: Tensor) -> Tensor:
     """Return the matrix in bfloat16 as (P, S, 16, 16), padded with zeros: an element is two terms, one column."""
     blocks, wide = (-(-size // SIDE) for size in matrix_KC.shape)
     cut = np.zeros((wide * SIDE // _TILE, blocks, _TILE, _TILE), np.uint32)
     matrix = matrix_KC.to(torch.bfloat16).view(torch.int16).numpy().view(np.uint16)
     in_parts(lambda begin, end: _cut(matrix, cut, begin, end), len(cut))
-    return cut
+    return torch.from_numpy(cut)
 
 
 @compiled
@@ -107,15 +85,19 @@ def _call(builder: Any, name: str, *arguments: Any) -> None:
 
 
 @instructions
-def tiles_begin(typing_context: Any, configuration: Any) -> Any:
-    """Give this thread its tiles; `configuration` is `CONFIGURATION`."""
-
+def _configure(typing_context: Any, configuration: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         told = context.make_array(signature.args[0])(context, builder, arguments[0])
         _call(builder, "ldtilecfg", builder.bitcast(told.data, _ADDRESS))
         return context.get_dummy_value()
 
     return types.void(configuration), codegen
+
+
+@inlined
+def tiles_begin() -> None:
+    """Give this thread its tiles."""
+    _configure(_CONFIGURATION)
 
 
 @instructions
