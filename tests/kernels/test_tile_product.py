@@ -15,6 +15,10 @@ from torch import Tensor
 
 pytest.importorskip("numba", reason="numba is not installed")
 
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.core import cgutils as untyped
+
 from tests.kernels.windows import backwards, randn, window
 from wordtie.kernels.backend import tiles_serve
 from wordtie.kernels.lstm import layer, steps_amx, steps_numba, steps_torch
@@ -27,11 +31,13 @@ from wordtie.kernels.lstm.tile_product import (
     tiles_begin,
     tiles_end,
 )
-from wordtie.kernels.numba_math import compiled
+from wordtie.kernels.numba_math import compiled, instructions
 from wordtie.nn.lstm import LSTMLayer, LSTMWeights
 from wordtie.nn.masks import LayerMasks
 
 needs_tiles = pytest.mark.skipif(not tiles_serve(), reason="this processor has no AMX, or may not be asked for it")
+
+cgutils: Any = untyped
 
 STEPS, STREAMS, UNITS = 5, 37, 45
 """More streams than two tiles have rows, and units that fill no tile."""
@@ -73,11 +79,26 @@ def test_rows_between(count: int, terms: int, columns: int) -> None:
         assert torch.equal(product(rows, matrix, target, row, row + 1)[row], found[row])
 
 
+@compiled
+def _room(count: Any, cut: Any) -> Any:
+    return room_for(count, cut)
+
+
+@pytest.mark.parametrize(("count", "expected"), [(1, 32), (32, 32), (33, 64)])
+def test_rooms_are_of_whole_tiles(count: int, expected: int) -> None:
+    """Tiles are loaded whole: what lies beyond the rows and terms is read, too."""
+    assert _room(count, panels(randn(1, 33, 5)).numpy()).shape == (expected, 64)
+
+
+OTHER_NAN = float(np.array(0x7FFFFFFF, np.uint32).view(np.float32))
+"""Which would be zero, were its bits rounded like those of a number."""
+
+
 @needs_tiles
-@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("bad", [float("nan"), OTHER_NAN, -OTHER_NAN, float("inf"), -float("inf")])
 def test_what_is_not_finite_shows(bad: float) -> None:
     rows, matrix, target = torch.ones(3, 40), torch.ones(40, 5), torch.zeros(3, 5)
-    rows[1, 33] = bad
+    rows.numpy()[1, 33] = bad
     found = product(rows, matrix, target, 0, 3)
     torch.testing.assert_close(found[1], torch.full((5,), bad), equal_nan=True)
     assert found[[0, 2]].isfinite().all()
@@ -154,10 +175,54 @@ def test_it_is_the_same_with_any_number_of_threads_and_each_time() -> None:
         found = []
         for count in (1, 2, 2, 3):
             torch.set_num_threads(count)
-            found.append(layer_gradients()[0])
-        assert all(torch.equal(found[0], other) for other in found[1:])
+            there = window(STEPS, STREAMS, UNITS, True)
+            steps_amx.forward(*there)
+            back = backwards(there)
+            steps_amx.backward(*back)
+            found.append([layer_gradients()[0], *there, *back])
+        for other in found[1:]:
+            assert all(torch.equal(one, another) for one, another in zip(found[0], other, strict=True))
         torch.set_num_threads(1)
         assert all(torch.equal(one, other) for one, other in zip(layer_gradients(), layer_gradients(), strict=True))
+    finally:
+        torch.set_num_threads(threads)
+
+
+@needs_tiles
+def test_a_layer_uses_tiles_in_both_directions(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("forward", "backward"):
+        monkeypatch.setattr(steps_numba, name, lambda *_: pytest.fail("in float32"))
+    layer_gradients()
+
+
+@instructions
+def _configuration(typing_context: Any, told: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = context.make_array(told)(context, builder, arguments[0]).data
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.sttilecfg")
+        builder.call(function, [builder.bitcast(place, kind.args[0])])
+        return context.get_dummy_value()
+
+    return types.void(told), codegen
+
+
+@compiled
+def _tell_configuration(told: Any) -> None:
+    _configuration(told)
+
+
+@needs_tiles
+def test_tiles_are_given_back() -> None:
+    """Else the system saves eight kilobytes at each change of threads."""
+    there, told = window(STEPS, STREAMS, UNITS, True), np.ones(64, np.uint8)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        for work, operands in ((steps_amx.forward, there), (steps_amx.backward, backwards(there))):
+            work(*operands)
+            _tell_configuration(told)
+            assert not told.any()
     finally:
         torch.set_num_threads(threads)
 

@@ -87,9 +87,9 @@ class TrainingSettings:
     """Seed of all random numbers. The same seed on the same machine gives bit-identical results on the CPU."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """Precision of matrix products while training: `auto`, `fp32` or `bf16`. `auto` takes bf16 if the machine has
-    instructions for it, and rounds each product to bf16. An LSTM's recurrent product is then in bf16 on a CPU with
-    AMX, in TF32 on a GPU, and in fp32 elsewhere. Weights, running sums and softmax statistics stay in fp32; evaluation
-    is always fp32."""
+    instructions for it, and rounds each product to bf16. An LSTM's recurrent product then has its operands rounded to
+    bf16 on a CPU with AMX and numba, and to TF32 on a GPU; elsewhere it is in fp32. Weights, running sums and softmax
+    statistics stay in fp32; evaluation is always fp32."""
     fused: bool = True
     """Use the fast kernels; false runs the readable formulas."""
     threads: int | None = None

@@ -33,7 +33,10 @@ def numba_serves(operand: Tensor) -> bool:
 
 
 def tiles_serve() -> bool:
-    """Whether numba can use the processor's tile registers (AMX): see `wordtie.kernels.lstm.tile_product`."""
+    """Whether numba can use the processor's tile registers (AMX): see `wordtie.kernels.lstm.tile_product`.
+
+    Also asks the system for them, for all threads of this process.
+    """
     return have_numba() and _tiles_are_there()
 
 

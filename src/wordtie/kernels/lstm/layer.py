@@ -4,9 +4,9 @@ Same equations; what differs is where the work is done. One matrix product makes
 of all T steps, one each makes the gradients of both weights; only the small recurrent product stays
 inside the loop over time. The backward pass is written out by hand. With `precision=torch.bfloat16`
 the large products run in bf16; the gates and the state stay in the parameters' dtype, and so does the recurrent
-product, except on a processor with AMX, where it is in bf16, too (`wordtie.kernels.lstm.steps_amx`), and on a GPU
-(`wordtie.kernels.lstm.steps_cuda`). The loop over time is numba's where numba serves (see `wordtie.kernels.backend`),
-a CUDA graph on a GPU, else torch's. m * h recurs; the outputs are h itself; the next layer
+product, except on a processor with AMX, where numba rounds its operands, too (`wordtie.kernels.lstm.steps_amx`), and on
+a GPU (`wordtie.kernels.lstm.steps_cuda`). The loop over time is numba's where numba serves (see
+`wordtie.kernels.backend`), a CUDA graph on a GPU, else torch's. m * h recurs; the outputs are h itself; the next layer
 or the head masks them.
 
 Shapes: T steps, B streams, E input size, H units, gate rows i, f, g, o.

@@ -2,6 +2,7 @@
 
 The same calls as `wordtie.kernels.lstm.steps_numba`, and the same but for the operands of the product, which are
 rounded: m * h_t-1 and the recurrent weight, and the gates' gradient. The gates, the state and all sums are in float32.
+To be called only where `wordtie.kernels.backend.tiles_serve`.
 
 Shapes: T steps, B streams, H units, gate rows i, f, g, o (4H).
 """

@@ -1,8 +1,11 @@
 """The product of `small_product` in bfloat16, by AMX: eight tile registers of 16 rows by 64 bytes, on newer Intel CPUs.
 
 One instruction multiplies 16 rows by 32 terms with 32 terms by 16 columns and adds to 16 by 16 float32 sums, sixteen
-times what vectors of float32 do in the same time. Products are exact and sums are in float32, in the order of the
-terms; what one row gives does not depend on the rows beside it.
+times what vectors of float32 do in the same time. Of its 32 terms, the even ones and the odd ones have a sum each, and
+these two are added to what is there, all in float32; subnormal numbers count as zero. What one row gives does not
+depend on the rows beside it.
+
+The processor ends a process that uses the registers without asking: see `wordtie.kernels.backend.tiles_serve`.
 
 Shapes: B rows, K terms of a sum, C columns, P panels of 16 columns, S blocks of 32 terms.
 """
@@ -26,12 +29,11 @@ cgutils: Any = untyped
 SIDE = 32
 """Rows, terms and columns that a step of the product has: two tiles of rows, two of columns."""
 _TILE = 16
-_BYTES = 1024
-"""Of a tile."""
+_TILE_BYTES = 1024
+_NAN = np.uint16(0x7FC0)
 
-_BYTE, _INDEX = ir.IntType(8), ir.IntType(64)
-_ADDRESS = _BYTE.as_pointer()
-
+_I8, _I64 = ir.IntType(8), ir.IntType(64)
+_ADDRESS = _I8.as_pointer()
 
 _CONFIGURATION = np.zeros(64, np.uint8)
 """What the processor is told of its tiles: palette 1, and each of the eight has 16 rows of 64 bytes."""
@@ -63,25 +65,23 @@ def _cut(matrix: Any, cut: Any, begin: Any, end: Any) -> None:
 
 
 @inlined
-def room_for(count: Any, panels: Any) -> Any:
-    """Return zeros for so many rows in bfloat16, with a term for each of the panels'."""
-    return np.zeros(((count + SIDE - 1) // SIDE * SIDE, panels.shape[1] * SIDE), np.uint16)
+def room_for(count: Any, cut: Any) -> Any:
+    """Return room for so many rows in bfloat16, padded with zeros to whole tiles and to all terms of the panels."""
+    return np.zeros(((count + SIDE - 1) // SIDE * SIDE, cut.shape[1] * SIDE), np.uint16)
 
 
 @inlined
 def round_rows(rows: Any, begin: Any, end: Any, rounded: Any) -> None:
-    """rounded[: end - begin] = rows[begin:end]."""
+    """rounded[: end - begin] = rows[begin:end], whose every NaN stays one: `store` makes a number of some."""
     for b in range(begin, end):
         row, rounded_row = rows[b], rounded[b - begin]
         for k in range(rows.shape[1]):
-            rounded_row[k] = store(row[k], rounded_row)
+            rounded_row[k] = store(row[k], rounded_row) if row[k] == row[k] else _NAN
 
 
 def _call(builder: Any, name: str, *arguments: Any) -> None:
-    name = f"llvm.x86.{name}"
-    known = builder.module.globals.get(name)
     kind = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments])
-    builder.call(known or ir.Function(builder.module, kind, name), arguments)
+    builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.x86.{name}"), arguments)
 
 
 @instructions
@@ -115,35 +115,35 @@ def _step(heights: int) -> Any:
     widths = SIDE // _TILE
 
     @instructions
-    def step(typing_context: Any, rounded: Any, first: Any, panels: Any, panel: Any, sums: Any) -> Any:
-        """sums[: 16 * heights] = rounded[first : first + 16 * heights] @ panels[panel : panel + 2]."""
+    def step(typing_context: Any, rounded: Any, first: Any, cut: Any, panel: Any, sums: Any) -> Any:
+        """sums[: 16 * heights] = rounded[first : first + 16 * heights] @ cut[panel : panel + 2]."""
 
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             arrays = [context.make_array(signature.args[n])(context, builder, arguments[n]) for n in (0, 2, 4)]
             rows, blocks, totals = (builder.bitcast(array.data, _ADDRESS) for array in arrays)
-            row_bytes = builder.mul(cgutils.unpack_tuple(builder, arrays[0].shape)[1], _INDEX(2))
+            row_bytes = builder.mul(cgutils.unpack_tuple(builder, arrays[0].shape)[1], _I64(2))
             count = cgutils.unpack_tuple(builder, arrays[1].shape)[1]
-            total = {(r, c): _BYTE(r * widths + c) for r in range(heights) for c in range(widths)}
-            left, right = [_BYTE(4 + r) for r in range(heights)], [_BYTE(6 + c) for c in range(widths)]
-            row_begins = [builder.mul(builder.add(arguments[1], _INDEX(_TILE * r)), row_bytes) for r in range(heights)]
-            panel_begins = [builder.mul(builder.add(arguments[3], _INDEX(c)), count) for c in range(widths)]
+            total = {(r, c): _I8(r * widths + c) for r in range(heights) for c in range(widths)}
+            left, right = [_I8(4 + r) for r in range(heights)], [_I8(6 + c) for c in range(widths)]
+            row_begins = [builder.mul(builder.add(arguments[1], _I64(_TILE * r)), row_bytes) for r in range(heights)]
+            panel_begins = [builder.mul(builder.add(arguments[3], _I64(c)), count) for c in range(widths)]
             for number in total.values():
                 _call(builder, "tilezero", number)
             with cgutils.for_range(builder, count) as loop:
                 for number, begin in zip(left, row_begins, strict=True):
-                    place = builder.add(begin, builder.mul(loop.index, _INDEX(2 * SIDE)))
+                    place = builder.add(begin, builder.mul(loop.index, _I64(2 * SIDE)))
                     _call(builder, "tileloadd64", number, builder.gep(rows, [place]), row_bytes)
                 for number, begin in zip(right, panel_begins, strict=True):
-                    place = builder.mul(builder.add(begin, loop.index), _INDEX(_BYTES))
-                    _call(builder, "tileloadd64", number, builder.gep(blocks, [place]), _INDEX(64))
+                    place = builder.mul(builder.add(begin, loop.index), _I64(_TILE_BYTES))
+                    _call(builder, "tileloadd64", number, builder.gep(blocks, [place]), _I64(64))
                 for (r, c), number in total.items():
                     _call(builder, "tdpbf16ps", number, left[r], right[c])
             for (r, c), number in total.items():
-                place = _INDEX(4 * (r * _TILE * SIDE + c * _TILE))
-                _call(builder, "tilestored64", number, builder.gep(totals, [place]), _INDEX(4 * SIDE))
+                place = _I64(4 * (r * _TILE * SIDE + c * _TILE))
+                _call(builder, "tilestored64", number, builder.gep(totals, [place]), _I64(4 * SIDE))
             return context.get_dummy_value()
 
-        return types.void(rounded, types.intp, panels, types.intp, sums), codegen
+        return types.void(rounded, types.intp, cut, types.intp, sums), codegen
 
     return step
 
@@ -152,18 +152,18 @@ _two, _one = _step(2), _step(1)
 
 
 @inlined
-def add_product(rounded: Any, panels: Any, target: Any, begin: Any, end: Any, tile: Any) -> None:
-    """target[begin:end] += rounded[: end - begin] @ matrix, where `panels` are the matrix's.
+def add_product(rounded: Any, cut: Any, target: Any, begin: Any, end: Any, tile: Any) -> None:
+    """target[begin:end] += rounded[: end - begin] @ matrix, where `cut` are the matrix's panels.
 
     `rounded` is `room_for` as many rows, `tile` (SIDE, SIDE) is scratch. To be called between `tiles_begin` and
     `tiles_end`.
     """
-    for panel in range(0, panels.shape[0], SIDE // _TILE):
+    for panel in range(0, cut.shape[0], SIDE // _TILE):
         for b in range(begin, end, SIDE):
             if end - b > _TILE:
-                _two(rounded, b - begin, panels, panel, tile)
+                _two(rounded, b - begin, cut, panel, tile)
             else:
-                _one(rounded, b - begin, panels, panel, tile)
+                _one(rounded, b - begin, cut, panel, tile)
             for r in range(min(SIDE, end - b)):
                 for c in range(min(SIDE, target.shape[1] - panel * _TILE)):
                     target[b + r, panel * _TILE + c] += tile[r, c]
