@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
@@ -286,7 +287,7 @@ def test_a_lone_score_of_minus_infinity_shows_in_the_compiled_form(pull: Pull | 
     assert all(gradient.isnan().any() for gradient in gradients(total, query, output, bias))
 
 
-def test_threads_do_not_change_a_bit() -> None:
+def test_threads_do_not_change_a_bit(set_threads: Callable[[int], None]) -> None:
     """Of the row work; torch's own products may add up in another order, so they stay out of this."""
     from wordtie.kernels.softmax.loss import _rows_for
 
@@ -295,14 +296,12 @@ def test_threads_do_not_change_a_bit() -> None:
     distinct, word_of_N = targets.unique_consecutive(return_inverse=True)
     rows = torch.randn(len(targets) + len(distinct), case.words)
     kernels = _rows_for(rows, torch.float32)
-    before = torch.get_num_threads()
     results = []
     for threads in (1, 2, 3):
-        torch.set_num_threads(threads)
+        set_threads(threads)
         here = rows.clone()
         nats, divergence, _ = kernels.augmented_rows(here, None, targets, word_of_N, 20.0, 0.65, True, False, False)
         results.append((nats, divergence, here))
-    torch.set_num_threads(before)
     assert all(torch.equal(a, b) for other in results[1:] for a, b in zip(results[0], other, strict=True))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -15,15 +16,15 @@ from torch import Tensor
 
 pytest.importorskip("numba", reason="numba is not installed")
 
-from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
-from numba.core import cgutils as untyped
 
 from tests.kernels.windows import backwards, randn, window
 from wordtie.kernels.backend import tiles_serve
 from wordtie.kernels.lstm import layer, steps_amx, steps_numba, steps_torch
 from wordtie.kernels.lstm.tile_product import (
+    _ADDRESS,
     SIDE,
+    _call,
     add_product,
     panels,
     room_for,
@@ -36,8 +37,6 @@ from wordtie.nn.lstm import LSTMLayer, LSTMWeights
 from wordtie.nn.masks import LayerMasks
 
 needs_tiles = pytest.mark.skipif(not tiles_serve(), reason="this processor has no AMX, or may not be asked for it")
-
-cgutils: Any = untyped
 
 STEPS, STREAMS, UNITS = 5, 37, 45
 """More streams than two tiles have rows, and units that fill no tile."""
@@ -169,23 +168,19 @@ def layer_gradients() -> list[Tensor]:
 
 
 @needs_tiles
-def test_it_is_the_same_with_any_number_of_threads_and_each_time() -> None:
-    threads = torch.get_num_threads()
-    try:
-        found = []
-        for count in (1, 2, 2, 3):
-            torch.set_num_threads(count)
-            there = window(STEPS, STREAMS, UNITS, True)
-            steps_amx.forward(*there)
-            back = backwards(there)
-            steps_amx.backward(*back)
-            found.append([layer_gradients()[0], *there, *back])
-        for other in found[1:]:
-            assert all(torch.equal(one, another) for one, another in zip(found[0], other, strict=True))
-        torch.set_num_threads(1)
-        assert all(torch.equal(one, other) for one, other in zip(layer_gradients(), layer_gradients(), strict=True))
-    finally:
-        torch.set_num_threads(threads)
+def test_it_is_the_same_with_any_number_of_threads_and_each_time(set_threads: Callable[[int], None]) -> None:
+    found = []
+    for count in (1, 2, 2, 3):
+        set_threads(count)
+        there = window(STEPS, STREAMS, UNITS, True)
+        steps_amx.forward(*there)
+        back = backwards(there)
+        steps_amx.backward(*back)
+        found.append([layer_gradients()[0], *there, *back])
+    for other in found[1:]:
+        assert all(torch.equal(one, another) for one, another in zip(found[0], other, strict=True))
+    set_threads(1)
+    assert all(torch.equal(one, other) for one, other in zip(layer_gradients(), layer_gradients(), strict=True))
 
 
 @needs_tiles
@@ -199,9 +194,7 @@ def test_a_layer_uses_tiles_in_both_directions(monkeypatch: pytest.MonkeyPatch) 
 def _configuration(typing_context: Any, told: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         place = context.make_array(told)(context, builder, arguments[0]).data
-        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.sttilecfg")
-        builder.call(function, [builder.bitcast(place, kind.args[0])])
+        _call(builder, "sttilecfg", builder.bitcast(place, _ADDRESS))
         return context.get_dummy_value()
 
     return types.void(told), codegen
@@ -213,18 +206,14 @@ def _tell_configuration(told: Any) -> None:
 
 
 @needs_tiles
-def test_tiles_are_given_back() -> None:
+def test_tiles_are_given_back(set_threads: Callable[[int], None]) -> None:
     """Else the system saves eight kilobytes at each change of threads."""
     there, told = window(STEPS, STREAMS, UNITS, True), np.ones(64, np.uint8)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        for work, operands in ((steps_amx.forward, there), (steps_amx.backward, backwards(there))):
-            work(*operands)
-            _tell_configuration(told)
-            assert not told.any()
-    finally:
-        torch.set_num_threads(threads)
+    set_threads(1)
+    for work, operands in ((steps_amx.forward, there), (steps_amx.backward, backwards(there))):
+        work(*operands)
+        _tell_configuration(told)
+        assert not told.any()
 
 
 @pytest.mark.parametrize(
