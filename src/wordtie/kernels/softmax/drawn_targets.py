@@ -21,16 +21,21 @@ class DrawnTargets:
         self.query_NE, self.drawn_NE = query_NE, drawn_NE
         self.scores_N = torch.linalg.vecdot(query_NE, drawn_NE)
         self.d_scores_N = torch.empty_like(self.scores_N)
+        self.row_N = torch.arange(len(query_NE), device=query_NE.device)
 
     def put(self, rows: Tensor, targets_N: Tensor, here: slice) -> None:
         """Put the scores of the targets, for the tokens `here`, into their rows."""
-        rows[: len(targets_N)].scatter_(1, targets_N[:, None], self.scores_N[here, None].to(rows.dtype))
+        rows[self._places(targets_N)] = self.scores_N[here].to(rows.dtype)
 
     def take(self, rows: Tensor, targets_N: Tensor, here: slice) -> None:
         """Take the gradients of the targets' scores out of their rows; the -1 of p - onehot is added here, in fp32."""
-        rows = rows[: len(targets_N)]
-        self.d_scores_N[here] = rows.gather(1, targets_N[:, None])[:, 0].to(self.d_scores_N.dtype) - 1
-        rows.scatter_(1, targets_N[:, None], 0)
+        places = self._places(targets_N)
+        self.d_scores_N[here] = rows[places].to(self.d_scores_N.dtype) - 1
+        rows[places] = 0
+
+    def _places(self, targets_N: Tensor) -> tuple[Tensor, Tensor]:
+        """Where the targets' scores are; indexed, because `scatter_` copies a whole bf16 matrix twice on a CPU."""
+        return self.row_N[: len(targets_N)], targets_N
 
     def add_gradient(self, d_query_NE: Tensor) -> Tensor:
         """Add the gradient of the queries; return that of the drawn vectors."""
