@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -31,6 +31,8 @@ from wordtie.vectors.benchmarks import standard
 from wordtie.vectors.extraction import sides, vectors_of
 from wordtie.vectors.similarity import read_benchmark, similarity_of
 from wordtie.vectors.subspace import Subspaces, compare_subspaces
+
+T = TypeVar("T")
 
 
 def predictions(folder: Path) -> dict[str, list[list[Any]]]:
@@ -135,8 +137,12 @@ def _test_mass(folder: Path, what: str) -> TextMass | None:
 
 def _text(settings: Settings, what: str) -> PreparedData | None:
     """Return a run's text; None, with a message that says what is not measured, if it is missing."""
+    return _if_there(lambda: prepare(settings.data), what)
+
+
+def _if_there(read: Callable[[], T], what: str) -> T | None:
     try:
-        return prepare(settings.data)
+        return read()
     except DataError as error:
         print(f"{what} is not measured: {error}", file=sys.stderr)
         return None
@@ -147,7 +153,7 @@ def sampling(folder: Path) -> dict[str, float]:
 
     The trained vectors are sampled, whatever the run predicts with. Empty if the text is missing.
     """
-    found = _as_trained(folder, "sampling")
+    found = _if_there(lambda: as_trained(folder), "sampling")
     if found is None:
         return {}
     model, settings, data = found
@@ -161,7 +167,7 @@ def mode(folder: Path) -> dict[str, float]:
     """Return the perplexities with the trained vectors themselves, whatever the run predicts with: the mode of the
     noise (kong-2019, section 4.1). Empty if the text is missing.
     """
-    found = _as_trained(folder, "prediction with the mode")
+    found = _if_there(lambda: as_trained(folder), "prediction with the mode")
     if found is None:
         return {}
     model, _, data = found
@@ -172,14 +178,14 @@ def mode(folder: Path) -> dict[str, float]:
     }
 
 
-def _as_trained(folder: Path, what: str) -> tuple[LanguageModel, Settings, PreparedData] | None:
-    """Return a run's network with the vectors that were trained, on a GPU if there is one, its settings and its text;
-    None, with a message, if the text is missing."""
+def as_trained(folder: Path) -> tuple[LanguageModel, Settings, PreparedData]:
+    """Return a run's network with the vectors that were trained, on a GPU if there is one, its settings and its text.
+
+    Raises `RunFolderError` if there is no such run, and `DataError` if its text is missing.
+    """
     saved = read_language_model(folder)
     settings = saved.settings
-    data = _text(settings, what)
-    if data is None:
-        return None
+    data = prepare(settings.data)
     model = LanguageModel(settings.model, len(data.vocabulary))
     model.load_state_dict(build_noise(settings.noise, data, torch.device("cpu")).for_training(saved.tensors))
     model.use(settings.training.fused)
