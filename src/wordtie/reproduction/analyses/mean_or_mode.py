@@ -62,7 +62,7 @@ def perplexities(folder: Path) -> list[float]:
     proposal = build_noise(settings.noise, data, model.embedding.weight.device).proposal
     if proposal is None:
         raise SettingsError(f"{folder}: was trained without noise, so its mean is its mode")
-    if settings.model.has_projection or settings.model.head == "tied_linear":
+    if settings.model.has_projection:
         raise SettingsError(f"{folder}: has a map before the output, which this comparison leaves out")
     trained = model.state_dict()
     read_VE, scoring_VE = trained[MATRIX], trained.get(OUTPUT_MATRIX, trained[MATRIX])
