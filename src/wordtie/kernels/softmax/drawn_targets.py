@@ -34,7 +34,7 @@ class DrawnTargets:
         rows[places] = 0
 
     def _places(self, targets_N: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the index of the targets' scores. (On a CPU, `scatter_` copies the whole matrix twice if it is bf16.)"""
+        """Return the index of the targets' scores. (On a CPU, `scatter_` copies a whole bf16 matrix twice.)"""
         return self.row_N[: len(targets_N)], targets_N
 
     def add_gradient(self, d_query_NE: Tensor) -> Tensor:
