@@ -6,22 +6,13 @@ from pathlib import Path
 import pytest
 
 from tests import commands
-from tests.tiny_run import TINY, write_text
-from wordtie.cli import main
+from tests.reproduction.analyses.test_by_frequency import trained
+from tests.tiny_run import write_text
 from wordtie.errors import SettingsError
 from wordtie.reproduction.analyses import mean_or_mode
 
 Capture = pytest.CaptureFixture[str]
 NOISE = ("--noise.kind", "linear_interpolation", "--noise.gamma", "0.3", "--model.init", "0.5")
-
-
-def trained(text: Path, run: Path, *options: str) -> float:
-    """Train a tiny model; return its validation perplexity."""
-    assert main(["train", str(text), "--out", str(run), *TINY, *options]) == 0
-    perplexity: float = json.loads((run / "result.json").read_text())["valid_perplexity"]
-    return perplexity
-
-
 INPUTS = ("--noise.output_draw", "none")
 RUNS = {
     "both mean": ("mean", ()),
@@ -38,7 +29,8 @@ def test_each_way_is_what_a_run_that_predicts_so_has(tmp_path: Path, capsys: Cap
     expected = {}
     for name, (_, options) in RUNS.items():
         predicts = ("--noise.prediction", name.split()[1])
-        expected[name] = trained(text, tmp_path / name, *NOISE, *options, *predicts, "--training.keep", "last")
+        run = trained(text, tmp_path / name, *NOISE, *options, *predicts, "--training.keep", "last")
+        expected[name] = json.loads((run / "result.json").read_text())["valid_perplexity"]
     capsys.readouterr()
     mean_or_mode.main([str(tmp_path / name) for name in RUNS])
     rows = {row["trial"]: row for row in commands.rows(capsys.readouterr().out)}

@@ -18,8 +18,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from torch import Tensor
-
 from wordtie.errors import SettingsError
 from wordtie.evaluation.perplexity import evaluate
 from wordtie.exits import exit_code_of
@@ -68,14 +66,12 @@ def perplexities(folder: Path) -> list[float]:
     read_VE, scoring_VE = trained[MATRIX], trained.get(OUTPUT_MATRIX, trained[MATRIX])
     two = replace(settings.model, head="untied", output_bias=settings.model.has_output_bias)
     model = LanguageModel(two, len(data.vocabulary)).to(read_VE.device).use(settings.training.fused)
-
-    def matrix(matrix_VE: Tensor, is_mean: bool) -> Tensor:
-        return fold_mean(matrix_VE, proposal) if is_mean else matrix_VE
-
+    means = [fold_mean(matrix_VE, proposal) for matrix_VE in (read_VE, scoring_VE)]
     found = []
     for reads_mean, scores_with_mean in WAYS.values():
-        matrices = {MATRIX: matrix(read_VE, reads_mean), OUTPUT_MATRIX: matrix(scoring_VE, scores_with_mean)}
-        model.load_state_dict({**trained, **matrices})
+        read = means[0] if reads_mean else read_VE
+        scoring = means[1] if scores_with_mean else scoring_VE
+        model.load_state_dict({**trained, MATRIX: read, OUTPUT_MATRIX: scoring})
         found.append(evaluate(model, data.valid, data.vocabulary.eos_id).perplexity)
     return found
 

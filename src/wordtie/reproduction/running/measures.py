@@ -131,16 +131,12 @@ def mass(folder: Path) -> dict[str, float]:
 
 def _test_mass(folder: Path, what: str) -> TextMass | None:
     """Return the masses of a run's network over its test text; None, with a message, if the text is missing."""
-    data = _text(read_language_model(folder).settings, what)
+    data = _if_there(lambda: prepare(read_language_model(folder).settings.data), what)
     return None if data is None else text_mass(load(folder, part="network").model, data.test)
 
 
-def _text(settings: Settings, what: str) -> PreparedData | None:
-    """Return a run's text; None, with a message that says what is not measured, if it is missing."""
-    return _if_there(lambda: prepare(settings.data), what)
-
-
 def _if_there(read: Callable[[], T], what: str) -> T | None:
+    """Return what is read; None, with a message that says what is not measured, if the text is missing."""
     try:
         return read()
     except DataError as error:
