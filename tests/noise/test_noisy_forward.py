@@ -75,6 +75,7 @@ def test_smoothing_of_nothing_reads_as_the_model(elementwise: bool, draw: Any, d
         replace(SMOOTHING, output_draw="with_input", elementwise=True, input_vector_dropout=0.5),
         replace(SMOOTHING, output_draw="shared", input_vector_dropout=0.5),
         replace(SMOOTHING, output_draw="all", input_vector_dropout=0.5, output_vector_dropout=0.5),
+        replace(SMOOTHING, output_draw="all", elementwise=True, output_vector_dropout=0.5),
         replace(SMOOTHING, output_draw="with_input", drawn_for="token", input_vector_dropout=0.5),
         replace(SMOOTHING, elementwise=True),
         replace(SMOOTHING, output_draw="none", input_vector_dropout=0.5),
@@ -88,6 +89,7 @@ def test_smoothing_of_nothing_reads_as_the_model(elementwise: bool, draw: Any, d
         "pairs of elements",
         "one draw for both sides",
         "all of the output",
+        "all elements of the output",
         "tokens",
         "elements",
         "inputs alone",
@@ -154,6 +156,32 @@ def test_all_words_of_the_output_are_drawn() -> None:
     assert matrix_VE.grad is not None
     assert matrix_VE.grad[2].abs().sum() > matrix_VE.grad[0].abs().sum() > 0
     assert float(matrix_VE.grad[1].abs().sum()) == 0
+
+
+def test_elements_of_all_words_of_the_output_are_drawn() -> None:
+    """Each at its word's gamma_i and apart from the others of its row; the gradient goes to where it came from."""
+    inputs, targets = window()
+    one = model(input_dropout=0.0, hidden_dropout=0.0)
+    settings = replace(SMOOTHING, output_draw="all", elementwise=True)
+    noise = Noise(settings, Proposal.from_weights(PROPOSAL.gamma_V.numpy(), np.eye(V)[2]))
+    matrix_VE = one.embedding.weight
+    replaced_VE, draws = torch.zeros(V, H), 4000
+    torch.manual_seed(5)
+    for _ in range(draws):
+        read, _ = noise.forward(one, inputs, targets, one.initial_state(B))
+        from_two_VE = read.output_VE == matrix_VE[2]
+        assert torch.equal(torch.where(from_two_VE, matrix_VE[2], matrix_VE), read.output_VE)
+        replaced_VE += from_two_VE
+    replaced_VE[2] = PROPOSAL.gamma_V[2] * draws  # its own vector is what it is replaced by
+    share_VE = PROPOSAL.gamma_V[:, None].expand(V, H).float()
+    torch.testing.assert_close(replaced_VE / draws, share_VE, atol=5 * (0.25 / draws) ** 0.5, rtol=0)
+    from_two_VE[2] = True
+    assert not torch.equal(from_two_VE.all(1), from_two_VE.any(1)), "coordinates of a row are drawn apart"
+    expected_VE = (~from_two_VE).float()
+    expected_VE[2] = from_two_VE.sum(0)
+    read.output_VE.sum().backward()
+    assert matrix_VE.grad is not None
+    torch.testing.assert_close(matrix_VE.grad, expected_VE)
 
 
 def test_the_mask_of_the_output_is_the_targets_too() -> None:

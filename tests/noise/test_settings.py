@@ -24,7 +24,7 @@ from wordtie.errors import SettingsError
         ({"output_draw": "with_input"}, "for variational smoothing"),
         ({"output_draw": "none"}, "for variational smoothing"),
         ({"drawn_for": "token"}, "for variational smoothing"),
-        ({"output_draw": "all", "kind": "kneser_ney", "elementwise": True}, "draws whole rows"),
+        ({"output_draw": "shared", "kind": "kneser_ney", "elementwise": True}, "draws whole rows"),
         ({"output_draw": "shared", "kind": "kneser_ney", "drawn_for": "token"}, "needs a sequence"),
         ({"output_draw": "with_input", "kind": "kneser_ney", "scheme": "data_noising"}, "for variational smoothing"),
         ({"kind": "blank"}, "no distribution to smooth with"),

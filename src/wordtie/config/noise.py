@@ -84,10 +84,9 @@ class NoiseSettings:
             f"noise.drawn_for {self.drawn_for} is for variational smoothing: set noise.kind, and noise.scheme to "
             "variational_smoothing",
         )
-        whole_rows = self.output_draw in ("shared", "all")
         require(
-            not (self.elementwise and whole_rows),
-            f"noise.output_draw {self.output_draw} draws whole rows: set noise.elementwise to false",
+            not (self.elementwise and self.output_draw == "shared"),
+            "noise.output_draw shared draws whole rows: set noise.elementwise to false",
         )
         require(
             not (self.output_draw == "shared" and self.drawn_for == "token"),

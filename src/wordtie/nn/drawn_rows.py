@@ -51,6 +51,12 @@ def single_tokens(ids_KTB: Tensor) -> RowDraw:
     return RowDraw(ids_KTB.flatten(), rows, ids_KTB[0].numel())
 
 
+def every_word(vocabulary_size: int, device: torch.device) -> RowDraw:
+    """Return one row for each word, as V steps of one stream, with nothing replaced yet."""
+    words_V = torch.arange(vocabulary_size, device=device)
+    return RowDraw(words_V, words_V[None, :, None], vocabulary_size)
+
+
 class _DrawnRows(torch.autograd.Function):
     """Gather rows, then coordinates, and pass them to the tokens of each side; with the gradient."""
 

@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from wordtie.config import NoiseSettings
@@ -27,7 +26,7 @@ from wordtie.losses.loss import Scoring
 from wordtie.models.language_model import LanguageModel
 from wordtie.ngrams.counts import neighbour_counts
 from wordtie.nn.core import State
-from wordtie.nn.drawn_rows import RowDraw, distinct_words, drawn_rows
+from wordtie.nn.drawn_rows import RowDraw, distinct_words, drawn_rows, every_word
 from wordtie.nn.dropout import element_mask
 from wordtie.noise.data_noising import noised_window
 from wordtie.noise.proposals import Proposal, build_proposal
@@ -71,8 +70,8 @@ class Noise:
         rows = self._rows(model, inputs_TB, targets_TB)
         words_VE, output_VE = model.embedding.weight, model.output_matrix
         if self.proposal is not None and self.settings.output_draw == "all":
-            drawn_V, _ = self.proposal.replace(torch.arange(len(output_VE), device=output_VE.device))
-            output_VE = F.embedding(drawn_V, output_VE)
+            every = every_word(len(output_VE), output_VE.device)
+            output_VE = drawn_rows(output_VE, self._drawn(every, self.proposal, output_VE.shape[1]))[0][:, 0]
         mask_VE = None
         if model.training and self.settings.output_vector_dropout:
             words, size = output_VE.shape
@@ -112,7 +111,10 @@ class Noise:
             return smooth_shared(inputs_TB, targets_TB, words, proposal)
         sides = [inputs_TB, targets_TB] if draw == "own" else [inputs_TB]
         rows = rows_of(torch.stack(sides), words, tokens)
-        return smooth_elements(rows, proposal, size) if elementwise else smooth_words(rows, proposal)
+        return self._drawn(rows, proposal, size)
+
+    def _drawn(self, rows: RowDraw, proposal: Proposal, size: int) -> RowDraw:
+        return smooth_elements(rows, proposal, size) if self.settings.elementwise else smooth_words(rows, proposal)
 
     def _vectors(self, model: LanguageModel, rows: RowDraw, inputs_TB: Tensor) -> tuple[Tensor, ...]:
         """Return vectors, (T, B, E) each: inputs, then targets if they are drawn."""
