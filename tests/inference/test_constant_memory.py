@@ -7,13 +7,12 @@ import json
 import os
 import sys
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from tests.commands import Capture
 from wordtie import cli
@@ -49,16 +48,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def small_blocks(monkeypatch: pytest.MonkeyPatch, set_threads: Callable[[int], None]) -> None:
     """A text is read in blocks, and scored in windows, so small that the short one too has many of them."""
     monkeypatch.setattr(reading, "BLOCK", 1 << 10)
     monkeypatch.setattr(reading, "PIECE", 1 << 8)
     for module in (surprisal, perplexity):
         monkeypatch.setattr(module, "TOKENS_AT_ONCE", 64)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # so many small products would wait for one another on a busy machine
-    yield
-    torch.set_num_threads(threads)
+    set_threads(1)  # so many small products would wait for one another on a busy machine
 
 
 def write(path: Path, words: int, line: int = LINE) -> Path:

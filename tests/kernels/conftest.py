@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 import pytest
 import torch
 
@@ -20,11 +18,3 @@ def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     onednn = request.param == "numba" and hasattr(torch.ops.mkldnn, "_linear_pointwise")
     monkeypatch.setattr(products, "onednn_is_faster", lambda: onednn)
     return str(request.param)
-
-
-@pytest.fixture
-def set_threads() -> Iterator[Callable[[int], None]]:
-    """Sets torch's number of threads; after the test it is as before."""
-    before = torch.get_num_threads()
-    yield torch.set_num_threads
-    torch.set_num_threads(before)

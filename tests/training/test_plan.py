@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -180,27 +180,23 @@ def test_times_and_rows_that_make_no_sense(arguments: list[str], capsys: Capture
     assert "--time" in capsys.readouterr().err
 
 
-def test_threads_are_as_many_as_are_fastest() -> None:
+def test_threads_are_as_many_as_are_fastest(set_threads: Callable[[int], None]) -> None:
     """A machine on which four threads are busy: a window takes longer with all of them."""
-    before = torch.get_num_threads()
-    try:
-        torch.set_num_threads(8)
-        seconds = {8: 9.0, 4: 3.0, 2: 2.0, 1: 4.0}
+    set_threads(8)
+    seconds = {8: 9.0, 4: 3.0, 2: 2.0, 1: 4.0}
 
-        def timed() -> Timings:
-            return Timings(seconds[torch.get_num_threads()], 1.0, 1.0)
+    def timed() -> Timings:
+        return Timings(seconds[torch.get_num_threads()], 1.0, 1.0)
 
-        assert with_fewer_threads(timed(), timed, lambda: True) == (2, Timings(2.0, 1.0, 1.0))
-        assert torch.get_num_threads() == 2
-        seconds[1] = 1.0
-        assert with_fewer_threads(timed(), timed, lambda: True) == (1, Timings(1.0, 1.0, 1.0))
-        assert with_fewer_threads(timed(), timed, lambda: True) == (None, Timings(1.0, 1.0, 1.0))
-        torch.set_num_threads(8)
-        assert with_fewer_threads(timed(), timed, lambda: False) == (None, Timings(9.0, 1.0, 1.0))
-        seconds[4] = 8.9  # no more than chance
-        assert with_fewer_threads(timed(), timed, lambda: True) == (None, Timings(9.0, 1.0, 1.0))
-    finally:
-        torch.set_num_threads(before)
+    assert with_fewer_threads(timed(), timed, lambda: True) == (2, Timings(2.0, 1.0, 1.0))
+    assert torch.get_num_threads() == 2
+    seconds[1] = 1.0
+    assert with_fewer_threads(timed(), timed, lambda: True) == (1, Timings(1.0, 1.0, 1.0))
+    assert with_fewer_threads(timed(), timed, lambda: True) == (None, Timings(1.0, 1.0, 1.0))
+    set_threads(8)
+    assert with_fewer_threads(timed(), timed, lambda: False) == (None, Timings(9.0, 1.0, 1.0))
+    seconds[4] = 8.9  # no more than chance
+    assert with_fewer_threads(timed(), timed, lambda: True) == (None, Timings(9.0, 1.0, 1.0))
 
 
 def test_a_part_of_the_texts_is_measured(

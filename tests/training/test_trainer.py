@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -204,13 +205,15 @@ def test_what_is_reported_is_the_cross_entropy_alone(settings: Settings, tmp_pat
     assert found == pytest.approx([found[0]] * 3, rel=1e-5)
 
 
-def test_leaves_torch_as_it_was_and_starts_from_its_own_seed(settings: Settings, tmp_path: Path) -> None:
+def test_leaves_torch_as_it_was_and_starts_from_its_own_seed(
+    settings: Settings, tmp_path: Path, set_threads: Callable[[int], None]
+) -> None:
     first = train(settings, tmp_path / "first")
     torch.manual_seed(12345)
     wanted, threads = torch.rand(3), torch.get_num_threads()
     torch.manual_seed(12345)
     torch.set_default_dtype(torch.float64)
-    torch.set_num_threads(threads + 1)
+    set_threads(threads + 1)
     try:
         second = train(settings, tmp_path / "second")
         assert torch.get_default_dtype() == torch.float64
@@ -218,7 +221,6 @@ def test_leaves_torch_as_it_was_and_starts_from_its_own_seed(settings: Settings,
         assert torch.equal(torch.rand(3, dtype=torch.float32), wanted)
     finally:
         torch.set_default_dtype(torch.float32)
-        torch.set_num_threads(threads)
     assert second.weights_sha256 == first.weights_sha256
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -101,14 +102,11 @@ def test_products_with_the_map_in_bf16_are_near_those_in_fp32() -> None:
         assert not np.array_equal(near, exact)
 
 
-def test_torch_has_one_thread_meanwhile_and_as_many_as_before_afterwards() -> None:
-    before = torch.get_num_threads()
-    torch.set_num_threads(3)
+def test_torch_has_one_thread_meanwhile_and_as_many_as_before_afterwards(set_threads: Callable[[int], None]) -> None:
+    set_threads(3)
     with one_torch_thread():
-        meanwhile = torch.get_num_threads()
-    afterwards = torch.get_num_threads()
-    torch.set_num_threads(before)
-    assert (meanwhile, afterwards) == (1, 3)
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == 3
 
 
 def test_pieces_and_epochs_follow_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
