@@ -17,6 +17,7 @@ INPUTS = ("--noise.output_draw", "none")
 RUNS = {
     "both mean": ("mean", ()),
     "both mode": ("mode", ()),
+    "both sampling": ("samples", ()),
     "inputs mean": ("mean of inputs", INPUTS),
     "inputs mode": ("mode", INPUTS),
     "untied mean": ("mean of inputs", (*INPUTS, "--model.head", "untied")),
@@ -36,7 +37,7 @@ def test_each_way_is_what_a_run_that_predicts_so_has(tmp_path: Path, capsys: Cap
     rows = {row["trial"]: row for row in commands.rows(capsys.readouterr().out)}
     for name, (way, _) in RUNS.items():
         assert float(rows[name][way]) == pytest.approx(expected[name], rel=1e-5)
-        assert len({rows[name][way] for way in mean_or_mode.WAYS}) == 4
+        assert len({rows[name][way] for way in (*mean_or_mode.WAYS, mean_or_mode.SAMPLES)}) == 5
 
 
 def test_a_run_without_noise_or_with_a_map_is_refused(tmp_path: Path) -> None:

@@ -152,11 +152,14 @@ def sampling(folder: Path) -> dict[str, float]:
     found = _if_there(lambda: as_trained(folder), "sampling")
     if found is None:
         return {}
-    model, settings, data = found
+    return {"valid perplexity": round(sampled_perplexity(*found), 4)}
+
+
+def sampled_perplexity(model: LanguageModel, settings: Settings, data: PreparedData) -> float:
+    """Return the validation perplexity of what `as_trained` returns, with twenty samples of the noise."""
     noise = build_noise(replace(settings.noise, prediction="sampling", samples=20), data, resolve_device("auto"))
     eos_id, steps = data.vocabulary.eos_id, settings.training.steps
-    score = evaluate_sampled(model, noise, data.valid, eos_id, steps, noise.settings.samples)
-    return {"valid perplexity": round(score.perplexity, 4)}
+    return evaluate_sampled(model, noise, data.valid, eos_id, steps, noise.settings.samples).perplexity
 
 
 def mode(folder: Path) -> dict[str, float]:
