@@ -6,7 +6,7 @@ The distance of Inan, Khosravi & Socher (2017, appendix B) counts all directions
 table shows each on its own: with W = sum_i s_i u_i v_i^T, its singular value decomposition, a line has `singular
 value` s_i, largest first; `outside`, the norm of the part of u_i that lies outside the space of the input vectors, from
 0 to 1; and `hidden`, the root mean square of h v_i over the training text. The squares of `outside` have the square of
-the distance as their mean.
+the distance as their mean. The run is measured after its last epoch, as for Figure 1.
 
 Shapes: V words, E and H vector sizes, N tokens, K directions (the rank of W).
 """
@@ -28,7 +28,7 @@ from wordtie.errors import SettingsError
 from wordtie.exits import exit_code_of
 from wordtie.models.language_model import LanguageModel
 from wordtie.models.network import evaluating
-from wordtie.reproduction.running.measures import as_trained
+from wordtie.reproduction.running.measures import as_trained, of_last_epoch
 from wordtie.vectors.subspace import Doubles, orthonormal_basis
 
 TOKENS_AT_ONCE = 1_000
@@ -50,6 +50,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     model, settings, data = as_trained(folder)
     if settings.model.head != "untied":
         raise SettingsError(f"{folder}: has one word matrix, so there are no two spaces to compare")
+    model.load_state_dict(of_last_epoch(folder))
     writer = csv.writer(sys.stdout, delimiter="\t", lineterminator="\n")
     writer.writerow(["direction", "singular value", "outside", "hidden"])
     for direction, figures in enumerate(directions(model, data), start=1):

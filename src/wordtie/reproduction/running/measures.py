@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
+from torch import Tensor
 
 from wordtie.config import Settings
 from wordtie.data.prepare import prepare
@@ -52,14 +53,22 @@ def subspace(folder: Path) -> dict[str, float]:
 def spaces(folder: Path) -> Subspaces:
     """Compare the spaces of input and output vectors after the last epoch.
 
-    The exported model is not used: it is the best on the validation text, but this experiment fits the training text.
     Raises `RunFolderError` for a model with one word matrix.
     """
-    tensors, _ = checkpoint.load(folder / CHECKPOINT)
-    names = [f"model.{side}.weight" for side in ("embedding", "head")]
+    tensors = of_last_epoch(folder)
+    names = [f"{side}.weight" for side in ("embedding", "head")]
     if not set(names) <= set(tensors):
         raise RunFolderError(f"{folder}: its model has one word matrix: there is nothing to compare")
     return compare_subspaces(*(tensors[name].float().cpu().numpy() for name in names))
+
+
+def of_last_epoch(folder: Path) -> dict[str, Tensor]:
+    """Return the tensors of a run's network after the last epoch, for experiments that fit the training text.
+
+    The exported model is the best on the validation text. Raises `RunFolderError` if there is no checkpoint.
+    """
+    tensors, _ = checkpoint.load(folder / CHECKPOINT)
+    return {name.removeprefix("model."): each for name, each in tensors.items() if name.startswith("model.")}
 
 
 def similarity(folder: Path) -> dict[str, dict[str, float]]:
