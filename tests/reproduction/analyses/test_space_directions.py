@@ -38,6 +38,8 @@ def test_each_direction_is_what_its_definition_says(
         with torch.no_grad():
             query_1H, state = model(torch.tensor([[word]]), state)
         hidden.append(query_1H[0].double().numpy())
+    scores_NV = np.array(hidden) @ output_VH.T
+    wanted_NV = input_VE[data.train] @ input_VE.T
     words_VK, size_K, hidden_KH = np.linalg.svd(output_VH, full_matrices=False)
     assert [row["direction"] for row in rows] == [str(direction) for direction in range(1, len(size_K) + 1)]
     for row, word_V, size, hidden_H in zip(rows, words_VK.T, size_K, hidden_KH, strict=True):
@@ -45,6 +47,8 @@ def test_each_direction_is_what_its_definition_says(
         assert float(row["singular value"]) == pytest.approx(size, rel=1e-3)
         assert float(row["outside"]) == pytest.approx(np.linalg.norm(word_V - nearest_V), rel=1e-3)
         assert float(row["hidden"]) == pytest.approx(np.mean((np.array(hidden) @ hidden_H) ** 2) ** 0.5, rel=1e-3)
+        error_N, wanted_N = ((scores_NV - wanted_NV) @ (word_V - word_V.mean()), wanted_NV @ (word_V - word_V.mean()))
+        assert float(row["unexplained"]) == pytest.approx(np.mean(error_N**2) / np.var(wanted_N), rel=1e-3)
     squares = np.array([float(row["outside"]) for row in rows]) ** 2
     assert squares.mean() == pytest.approx(spaces(run).distance ** 2, rel=1e-3)
 

@@ -1,14 +1,21 @@
-"""Along which directions the spaces of input and output vectors differ, and how large the hidden state is along them.
+"""Along which directions the spaces of input and output vectors differ, and how well the model fits along them.
 
     python -m wordtie.reproduction.analyses.space_directions RUN > results/search/NAME.tsv
 
 The distance of Inan, Khosravi & Socher (2017, appendix B) counts all directions of the output matrix W alike. This
-table shows each on its own: with W = sum_i s_i u_i v_i^T, its singular value decomposition, a line has `singular
-value` s_i, largest first; `outside`, the norm of the part of u_i that lies outside the space of the input vectors, from
-0 to 1; and `hidden`, the root mean square of h v_i over the training text. The squares of `outside` have the square of
-the distance as their mean. The run is measured after its last epoch, as for Figure 1.
+table shows each on its own: with W = sum_i s_i u_i v_i^T, its singular value decomposition, a line has
 
-Shapes: V words, E and H vector sizes, N tokens, K directions (the rank of W).
+    singular value    s_i, largest first
+    outside           norm of the part of u_i outside the space of the input vectors L, from 0 to 1
+    hidden            root mean square of h v_i
+    unexplained       mean of (c_i W h - c_i L e)^2 divided by the variance of c_i L e, with c_i = u_i - mean(u_i)
+
+over the training text, where e is the input vector of the next word. At a high temperature, the augmented loss is the
+squared difference of the scores W h and L e, up to a constant (its equation 4.3), so that `unexplained` is what remains
+of it along u_i, as a share of what a constant would leave. The squares of `outside` have the square of the distance as
+their mean. The run is measured after its last epoch, as for Figure 1.
+
+Shapes: V words, E and H vector sizes, n tokens at once, K directions (the smallest of the sizes).
 """
 
 from __future__ import annotations
@@ -22,7 +29,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from wordtie.data.batches import batches
+from wordtie.data.batches import Ids, batches
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import SettingsError
 from wordtie.exits import exit_code_of
@@ -52,36 +59,42 @@ def main(argv: Sequence[str] | None = None) -> None:
         raise SettingsError(f"{folder}: has one word matrix, so there are no two spaces to compare")
     model.load_state_dict(of_last_epoch(folder))
     writer = csv.writer(sys.stdout, delimiter="\t", lineterminator="\n")
-    writer.writerow(["direction", "singular value", "outside", "hidden"])
+    writer.writerow(["direction", "singular value", "outside", "hidden", "unexplained"])
     for direction, figures in enumerate(directions(model, data), start=1):
         writer.writerow([direction, *(f"{figure:.4g}" for figure in figures)])
 
 
-def directions(model: LanguageModel, data: PreparedData) -> Iterator[tuple[float, float, float]]:
-    """Yield (singular value, outside, hidden) of each direction, the largest singular value first."""
+def directions(model: LanguageModel, data: PreparedData) -> Iterator[tuple[float, ...]]:
+    """Yield (singular value, outside, hidden, unexplained) of each direction, the largest singular value first."""
     input_VE, output_VH = (
         each.detach().double().cpu().numpy() for each in (model.embedding.weight, model.output_matrix)
     )
     words_VK, size_K, hidden_KH = np.linalg.svd(output_VH, full_matrices=False)
     basis_VE = orthonormal_basis(input_VE)
     outside_K = np.linalg.norm(words_VK - basis_VE @ (basis_VE.T @ words_VK), axis=0)
-    moment_HH = hidden_moment(model, data)
-    squares_K = np.einsum("kh,hg,kg->k", hidden_KH, moment_HH, hidden_KH)
-    yield from zip(size_K.tolist(), outside_K.tolist(), np.sqrt(squares_K).tolist(), strict=True)
+    centred_VK = words_VK - words_VK.mean(0)
+    wanted_EK, scored_HK = input_VE.T @ centred_VK, output_VH.T @ centred_VK
+    squares_K, errors_K, sum_K, wanted_squares_K = np.zeros((4, len(size_K)))
+    for hidden_nH, targets_n in _read(model, data):
+        wanted_nK = input_VE[targets_n] @ wanted_EK
+        squares_K += np.square(hidden_nH @ hidden_KH.T).sum(0)
+        errors_K += np.square(hidden_nH @ scored_HK - wanted_nK).sum(0)
+        sum_K += wanted_nK.sum(0)
+        wanted_squares_K += np.square(wanted_nK).sum(0)
+    tokens = len(data.train)
+    unexplained_K = errors_K / (wanted_squares_K - sum_K**2 / tokens)
+    yield from zip(
+        *(each.tolist() for each in (size_K, outside_K, np.sqrt(squares_K / tokens), unexplained_K)), strict=True
+    )
 
 
-def hidden_moment(model: LanguageModel, data: PreparedData) -> Doubles:
-    """Return the mean of h h^T over the training text, read as one stream, (H, H)."""
-    size = model.output_matrix.shape[1]
-    total_HH = torch.zeros(size, size, dtype=torch.float64)
+def _read(model: LanguageModel, data: PreparedData) -> Iterator[tuple[Doubles, Ids]]:
+    """Read the training text as one stream: yield hidden states, (n, H), and the words that follow, (n,)."""
     with evaluating(model) as device:
         state = model.initial_state(1)
-        for inputs_T1, _ in batches(data.train, 1, TOKENS_AT_ONCE, eos_id=data.vocabulary.eos_id, drop=False):
-            hidden_TH, state = model(torch.from_numpy(inputs_T1).to(device), state)
-            hidden_TH = hidden_TH.double().cpu()
-            total_HH += hidden_TH.T @ hidden_TH
-    moment_HH: Doubles = (total_HH / len(data.train)).numpy()
-    return moment_HH
+        for inputs_T1, targets_T1 in batches(data.train, 1, TOKENS_AT_ONCE, eos_id=data.vocabulary.eos_id, drop=False):
+            hidden_nH, state = model(torch.from_numpy(inputs_T1).to(device), state)
+            yield hidden_nH.double().cpu().numpy(), targets_T1[:, 0]
 
 
 if __name__ == "__main__":

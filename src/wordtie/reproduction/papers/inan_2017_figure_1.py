@@ -12,9 +12,9 @@ The paper leaves open: the optimiser, the epochs, the initial scale, and whether
 words. It must not here: in first trials (60 units, 800 words) this made all input vectors the same (mean cosine 0.95
 after 30 epochs), so that the loss was 0 and the spaces were as far apart as unrelated ones, 0.96.
 
-To first order, the W that fits J_aug best spans the space of L whatever h is, since each step adds to W what lies in
-that space. What remains outside is W's start, in directions along which h varies little: these hardly learn. So W
-starts small here, and the layers start large, so that h varies in all directions from the beginning.
+To first order, the W that fits J_aug best spans the space of L whatever h is. What remains outside lies in directions
+along which the model has not learned yet (results/search/inan-2017-figure-1-directions.tsv). W starts small here, and
+the layers start large, which brought the spaces closer in trials (results/search/inan-2017-figure-1.tsv).
 """
 
 from __future__ import annotations
