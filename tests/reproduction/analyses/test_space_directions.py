@@ -11,6 +11,7 @@ from tests import commands
 from tests.reproduction.analyses.test_by_frequency import trained
 from tests.tiny_run import write_text
 from wordtie.errors import SettingsError
+from wordtie.evaluation import perplexity
 from wordtie.reproduction.analyses import space_directions
 from wordtie.reproduction.running.measures import as_trained, of_last_epoch, spaces
 
@@ -22,7 +23,7 @@ def test_each_direction_is_what_its_definition_says(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The part outside by least squares, and the hidden state token by token; in pieces, the state is carried over."""
-    monkeypatch.setattr(space_directions, "TOKENS_AT_ONCE", 7)
+    monkeypatch.setattr(perplexity, "TOKENS_AT_ONCE", 7)
     text = write_text(tmp_path / "text")
     (text / "valid.txt").write_text("w99 w97 w95\n" * 20)  # ever less likely, so that another epoch is exported
     run = trained(text, tmp_path / "run", *UNTIED, "--training.lr", "0.5", "--training.epochs", "3")

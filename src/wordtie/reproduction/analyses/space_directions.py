@@ -27,18 +27,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-import torch
 
-from wordtie.data.batches import Ids, batches
 from wordtie.data.token_file import PreparedData
 from wordtie.errors import SettingsError
+from wordtie.evaluation.perplexity import queries
 from wordtie.exits import exit_code_of
 from wordtie.models.language_model import LanguageModel
 from wordtie.models.network import evaluating
 from wordtie.reproduction.running.measures import as_trained, of_last_epoch
-from wordtie.vectors.subspace import Doubles, orthonormal_basis
-
-TOKENS_AT_ONCE = 1_000
+from wordtie.vectors.subspace import orthonormal_basis
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -75,26 +72,19 @@ def directions(model: LanguageModel, data: PreparedData) -> Iterator[tuple[float
     centred_VK = words_VK - words_VK.mean(0)
     wanted_EK, scored_HK = input_VE.T @ centred_VK, output_VH.T @ centred_VK
     squares_K, errors_K, sum_K, wanted_squares_K = np.zeros((4, len(size_K)))
-    for hidden_nH, targets_n in _read(model, data):
-        wanted_nK = input_VE[targets_n] @ wanted_EK
-        squares_K += np.square(hidden_nH @ hidden_KH.T).sum(0)
-        errors_K += np.square(hidden_nH @ scored_HK - wanted_nK).sum(0)
-        sum_K += wanted_nK.sum(0)
-        wanted_squares_K += np.square(wanted_nK).sum(0)
+    with evaluating(model) as device:
+        for query_nH, targets_n in queries(model, data.train, data.vocabulary.eos_id, 1, device):
+            hidden_nH = query_nH.double().cpu().numpy()
+            wanted_nK = input_VE[targets_n.cpu().numpy()] @ wanted_EK
+            squares_K += np.square(hidden_nH @ hidden_KH.T).sum(0)
+            errors_K += np.square(hidden_nH @ scored_HK - wanted_nK).sum(0)
+            sum_K += wanted_nK.sum(0)
+            wanted_squares_K += np.square(wanted_nK).sum(0)
     tokens = len(data.train)
     unexplained_K = errors_K / (wanted_squares_K - sum_K**2 / tokens)
     yield from zip(
         *(each.tolist() for each in (size_K, outside_K, np.sqrt(squares_K / tokens), unexplained_K)), strict=True
     )
-
-
-def _read(model: LanguageModel, data: PreparedData) -> Iterator[tuple[Doubles, Ids]]:
-    """Read the training text as one stream: yield hidden states, (n, H), and the words that follow, (n,)."""
-    with evaluating(model) as device:
-        state = model.initial_state(1)
-        for inputs_T1, targets_T1 in batches(data.train, 1, TOKENS_AT_ONCE, eos_id=data.vocabulary.eos_id, drop=False):
-            hidden_nH, state = model(torch.from_numpy(inputs_T1).to(device), state)
-            yield hidden_nH.double().cpu().numpy(), targets_T1[:, 0]
 
 
 if __name__ == "__main__":
