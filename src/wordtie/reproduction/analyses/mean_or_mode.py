@@ -59,12 +59,13 @@ def main(argv: Sequence[str] | None = None) -> None:
 def perplexities(folder: Path) -> list[float]:
     """Return a run's validation perplexity in each of `WAYS`, and with samples."""
     model, settings, data = as_trained(folder)
-    proposal = build_noise(settings.noise, data, model.embedding.weight.device).proposal
+    noise = build_noise(settings.noise, data, model.embedding.weight.device)
+    proposal = noise.proposal
     if proposal is None:
         raise SettingsError(f"{folder}: was trained without noise, so its mean is its mode")
     if settings.model.has_projection:
         raise SettingsError(f"{folder}: has a map before the output, which this comparison leaves out")
-    sampled = sampled_perplexity(model, settings, data)
+    sampled = sampled_perplexity(model, noise, data, settings.training.steps)
     trained = model.state_dict()
     read_VE, scoring_VE = trained[MATRIX], trained.get(OUTPUT_MATRIX, trained[MATRIX])
     two = replace(settings.model, head="untied", output_bias=settings.model.has_output_bias)

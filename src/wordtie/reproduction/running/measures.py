@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,7 +19,7 @@ from wordtie.evaluation.sampled import evaluate_sampled
 from wordtie.evaluation.word_mass import TextMass, text_mass
 from wordtie.inference.loading import load
 from wordtie.models.language_model import LanguageModel
-from wordtie.noise.noisy_forward import build_noise
+from wordtie.noise.noisy_forward import Noise, build_noise
 from wordtie.reproduction.papers.inan_2017_table_4 import PHRASES
 from wordtie.runs import checkpoint
 from wordtie.runs.layout import CHECKPOINT
@@ -161,14 +160,14 @@ def sampling(folder: Path) -> dict[str, float]:
     found = _if_there(lambda: as_trained(folder), "sampling")
     if found is None:
         return {}
-    return {"valid perplexity": round(sampled_perplexity(*found), 4)}
+    model, settings, data = found
+    noise = build_noise(settings.noise, data, resolve_device("auto"))
+    return {"valid perplexity": round(sampled_perplexity(model, noise, data, settings.training.steps), 4)}
 
 
-def sampled_perplexity(model: LanguageModel, settings: Settings, data: PreparedData) -> float:
-    """Return the validation perplexity of what `as_trained` returns, with twenty samples of the noise."""
-    noise = build_noise(replace(settings.noise, prediction="sampling", samples=20), data, resolve_device("auto"))
-    eos_id, steps = data.vocabulary.eos_id, settings.training.steps
-    return evaluate_sampled(model, noise, data.valid, eos_id, steps, noise.settings.samples).perplexity
+def sampled_perplexity(model: LanguageModel, noise: Noise, data: PreparedData, steps: int) -> float:
+    """Return the validation perplexity of the trained vectors with twenty samples of the noise, read as in training."""
+    return evaluate_sampled(model, noise, data.valid, data.vocabulary.eos_id, steps, samples=20).perplexity
 
 
 def mode(folder: Path) -> dict[str, float]:
